@@ -1,0 +1,111 @@
+#include "analysis/base/arena.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "analysis/base/large_block.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+#define ARENA_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define ARENA_ASAN 1
+#endif
+#endif
+#ifdef ARENA_ASAN
+#include <sanitizer/asan_interface.h>
+#define POISON(at, size) ASAN_POISON_MEMORY_REGION(at, size)
+#define UNPOISON(at, size) ASAN_UNPOISON_MEMORY_REGION(at, size)
+enum { RED_ZONE_BYTES = 16 };
+#else
+#define POISON(at, size) ((void)(at), (void)(size))
+#define UNPOISON(at, size) ((void)(at), (void)(size))
+enum { RED_ZONE_BYTES = 0 };
+#endif
+
+enum { ALIGNMENT = 16, FIRST_BLOCK_BYTES = 16 << 10, LARGEST_BLOCK_BYTES = 4 << 20 };
+
+struct arena_block {
+    struct arena_block *previous;
+    size_t capacity;
+    size_t used;
+    _Alignas(ALIGNMENT) uint8_t data[];
+};
+
+void arena_init(struct arena *arena, size_t limit_bytes) {
+    *arena = (struct arena){.limit_bytes = limit_bytes, .next_block_bytes = FIRST_BLOCK_BYTES};
+}
+
+void arena_free(struct arena *arena) {
+    for (struct arena_block *block = arena->last; block;) {
+        struct arena_block *previous = block->previous;
+        UNPOISON(block->data, block->capacity);
+        free(block);
+        block = previous;
+    }
+    arena_init(arena, arena->limit_bytes);
+}
+
+static bool within_limit(const struct arena *arena, size_t more) {
+    return arena->limit_bytes == 0 || (more <= arena->limit_bytes && arena->used_bytes <= arena->limit_bytes - more);
+}
+
+static struct arena_block *add_block(struct arena *arena, size_t at_least) {
+    size_t usual = arena->next_block_bytes - sizeof(struct arena_block);  // so that a block fills whole pages
+    size_t capacity = at_least > usual ? at_least : usual;
+    if (!within_limit(arena, capacity)) capacity = at_least;
+    if (!within_limit(arena, capacity) || capacity > SIZE_MAX - sizeof(struct arena_block)) return NULL;
+    struct arena_block *block = large_block_new(sizeof(struct arena_block) + capacity);
+    if (!block) return NULL;
+    *block = (struct arena_block){.previous = arena->last, .capacity = capacity};
+    POISON(block->data, capacity);
+    arena->last = block;
+    arena->used_bytes += capacity;
+    while (arena->next_block_bytes < LARGEST_BLOCK_BYTES && arena->next_block_bytes <= at_least) {
+        arena->next_block_bytes *= 2;
+    }
+    if (arena->next_block_bytes < LARGEST_BLOCK_BYTES) arena->next_block_bytes *= 2;
+    return block;
+}
+
+void *arena_push_raw(struct arena *arena, size_t count, size_t size) {
+    size_t wanted, rounded;
+    if (__builtin_mul_overflow(count, size, &wanted)) return NULL;
+    if (__builtin_add_overflow(wanted, ALIGNMENT - 1 + RED_ZONE_BYTES, &rounded)) return NULL;
+    rounded &= ~(size_t)(ALIGNMENT - 1);
+    struct arena_block *block = arena->last;
+    if (!block || block->capacity - block->used < rounded) block = add_block(arena, rounded);
+    if (!block) return NULL;
+    void *result = block->data + block->used;
+    block->used += rounded;
+    UNPOISON(result, wanted);
+    return result;
+}
+
+void *arena_push(struct arena *arena, size_t count, size_t size) {
+    void *result = arena_push_raw(arena, count, size);
+    if (result && count && size) memset(result, 0, count * size);
+    return result;
+}
+
+char *arena_string(struct arena *arena, struct bytes text) {
+    if (text.size == SIZE_MAX) return NULL;
+    char *copy = arena_push_raw(arena, text.size + 1, 1);
+    if (!copy) return NULL;
+    if (text.size) memcpy(copy, text.data, text.size);
+    copy[text.size] = '\0';
+    return copy;
+}
+
+char *arena_printf(struct arena *arena, const char *format, ...) {
+    va_list arguments, again;
+    va_start(arguments, format);
+    va_copy(again, arguments);
+    int length = vsnprintf(NULL, 0, format, arguments);
+    va_end(arguments);
+    char *text = length < 0 ? NULL : arena_push_raw(arena, (size_t)length + 1, 1);
+    if (text) vsnprintf(text, (size_t)length + 1, format, again);
+    va_end(again);
+    return text;
+}

@@ -1,0 +1,46 @@
+// What went wrong, where, and what was expected: filled once, at the place that found out, and handed up unchanged.
+//
+//     MUST_USE bool f(struct arena *arena, inputs..., out, struct error *error);     // false: *error is filled
+//
+// `message` is a sentence for the user. `file` and `offset` say where in the input it is, when it is about the input.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define MUST_USE __attribute__((warn_unused_result))
+
+enum error_code {
+    ERROR_NONE = 0,
+    ERROR_NOT_FOUND,    // no such session, host, module, buffer, file
+    ERROR_UNREADABLE,   // the system refused: permissions, I/O
+    ERROR_TRUNCATED,    // the file ends inside a message
+    ERROR_MALFORMED,    // the bytes are not what the format says
+    ERROR_TOO_BIG,      // a limit was passed; the message names it
+    ERROR_BAD_REQUEST,  // the caller's words are off
+    ERROR_CODE_COUNT,
+};
+
+enum { ERROR_MESSAGE_BYTES = 512, ERROR_FILE_BYTES = 512 };
+
+struct error {
+    enum error_code code;
+    int64_t offset;  // byte offset in `file`; -1 when there is none
+    char file[ERROR_FILE_BYTES];
+    char message[ERROR_MESSAGE_BYTES];
+};
+
+// Fills *error (file empty, offset -1) and returns false, so that a check reads `return error_set(...)`.
+__attribute__((format(printf, 3, 4))) bool error_set(struct error *error, enum error_code code, const char *format,
+                                                     ...);
+
+// The same with a byte offset.
+__attribute__((format(printf, 4, 5))) bool error_at(struct error *error, enum error_code code, int64_t offset,
+                                                    const char *format, ...);
+
+// Says in which file it was, if nobody said so before. `base_offset` is added to the offset: a blob that was parsed on
+// its own gets the place it has in the file. Returns false.
+bool error_in_file(struct error *error, const char *file, int64_t base_offset);
+
+// The code as scripts see it: "not_found", "truncated", ...
+const char *error_code_name(enum error_code code);
