@@ -1,0 +1,171 @@
+#include "analysis/input/byte_source.h"
+
+#include <stdlib.h>
+
+#include "analysis/input/byte_source_gzip.h"
+#include "analysis/input/raw_file.h"
+
+// After a jump little is read, because the next field is often another jump away; going on reads a whole window.
+enum { WINDOW_BYTES = 64 << 10, JUMP_BYTES = 4 << 10 };
+
+struct byte_source {
+    struct raw_file raw;
+    struct byte_source_gzip *gzip;  // NULL: plain
+    uint64_t window_offset;
+    size_t window_size;
+    uint8_t window[WINDOW_BYTES];
+};
+
+static bool out_of_memory(const char *path, struct error *error) {
+    error_set(error, ERROR_TOO_BIG, "no memory left to read the file");
+    return error_in_file(error, path, 0);
+}
+
+static bool detect_gzip(struct byte_source *source, struct error *error) {
+    size_t got;
+    if (!raw_file_read(&source->raw, 0, source->window, 3, &got, error)) return false;
+    if (!byte_source_gzip_recognises(source->window, got)) return true;
+    source->gzip = byte_source_gzip_open(&source->raw);
+    return source->gzip ? true : out_of_memory(source->raw.path, error);
+}
+
+static struct byte_source *source_over(struct raw_file raw, struct error *error) {
+    struct byte_source *source = malloc(sizeof *source);
+    if (!source) {
+        raw_file_close(&raw);
+        (void)out_of_memory(raw.path, error);
+        return NULL;
+    }
+    source->raw = raw;
+    source->gzip = NULL;
+    source->window_offset = source->window_size = 0;
+    if (detect_gzip(source, error)) return source;
+    byte_source_close(source);
+    return NULL;
+}
+
+struct byte_source *byte_source_open(const char *path, struct error *error) {
+    struct raw_file raw;
+    return raw_file_open(&raw, path, error) ? source_over(raw, error) : NULL;
+}
+
+struct byte_source *byte_source_of_memory(struct bytes content, const char *name, struct error *error) {
+    struct raw_file raw;
+    raw_file_of_memory(&raw, content, name);
+    return source_over(raw, error);
+}
+
+void byte_source_close(struct byte_source *source) {
+    if (!source) return;
+    byte_source_gzip_close(source->gzip);
+    raw_file_close(&source->raw);
+    free(source);
+}
+
+const char *byte_source_path(const struct byte_source *source) {
+    return source->raw.path;
+}
+
+struct file_identity byte_source_identity(const struct byte_source *source) {
+    const struct raw_file *raw = &source->raw;
+    return (struct file_identity){raw->device, raw->inode, raw->size_bytes, raw->modified_ns};
+}
+
+bool byte_source_reach(struct byte_source *source, uint64_t end, uint64_t *reached, struct error *error) {
+    if (source->gzip) return byte_source_gzip_reach(source->gzip, end, reached, error);
+    *reached = end < source->raw.size_bytes ? end : source->raw.size_bytes;
+    return true;
+}
+
+bool byte_source_size(struct byte_source *source, uint64_t *size_bytes, struct error *error) {
+    return byte_source_reach(source, UINT64_MAX, size_bytes, error);
+}
+
+static bool read_content(struct byte_source *source, uint64_t offset, void *to, size_t size, size_t *got,
+                         struct error *error) {
+    if (source->gzip) return byte_source_gzip_read(source->gzip, offset, to, size, got, error);
+    return raw_file_read(&source->raw, offset, to, size, got, error);
+}
+
+static bool in_window(const struct byte_source *source, uint64_t offset) {
+    return offset >= source->window_offset && offset - source->window_offset < source->window_size;
+}
+
+// Moves the window to start at `offset`; what it holds of that already stays. On false it still holds what lies before
+// the place at fault.
+static bool move_window(struct byte_source *source, uint64_t offset, struct error *error) {
+    uint64_t window_end = source->window_offset + source->window_size;
+    bool goes_on = in_window(source, offset) || offset == window_end;
+    size_t kept = goes_on ? (size_t)(window_end - offset) : 0;
+    if (kept) memmove(source->window, source->window + (offset - source->window_offset), kept);
+    size_t wanted = goes_on ? WINDOW_BYTES - kept : JUMP_BYTES;
+    size_t got;
+    bool ok = read_content(source, offset + kept, source->window + kept, wanted, &got, error);
+    source->window_offset = offset;
+    source->window_size = kept + got;
+    return ok;
+}
+
+static struct bytes window_at(const struct byte_source *source, uint64_t offset, size_t size) {
+    if (!in_window(source, offset)) return (struct bytes){0};
+    size_t skipped = (size_t)(offset - source->window_offset), left = source->window_size - skipped;
+    return (struct bytes){source->window + skipped, size < left ? size : left};
+}
+
+bool byte_source_peek(struct byte_source *source, uint64_t offset, size_t size, struct bytes *view,
+                      struct error *error) {
+    if (size > BYTE_SOURCE_PEEK_BYTES) size = BYTE_SOURCE_PEEK_BYTES;
+    *view = window_at(source, offset, size);
+    if (view->size == size) return true;
+    bool ok = move_window(source, offset, error);
+    *view = window_at(source, offset, size);
+    return ok || view->size == size;
+}
+
+static bool ends_before(struct byte_source *source, uint64_t end, uint64_t content_end, struct error *error) {
+    error_at(error, ERROR_TRUNCATED, (int64_t)content_end, "expected the content to go on to byte %llu, it ends here",
+             (unsigned long long)end);
+    return error_in_file(error, source->raw.path, 0);
+}
+
+// One piece of a read: from the window, straight to `to` when it is large, else through a new window.
+static bool read_piece(struct byte_source *source, uint64_t offset, uint8_t *to, size_t size, size_t *got,
+                       struct error *error) {
+    if (!in_window(source, offset) && size >= WINDOW_BYTES) return read_content(source, offset, to, size, got, error);
+    bool ok = in_window(source, offset) || move_window(source, offset, error);
+    struct bytes view = window_at(source, offset, size);
+    if (view.size) memcpy(to, view.data, view.size);
+    *got = view.size;
+    return ok || view.size > 0;
+}
+
+bool byte_source_read(struct byte_source *source, uint64_t offset, void *to, size_t size, struct error *error) {
+    uint64_t end;
+    if (__builtin_add_overflow(offset, size, &end)) return ends_before(source, UINT64_MAX, offset, error);
+    for (size_t done = 0, got; done < size; done += got) {
+        if (!read_piece(source, offset + done, (uint8_t *)to + done, size - done, &got, error)) return false;
+        if (got == 0) return ends_before(source, end, offset + done, error);
+    }
+    return true;
+}
+
+bool byte_source_load(struct byte_source *source, uint64_t offset, uint64_t size, uint64_t limit_bytes,
+                      struct arena *arena, struct bytes *loaded, struct error *error) {
+    uint64_t end, reached;
+    if (size > limit_bytes || size > SIZE_MAX) {
+        error_at(error, ERROR_TOO_BIG, (int64_t)offset, "%llu bytes in one piece pass the limit of %llu",
+                 (unsigned long long)size, (unsigned long long)limit_bytes);
+        return error_in_file(error, source->raw.path, 0);
+    }
+    if (__builtin_add_overflow(offset, size, &end)) end = UINT64_MAX;
+    if (!byte_source_reach(source, end, &reached, error)) return false;
+    if (reached < end) return ends_before(source, end, reached, error);
+    uint8_t *data = arena_push_raw(arena, (size_t)size, 1);
+    if (!data) {
+        error_at(error, ERROR_TOO_BIG, (int64_t)offset, "no memory left to load %llu bytes", (unsigned long long)size);
+        return error_in_file(error, source->raw.path, 0);
+    }
+    if (!byte_source_read(source, offset, data, (size_t)size, error)) return false;
+    *loaded = (struct bytes){data, (size_t)size};
+    return true;
+}

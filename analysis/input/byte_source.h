@@ -1,0 +1,53 @@
+// One input file, read by position: the only way the core gets at bytes.
+//
+//     plain file:  pread on a window      [ ....====.......................... ]   any offset, any order
+//     .gz (by its magic bytes, not its name): the same over its content (byte_source_gzip.h)
+//
+// No mmap: a file that shrinks while we read gives ERROR_TRUNCATED, not SIGBUS, and NFS, FUSE and files far larger than
+// memory work alike. Small reads are served from the window, so that walking the fields of a message costs no system
+// call per field. Only regular files are opened (a FIFO or a folder is ERROR_UNREADABLE). A file that grows while it is
+// read is read as it was when opened. Offsets, also those in errors, count bytes of the content: for a .gz,
+// uncompressed ones. Not thread-safe: one reader, one source.
+#pragma once
+
+#include "analysis/base/arena.h"
+#include "analysis/base/error.h"
+
+struct byte_source;
+
+// Opens `path` (kept for messages, not copied: it must outlive the source). NULL on error, *error filled with the file.
+MUST_USE struct byte_source *byte_source_open(const char *path, struct error *error);
+
+// Bytes in memory, plain or gzip (the built-in sample; tests); `name` stands in messages. Both are borrowed.
+MUST_USE struct byte_source *byte_source_of_memory(struct bytes content, const char *name, struct error *error);
+
+void byte_source_close(struct byte_source *source);  // NULL is fine
+
+const char *byte_source_path(const struct byte_source *source);
+
+// What identifies this version of the file, for caches: changes when the file is replaced or grows.
+struct file_identity {
+    uint64_t device, inode, size_bytes, modified_ns;
+};
+struct file_identity byte_source_identity(const struct byte_source *source);
+
+// How far the content goes towards `end`: *reached = min(end, size of the content). False when a .gz breaks before
+// `end`; *reached is then that place, and what lies before it can be read. A plain file answers without reading.
+MUST_USE bool byte_source_reach(struct byte_source *source, uint64_t end, uint64_t *reached, struct error *error);
+
+// The size of the content. For a .gz it is known only at the end of the stream, so asking inflates it all.
+MUST_USE bool byte_source_size(struct byte_source *source, uint64_t *size_bytes, struct error *error);
+
+// Copies exactly `size` bytes from `offset` into `to`. ERROR_TRUNCATED when the content ends before.
+MUST_USE bool byte_source_read(struct byte_source *source, uint64_t offset, void *to, size_t size, struct error *error);
+
+// Up to `size` (at most BYTE_SOURCE_PEEK_BYTES) bytes at `offset`, as a view that is valid until the next call. Fewer
+// at the end of the content; empty at or past it.
+enum { BYTE_SOURCE_PEEK_BYTES = 64 };
+MUST_USE bool byte_source_peek(struct byte_source *source, uint64_t offset, size_t size, struct bytes *view,
+                               struct error *error);
+
+// Loads the range into the arena. Refuses a size over `limit_bytes` with ERROR_TOO_BIG before allocating, and a range
+// that ends past the content with ERROR_TRUNCATED.
+MUST_USE bool byte_source_load(struct byte_source *source, uint64_t offset, uint64_t size, uint64_t limit_bytes,
+                               struct arena *arena, struct bytes *loaded, struct error *error);

@@ -1,0 +1,247 @@
+#include "analysis/input/catalog.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "analysis/input/file_completeness.h"
+#include "analysis/input/folder.h"
+#include "analysis/input/growing_array.h"
+#include "analysis/input/profile_name.h"
+#include "analysis/input/run_names.h"
+#include "analysis/input/session_files.h"
+#include "analysis/input/system_error.h"
+
+#define WHAT_TO_OPEN                                                                                                   \
+    "give a log folder (one that holds plugins/profile), a session folder, or a *.xplane.pb, *.hlo_proto.pb or "       \
+    "*.hlo.pb file (each also .gz)"
+
+struct scan {
+    struct arena *arena;
+    struct catalog *catalog;
+    size_t entries_left;
+    int64_t now_s;
+    bool out_of_memory;
+};
+
+// A folder on the way down; the chain upwards shows where links run in a circle.
+struct place {
+    const struct place *above;
+    const char *path;
+    unsigned depth;
+    uint64_t device, inode;
+};
+
+// --- Adding to the catalog ---
+
+static void add_remark(struct scan *scan, struct catalog_remark **remarks, size_t *count, const char *path,
+                       const char *reason) {
+    struct catalog_remark *grown = growing_array_room(scan->arena, *remarks, *count, sizeof *grown);
+    struct catalog_remark remark = {arena_string(scan->arena, bytes_of(path)),
+                                    arena_string(scan->arena, bytes_of(reason))};
+    scan->out_of_memory = scan->out_of_memory || !grown || !remark.path || !remark.reason;
+    if (scan->out_of_memory) return;
+    *remarks = grown;
+    grown[(*count)++] = remark;
+}
+
+static void leave_out(struct scan *scan, const char *path, const char *reason) {
+    add_remark(scan, &scan->catalog->left_out, &scan->catalog->left_out_count, path, reason);
+}
+
+static void add_pending(struct scan *scan, const char *path, const char *file_name) {
+    char reason[NAME_MAX + 64];
+    snprintf(reason, sizeof reason, "%s is still being written: it ends inside a message", file_name);
+    add_remark(scan, &scan->catalog->pending, &scan->catalog->pending_count, path, reason);
+}
+
+static void add_session(struct scan *scan, const char *path, char *name, int64_t modified_s) {
+    struct catalog *catalog = scan->catalog;
+    struct catalog_session *grown = growing_array_room(scan->arena, catalog->sessions, catalog->session_count,
+                                                       sizeof *grown);
+    struct catalog_session session = {name, arena_string(scan->arena, bytes_of(path)), modified_s, catalog->root};
+    scan->out_of_memory = scan->out_of_memory || !grown || !session.name || !session.path;
+    if (scan->out_of_memory) return;
+    catalog->sessions = grown;
+    grown[catalog->session_count++] = session;
+}
+
+// --- Folders ---
+
+// The first file that is still being written, or NULL.
+static const struct profile_file *unfinished_file(const struct scan *scan, const struct session_files *files) {
+    for (size_t i = 0; i < files->file_count; i++) {
+        const struct profile_file *file = &files->files[i];
+        int64_t age_s = scan->now_s - file->modified_s;  // clocks of hosts differ a little: it may be below zero
+        bool is_fresh = age_s > -CATALOG_WRITING_SECONDS && age_s < CATALOG_WRITING_SECONDS;
+        if (is_fresh && file_completeness_ends_early(file->path)) return file;
+    }
+    return NULL;
+}
+
+static void add_session_or_pending(struct scan *scan, const char *path, char *name, int64_t modified_s,
+                                   const struct session_files *files) {
+    const struct profile_file *unfinished = unfinished_file(scan, files);
+    if (unfinished)
+        add_pending(scan, path, unfinished->name);
+    else
+        add_session(scan, path, name, modified_s);
+}
+
+// Lists the folder as a session if it is one: a run folder, or any with xplane files; the root also with HLO files.
+static void consider_folder(struct scan *scan, const struct place *place, const struct folder *folder,
+                            struct arena *scratch) {
+    bool is_run = run_names_is_run_folder(place->path);
+    struct session_files files;
+    struct error error;
+    if (!session_files_in_folder(folder, place->path, scan->catalog->root, is_run || place->depth == 0, scratch, &files,
+                                 &error))
+        return leave_out(scan, place->path, error.message);
+    for (size_t i = 0; i < files.left_out_count; i++) leave_out(scan, files.left_out[i].path, files.left_out[i].reason);
+    if (!is_run && files.file_count == 0) return;
+    add_session_or_pending(scan, place->path, run_names_make(scan->catalog->root, place->path, scan->arena),
+                           folder->modified_s, &files);
+}
+
+// A folder to go into: a real one, or a link to one inside the root.
+static bool leads_down(struct scan *scan, const struct folder_entry *entry, const char *path) {
+    if (entry->kind != FOLDER_ENTRY_LINK) return entry->kind == FOLDER_ENTRY_FOLDER;
+    struct folder_link link = folder_follow_link(path, scan->catalog->root);
+    if (link.kind != FOLDER_ENTRY_FOLDER) return false;
+    if (!link.is_inside)
+        leave_out(scan, path, "a link to a folder outside the opened one; open that folder itself to see it");
+    return link.is_inside;
+}
+
+static bool is_circle(const struct place *place) {
+    for (const struct place *above = place->above; above; above = above->above) {
+        if (above->device == place->device && above->inode == place->inode) return true;
+    }
+    return false;
+}
+
+static bool scan_folder(struct scan *scan, const struct place *above, const char *path, struct error *error);
+
+static void scan_folders_below(struct scan *scan, const struct place *place, const struct folder *folder,
+                               struct arena *scratch) {
+    for (size_t i = 0; i < folder->entry_count && !scan->out_of_memory && scan->entries_left > 0; i++) {
+        const struct folder_entry *entry = &folder->entries[i];
+        if (entry->kind != FOLDER_ENTRY_FOLDER && entry->kind != FOLDER_ENTRY_LINK) continue;
+        char *path = folder_join(scratch, place->path, entry->name);
+        struct error error;
+        if (!path)
+            scan->out_of_memory = true;
+        else if (!leads_down(scan, entry, path))
+            continue;
+        else if (place->depth == CATALOG_MAX_DEPTH)
+            leave_out(scan, path, "too deep: more than 32 folders below the opened one");
+        else if (!scan_folder(scan, place, path, &error))
+            leave_out(scan, path, error.message);
+    }
+}
+
+static void scan_entries(struct scan *scan, const struct place *place, const struct folder *folder,
+                         struct arena *scratch) {
+    if (is_circle(place)) return leave_out(scan, place->path, "a link to a folder that it lies in");
+    scan->entries_left -= folder->entry_count;
+    if (folder->has_more) {
+        scan->entries_left = 0;
+        leave_out(scan, place->path, "more than 1048576 files and folders; open a folder further down");
+    }
+    consider_folder(scan, place, folder, scratch);
+    scan_folders_below(scan, place, folder, scratch);
+}
+
+// The names of one folder live as long as the scan is inside it.
+static bool scan_folder(struct scan *scan, const struct place *above, const char *path, struct error *error) {
+    struct arena scratch;
+    struct folder folder;
+    arena_init(&scratch, 0);
+    bool ok = folder_list(path, scan->entries_left, &scratch, &folder, error);
+    if (ok) {
+        struct place place = {above, path, above ? above->depth + 1 : 0, folder.device, folder.inode};
+        scan_entries(scan, &place, &folder, &scratch);
+    }
+    arena_free(&scratch);
+    return ok;
+}
+
+// --- One file ---
+
+static bool is_no_profile(const char *path, const char *why, struct error *error) {
+    error_set(error, ERROR_BAD_REQUEST, "%s; %s", why, WHAT_TO_OPEN);
+    return error_in_file(error, path, 0);
+}
+
+static bool scan_file(struct scan *scan, struct error *error) {
+    char *path = scan->catalog->root;
+    struct profile_name name = profile_name_parse(bytes_of(strrchr(path, '/') + 1));
+    struct catalog_session session = {.path = path, .root = path};
+    struct session_files files;
+    if (name.kind == PROFILE_NAME_OTHER) return is_no_profile(path, "its name is not that of a profile", error);
+    if (!session_files_list(&session, scan->arena, &files, error)) return false;
+    if (files.file_count == 0) return is_no_profile(path, "it is not a regular file", error);
+    add_session_or_pending(scan, path, arena_string(scan->arena, name.stem), files.files[0].modified_s, &files);
+    return true;
+}
+
+// --- The whole ---
+
+// A file keeps the name it was given, also when it is a link; a folder is where it really is.
+static char *resolve_file(const char *path, struct arena *arena) {
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    char *folder = arena_printf(arena, "%.*s.", (int)(name - path), path);
+    char *resolved = folder ? folder_resolve(folder, arena) : NULL;
+    return resolved ? folder_join(arena, resolved, name) : NULL;
+}
+
+// Adds to the system's reason what to do about it.
+static bool cannot_open(const char *path, const struct error *reason, struct error *error) {
+    const char *advice = reason->code == ERROR_UNREADABLE ? "check its permissions, or " : "";
+    error_set(error, reason->code, "%s; %s%s", reason->message, advice, WHAT_TO_OPEN);
+    return error_in_file(error, path, 0);
+}
+
+static bool cannot_resolve(const char *path, int number, struct error *error) {
+    struct error reason;
+    (void)system_error(&reason, number, "open it", path);
+    return cannot_open(path, &reason, error);
+}
+
+static bool scan_root(struct scan *scan, struct error *error) {
+    struct error reason;
+    return scan_folder(scan, NULL, scan->catalog->root, &reason) || cannot_open(scan->catalog->root, &reason, error);
+}
+
+bool catalog_scan(const char *path, struct arena *arena, struct catalog *catalog, struct error *error) {
+    *catalog = (struct catalog){0};
+    struct scan scan = {
+        .arena = arena, .catalog = catalog, .entries_left = CATALOG_MAX_ENTRIES, .now_s = (int64_t)time(NULL)};
+    struct stat status;
+    if (stat(path, &status) != 0) return cannot_resolve(path, errno, error);
+    catalog->root = S_ISDIR(status.st_mode) ? folder_resolve(path, arena) : resolve_file(path, arena);
+    if (!catalog->root) return cannot_resolve(path, errno, error);
+    bool ok = S_ISDIR(status.st_mode) ? scan_root(&scan, error) : scan_file(&scan, error);
+    if (!ok) return false;
+    if (!run_names_order(catalog, arena)) scan.out_of_memory = true;
+    if (!scan.out_of_memory) return true;
+    error_set(error, ERROR_TOO_BIG, "no memory left for the list of sessions; give a folder further down");
+    return error_in_file(error, catalog->root, 0);
+}
+
+const struct catalog_session *catalog_find(const struct catalog *catalog, struct bytes name) {
+    size_t low = 0, high = catalog->session_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int order = bytes_compare(bytes_of(catalog->sessions[middle].name), name);
+        if (order == 0) return &catalog->sessions[middle];
+        if (order > 0)  // reverse order: the greater names come first
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return NULL;
+}

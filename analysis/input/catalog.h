@@ -1,0 +1,78 @@
+// Which sessions a --logdir (or a PATH argument) holds.
+//
+//     /tmp/xprof                                      log root: every **/plugins/profile/<session>/ below it
+//     /tmp/xprof/plugins/profile                      its sessions
+//     /tmp/xprof/plugins/profile/2026_11_20           one session
+//     /data/traces  (holds *.xplane.pb)               one session, named after the folder
+//     /data/runs    (sub-folders hold *.xplane.pb)    each of them, named by its path below the root
+//     host-0.xplane.pb  jit_f.hlo_proto.pb  x.hlo.pb  one session of one file, named after it; each also .gz
+//
+// Run names and order are XProf's (plugin/xprof/profile_plugin.py in openxla/xprof): "<session>" at the root, else
+// "<path below the root>/<session>"; reverse lexicographic. Any sub-directory of plugins/profile counts as a run there.
+// A path may be several of these at once; then everything is listed. Where the name of a loose folder is taken by a
+// session under plugins/profile, the loose one gets "./" before it.
+// A session of which a file is still being written (it ends inside a message and changed within the last
+// CATALOG_WRITING_SECONDS) is `pending`, not an error and not listed as a session, until it is complete.
+// Reads directories, and of files only what tells whether a fresh one is complete. Writes nothing. Symbolic links are
+// followed only while they stay inside the root; what is left out is listed with its reason.
+#pragma once
+
+#include "analysis/base/arena.h"
+#include "analysis/base/error.h"
+
+enum { CATALOG_WRITING_SECONDS = 120, CATALOG_MAX_DEPTH = 32, CATALOG_MAX_ENTRIES = 1 << 20 };
+
+struct catalog_session {
+    char *name;          // the run name
+    char *path;          // absolute: the folder, or the single file
+    int64_t modified_s;  // of the folder or file
+    const char *root;    // the catalog's, which links may not leave; NULL stands for `path`
+};
+
+struct catalog_remark {  // something that is not listed as a session, and why
+    char *path;
+    char *reason;
+};
+
+struct catalog {
+    char *root;                        // absolute, resolved
+    struct catalog_session *sessions;  // reverse lexicographic
+    size_t session_count;
+    struct catalog_remark *pending;
+    size_t pending_count;
+    struct catalog_remark *left_out;
+    size_t left_out_count;
+};
+
+// Scans `path` into `arena`. ERROR_NOT_FOUND / ERROR_UNREADABLE when the path itself cannot be opened, with a sentence
+// that says what to do; an unreadable folder below it is a `left_out` remark.
+MUST_USE bool catalog_scan(const char *path, struct arena *arena, struct catalog *catalog, struct error *error);
+
+// Session by run name, or NULL.
+const struct catalog_session *catalog_find(const struct catalog *catalog, struct bytes name);
+
+enum profile_file_kind { PROFILE_FILE_XPLANE, PROFILE_FILE_HLO };
+
+// One file of a session.
+struct profile_file {
+    char *path;  // absolute
+    char *name;  // its name in the folder
+    char *host;  // xplane: file name minus .xplane.pb[.gz]; "" for an HLO file
+    enum profile_file_kind kind;
+    uint64_t size_bytes;
+    int64_t modified_s;
+};
+
+struct session_files {
+    struct profile_file *files;  // xplane files by host name, ascending; then HLO files by name
+    size_t file_count;
+    size_t host_count;  // how many of them are xplane files: files[0..host_count)
+    struct catalog_remark *left_out;
+    size_t left_out_count;
+};
+
+// Lists the files of a session now (one readdir). HLO files are listed only when the session has no xplane file: they
+// are XProf's cache of what the xplanes hold. NO_MODULE.hlo_proto.pb is never a module. Of x.xplane.pb and
+// x.xplane.pb.gz the plain one is the host's file.
+MUST_USE bool session_files_list(const struct catalog_session *session, struct arena *arena,
+                                 struct session_files *files, struct error *error);

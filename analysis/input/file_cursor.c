@@ -1,0 +1,114 @@
+#include "analysis/input/file_cursor.h"
+
+enum { LONGEST_VARINT_BYTES = 10, LONGEST_HEADER_BYTES = 2 * LONGEST_VARINT_BYTES, MAX_FIELD_NUMBER = 0x1fffffff };
+
+// The first bytes of a field: key, and value or length.
+struct header {
+    struct wire wire;
+    bool content_ended;  // the content ends inside these bytes
+};
+
+static enum file_cursor_step fail(const struct file_cursor *cursor, enum error_code code, const char *expected,
+                                  struct error *error) {
+    error_at(error, code, (int64_t)cursor->at, "expected %s", expected);
+    (void)error_in_file(error, byte_source_path(cursor->source), 0);
+    return FILE_CURSOR_ERROR;
+}
+
+// A field whose first bytes are incomplete: the file was cut there, or the message is wrong.
+static enum file_cursor_step fail_in_header(const struct file_cursor *cursor, const struct header *header, size_t room,
+                                            const char *expected, struct error *error) {
+    bool ran_out = (size_t)(header->wire.end - header->wire.at) < room;
+    if (ran_out && header->content_ended)
+        return fail(cursor, ERROR_TRUNCATED, "a whole field, the file ends inside it", error);
+    return fail(cursor, ERROR_MALFORMED, ran_out ? "a field that stays inside its message" : expected, error);
+}
+
+static void step_to(struct file_cursor *cursor, const struct header *header, const uint8_t *start) {
+    cursor->at += (uint64_t)(header->wire.at - start);
+}
+
+static enum file_cursor_step cut(const struct file_cursor *cursor, struct file_field *field, uint64_t reached,
+                                 struct error *error) {
+    error_at(error, ERROR_TRUNCATED, (int64_t)cursor->at,
+             "a field of %llu bytes starts here, but the file ends after %llu of them",
+             (unsigned long long)field->payload_size, (unsigned long long)(reached - field->payload_offset));
+    (void)error_in_file(error, byte_source_path(cursor->source), 0);
+    field->payload_size = reached - field->payload_offset;
+    field->is_cut = true;
+    return FILE_CURSOR_ERROR;
+}
+
+static enum file_cursor_step skip_payload(struct file_cursor *cursor, const struct header *header, const uint8_t *start,
+                                          struct file_field *field, struct error *error) {
+    field->payload_offset = cursor->at + (uint64_t)(header->wire.at - start);
+    uint64_t end, reached;
+    if (__builtin_add_overflow(field->payload_offset, field->payload_size, &end)) end = UINT64_MAX;
+    if (end > cursor->end) return fail(cursor, ERROR_MALFORMED, "a length that stays inside its message", error);
+    if (!byte_source_reach(cursor->source, end, &reached, error)) {
+        field->payload_size = reached - field->payload_offset;
+        field->is_cut = true;
+        return FILE_CURSOR_ERROR;
+    }
+    if (reached < end) return cut(cursor, field, reached, error);
+    cursor->at = end;
+    return FILE_CURSOR_FIELD;
+}
+
+static uint64_t little_endian(const uint8_t *at, size_t size) {
+    uint64_t result = 0;
+    for (size_t i = 0; i < size; i++) result |= (uint64_t)at[i] << (8 * i);
+    return result;
+}
+
+static enum file_cursor_step read_fixed(struct file_cursor *cursor, struct header *header, const uint8_t *start,
+                                        size_t size, struct file_field *field, struct error *error) {
+    if ((size_t)(header->wire.end - header->wire.at) < size) return fail_in_header(cursor, header, size, "", error);
+    field->value = little_endian(header->wire.at, size);
+    header->wire.at += size;
+    step_to(cursor, header, start);
+    return FILE_CURSOR_FIELD;
+}
+
+static enum file_cursor_step read_value(struct file_cursor *cursor, struct header *header, const uint8_t *start,
+                                        struct file_field *field, struct error *error) {
+    uint64_t number;
+    switch (field->type) {
+        case WIRE_FIXED64:
+            return read_fixed(cursor, header, start, 8, field, error);
+        case WIRE_FIXED32:
+            return read_fixed(cursor, header, start, 4, field, error);
+        case WIRE_VARINT:
+        case WIRE_LEN:
+            break;
+        default:
+            return fail(cursor, ERROR_MALFORMED, "a wire type of 0, 1, 2 or 5", error);
+    }
+    if (!wire_next_varint(&header->wire, &number))
+        return fail_in_header(cursor, header, LONGEST_VARINT_BYTES, "a varint of at most 10 bytes", error);
+    if (field->type == WIRE_LEN) {
+        field->payload_size = number;
+        return skip_payload(cursor, header, start, field, error);
+    }
+    field->value = number;
+    step_to(cursor, header, start);
+    return FILE_CURSOR_FIELD;
+}
+
+enum file_cursor_step file_cursor_next(struct file_cursor *cursor, struct file_field *field, struct error *error) {
+    uint64_t left = cursor->end - cursor->at, key;
+    if (left == 0) return FILE_CURSOR_END;
+    *field = (struct file_field){0};
+    size_t asked = left < LONGEST_HEADER_BYTES ? (size_t)left : LONGEST_HEADER_BYTES;
+    struct bytes view;
+    if (!byte_source_peek(cursor->source, cursor->at, asked, &view, error)) return FILE_CURSOR_ERROR;
+    if (view.size == 0 && cursor->end == UINT64_MAX) return FILE_CURSOR_END;
+    struct header header = {wire_open(view), view.size < asked};
+    if (!wire_next_varint(&header.wire, &key))
+        return fail_in_header(cursor, &header, LONGEST_VARINT_BYTES, "a field key (varint)", error);
+    if (key >> 3 == 0 || key >> 3 > MAX_FIELD_NUMBER)
+        return fail(cursor, ERROR_MALFORMED, "a field number from 1 to 2^29-1", error);
+    field->number = (uint32_t)(key >> 3);
+    field->type = (enum wire_type)(key & 7);
+    return read_value(cursor, &header, view.data, field, error);
+}

@@ -1,0 +1,45 @@
+// The wire cursor of proto/wire.h for messages that stay in a file: it walks the fields of a message by position,
+// reading keys and lengths only, and steps over payloads (a plane of 400 MB costs one addition).
+//
+//     file   [..................|key len|~~~~~~ payload ~~~~~~|key len|~~~|.........]
+//     cursor                    ^at                                        ^end
+//     field                      number, type, value | payload: offset + size in the file
+//
+// Does not recurse, allocates nothing. Errors carry the file's byte offset and what was expected.
+#pragma once
+
+#include "analysis/input/byte_source.h"
+#include "proto/wire.h"
+
+struct file_cursor {
+    struct byte_source *source;
+    uint64_t at;
+    uint64_t end;
+};
+
+struct file_field {
+    uint32_t number;
+    enum wire_type type;
+    uint64_t value;           // VARINT, FIXED64, FIXED32
+    uint64_t payload_offset;  // LEN
+    uint64_t payload_size;    // LEN
+    bool is_cut;              // only after an error, see below
+};
+
+// The whole content of a source, whose end need not be known: the cursor ends cleanly where the content ends between
+// two fields; a field that runs past it is ERROR_TRUNCATED.
+static inline struct file_cursor file_cursor_over(struct byte_source *source) {
+    return (struct file_cursor){source, 0, UINT64_MAX};
+}
+
+static inline struct file_cursor file_cursor_inside(struct byte_source *source, const struct file_field *field) {
+    return (struct file_cursor){source, field->payload_offset, field->payload_offset + field->payload_size};
+}
+
+enum file_cursor_step { FILE_CURSOR_FIELD, FILE_CURSOR_END, FILE_CURSOR_ERROR };
+
+// After an error the cursor stays where it is: at the start of the field at fault. A file that was cut can be read up
+// to the cut: then field->is_cut says that the field's payload runs past the end of the content, and payload_size is
+// what is there of it.
+MUST_USE enum file_cursor_step file_cursor_next(struct file_cursor *cursor, struct file_field *field,
+                                                struct error *error);

@@ -1,0 +1,25 @@
+// The bytes of one input as they lie on disk (or in memory), before any inflating.
+//
+// Holds the only open(2) and pread(2) of the core. Regular files only: a FIFO, a device or a folder is an error, and
+// opening one does not block.
+#pragma once
+
+#include "analysis/base/error.h"
+#include "proto/bytes.h"
+
+struct raw_file {
+    const char *path;  // for messages; borrowed
+    int descriptor;    // -1: in memory
+    struct bytes memory;
+    uint64_t size_bytes;  // when it was opened
+    uint64_t device, inode, modified_ns;
+};
+
+MUST_USE bool raw_file_open(struct raw_file *file, const char *path, struct error *error);
+void raw_file_of_memory(struct raw_file *file, struct bytes content, const char *path);
+void raw_file_close(struct raw_file *file);
+
+// Reads up to `size` bytes; fewer only where the size at opening ends. A file that has become shorter since is
+// ERROR_TRUNCATED; *read_bytes is then what could be read.
+MUST_USE bool raw_file_read(const struct raw_file *file, uint64_t offset, void *to, size_t size, size_t *read_bytes,
+                            struct error *error);

@@ -1,0 +1,138 @@
+#include "analysis/input/session_files.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "analysis/input/growing_array.h"
+#include "analysis/input/profile_name.h"
+#include "analysis/input/system_error.h"
+
+static bool out_of_memory(const char *path, struct error *error) {
+    error_set(error, ERROR_TOO_BIG, "no memory left to list the session's files");
+    return error_in_file(error, path, 0);
+}
+
+static bool leave_out(struct session_files *files, char *path, const char *reason, struct arena *arena) {
+    struct catalog_remark *remarks = growing_array_room(arena, files->left_out, files->left_out_count, sizeof *remarks);
+    char *copy = arena_string(arena, bytes_of(reason));
+    if (!remarks || !copy) return false;
+    files->left_out = remarks;
+    remarks[files->left_out_count++] = (struct catalog_remark){path, copy};
+    return true;
+}
+
+static bool add_file(struct session_files *files, struct profile_file file, struct arena *arena) {
+    struct profile_file *grown = growing_array_room(arena, files->files, files->file_count, sizeof *grown);
+    if (!grown) return false;
+    files->files = grown;
+    grown[files->file_count++] = file;
+    return true;
+}
+
+// Fills what the name and the system say. False when memory ran out; `path` is not yet looked at.
+static bool describe(struct profile_file *file, char *path, const char *name, struct arena *arena) {
+    struct profile_name parsed = profile_name_parse(bytes_of(name));
+    bool is_xplane = parsed.kind == PROFILE_NAME_XPLANE;
+    *file = (struct profile_file){
+        .path = path,
+        .name = arena_string(arena, bytes_of(name)),
+        .host = arena_string(arena, is_xplane ? parsed.stem : (struct bytes){0}),
+        .kind = is_xplane ? PROFILE_FILE_XPLANE : PROFILE_FILE_HLO,
+    };
+    return file->name && file->host;
+}
+
+static bool measure(struct profile_file *file) {
+    struct stat status;
+    if (stat(file->path, &status) != 0 || !S_ISREG(status.st_mode)) return false;
+    file->size_bytes = (uint64_t)status.st_size;
+    file->modified_s = (int64_t)status.st_mtim.tv_sec;
+    return true;
+}
+
+// Is the link one to a file inside the root? Else says why not, when that is worth a remark. False: memory ran out.
+static bool check_link(char *path, const char *root, struct arena *arena, struct session_files *files, bool *is_good) {
+    struct folder_link link = folder_follow_link(path, root);
+    *is_good = link.kind == FOLDER_ENTRY_FILE && link.is_inside;
+    if (link.kind == FOLDER_ENTRY_LINK) return leave_out(files, path, "a link that leads nowhere", arena);
+    if (link.kind != FOLDER_ENTRY_FILE || link.is_inside) return true;
+    return leave_out(files, path, "a link that leads out of the opened folder; open the folder it leads to", arena);
+}
+
+// Takes one entry, if its name is that of such a profile file. False when memory ran out.
+static bool take_entry(const struct folder_entry *entry, enum profile_name_kind kind, const char *folder_path,
+                       const char *root, struct arena *arena, struct session_files *files) {
+    if (profile_name_parse(bytes_of(entry->name)).kind != kind) return true;
+    if (entry->kind != FOLDER_ENTRY_FILE && entry->kind != FOLDER_ENTRY_LINK) return true;
+    char *path = folder_join(arena, folder_path, entry->name);
+    struct profile_file file;
+    bool is_good = true;
+    if (!path || !describe(&file, path, entry->name, arena)) return false;
+    if (entry->kind == FOLDER_ENTRY_LINK && !check_link(path, root, arena, files, &is_good)) return false;
+    if (!is_good) return true;
+    if (!measure(&file)) return leave_out(files, path, "it went away while the folder was read", arena);
+    return add_file(files, file, arena);
+}
+
+// By host, the plain file before its .gz; HLO files (no host) by name.
+static int compare_files(const void *a, const void *b) {
+    const struct profile_file *left = a, *right = b;
+    int order = strcmp(left->host, right->host);
+    return order ? order : strcmp(left->name, right->name);
+}
+
+static bool take_all(const struct folder *folder, enum profile_name_kind kind, const char *path, const char *root,
+                     struct arena *arena, struct session_files *files) {
+    for (size_t i = 0; i < folder->entry_count; i++) {
+        if (!take_entry(&folder->entries[i], kind, path, root, arena, files)) return false;
+    }
+    if (files->file_count > 1) qsort(files->files, files->file_count, sizeof *files->files, compare_files);
+    return true;
+}
+
+// Of a sorted list, one file per host.
+static bool keep_one_per_host(struct session_files *files, struct arena *arena) {
+    size_t kept = 0;
+    for (size_t i = 0; i < files->file_count; i++) {
+        struct profile_file file = files->files[i];
+        if (kept == 0 || strcmp(files->files[kept - 1].host, file.host) != 0)
+            files->files[kept++] = file;
+        else if (!leave_out(files, file.path, "the same host's uncompressed file is beside it", arena))
+            return false;
+    }
+    files->file_count = files->host_count = kept;
+    return true;
+}
+
+bool session_files_in_folder(const struct folder *folder, const char *path, const char *root, bool hlo_too,
+                             struct arena *arena, struct session_files *files, struct error *error) {
+    *files = (struct session_files){0};
+    bool ok = take_all(folder, PROFILE_NAME_XPLANE, path, root, arena, files) && keep_one_per_host(files, arena);
+    if (ok && files->host_count == 0 && hlo_too) ok = take_all(folder, PROFILE_NAME_HLO, path, root, arena, files);
+    return ok || out_of_memory(path, error);
+}
+
+static bool list_single_file(const struct catalog_session *session, struct arena *arena, struct session_files *files,
+                             struct error *error) {
+    const char *slash = strrchr(session->path, '/');
+    struct profile_file file;
+    *files = (struct session_files){0};
+    if (!describe(&file, session->path, slash ? slash + 1 : session->path, arena))
+        return out_of_memory(session->path, error);
+    if (!measure(&file)) return true;
+    if (!add_file(files, file, arena)) return out_of_memory(session->path, error);
+    files->host_count = file.kind == PROFILE_FILE_XPLANE;
+    return true;
+}
+
+bool session_files_list(const struct catalog_session *session, struct arena *arena, struct session_files *files,
+                        struct error *error) {
+    struct stat status;
+    struct folder folder;
+    if (stat(session->path, &status) != 0) return system_error(error, errno, "find the session", session->path);
+    if (!S_ISDIR(status.st_mode)) return list_single_file(session, arena, files, error);
+    if (!folder_list(session->path, CATALOG_MAX_ENTRIES, arena, &folder, error)) return false;
+    const char *root = session->root ? session->root : session->path;
+    return session_files_in_folder(&folder, session->path, root, true, arena, files, error);
+}

@@ -1,0 +1,10 @@
+// From a folder's entries to the profile files of a session: catalog.h's session_files_list, for whoever has listed the
+// folder already.
+#pragma once
+
+#include "analysis/input/catalog.h"
+#include "analysis/input/folder.h"
+
+// HLO files are taken only when `hlo_too` is set and there is no xplane file.
+MUST_USE bool session_files_in_folder(const struct folder *folder, const char *path, const char *root, bool hlo_too,
+                                      struct arena *arena, struct session_files *files, struct error *error);

@@ -1,0 +1,12 @@
+#include "analysis/input/system_error.h"
+
+#include <errno.h>
+#include <string.h>
+
+bool system_error(struct error *error, int number, const char *action, const char *path) {
+    char reason[128];
+    if (strerror_r(number, reason, sizeof reason) != 0) reason[0] = '\0';
+    bool missing = number == ENOENT || number == ENOTDIR;
+    error_set(error, missing ? ERROR_NOT_FOUND : ERROR_UNREADABLE, "cannot %s: %s", action, reason);
+    return error_in_file(error, path, 0);
+}
