@@ -1,0 +1,14 @@
+// XLA's element types: PrimitiveType in xla/xla_data.proto (openxla/xla).
+#pragma once
+
+#include <stdint.h>
+
+struct element_type {
+    const char *name;  // as in a shape: "bf16"
+    int bits;          // 0 for what has no size: tuple, token, opaque
+};
+
+enum { ELEMENT_TYPE_TUPLE = 13, ELEMENT_TYPE_OPAQUE = 14, ELEMENT_TYPE_TOKEN = 17, ELEMENT_TYPE_BUFFER = 34 };
+
+// NULL for a number that names no type.
+const struct element_type *element_type_of(int64_t number);

@@ -1,0 +1,248 @@
+#include "analysis/hlo/hlo_load.h"
+#include "analysis/hlo/instruction_lookup.h"
+#include "proto/hlo_fields.h"
+
+// What the readers of one BufferAssignmentProto share.
+struct loader {
+    struct hlo_module *module;
+    struct arena *arena;
+    struct error *error;
+    uint32_t next_assigned, next_event;
+    struct instruction_lookup lookup;
+};
+
+static bool count_parts(struct bytes message, struct hlo_module *module, struct error *error) {
+    struct wire w = wire_open(message);
+    struct wire_field f;
+    bool good = true;
+    while (good && wire_next(&w, &f)) {
+        if (f.type != WIRE_LEN) continue;
+        switch (f.number) {
+            case ASSIGNMENT_BUFFERS:
+                module->buffer_count++;
+                break;
+            case ASSIGNMENT_ALLOCATIONS:
+                module->allocation_count++;
+                good = hlo_load_count(module->blob, f.payload, ALLOCATION_ASSIGNED, "BufferAllocationProto",
+                                      &module->assigned_count, error);
+                break;
+            case ASSIGNMENT_TRACES:
+                module->trace_count++;
+                good = hlo_load_count(module->blob, f.payload, TRACE_EVENTS, "HeapSimulatorTrace", &module->event_count,
+                                      error);
+                break;
+            default:
+                break;
+        }
+    }
+    return good && (!w.fault || hlo_load_fault(error, module->blob, &w, "BufferAssignmentProto"));
+}
+
+static bool make_columns(struct arena *arena, struct hlo_module *module, struct error *error) {
+    module->buffers = arena_push_raw(arena, module->buffer_count, sizeof *module->buffers);
+    module->allocation_of_buffer = arena_push_raw(arena, module->buffer_count, sizeof *module->allocation_of_buffer);
+    module->allocations = arena_push_raw(arena, module->allocation_count, sizeof *module->allocations);
+    module->assigned = arena_push_raw(arena, module->assigned_count, sizeof *module->assigned);
+    module->traces = arena_push_raw(arena, module->trace_count, sizeof *module->traces);
+    module->events = arena_push_raw(arena, module->event_count, sizeof *module->events);
+    bool good = module->buffers && module->allocation_of_buffer && module->allocations && module->assigned &&
+                module->traces && module->events && id_map_init(&module->buffer_of, arena, module->buffer_count);
+    if (!good) return hlo_load_too_big(error, arena);
+    if (module->buffer_count) {
+        memset(module->allocation_of_buffer, 0xff, module->buffer_count * sizeof *module->allocation_of_buffer);
+    }
+    return true;
+}
+
+static bool find_instruction(struct loader *loader, struct bytes defined_at, uint32_t *instruction) {
+    struct wire w = wire_open(defined_at);
+    struct wire_field f;
+    struct bytes name = {0};
+    int64_t id = 0;
+    bool has_id = false, has_room = true;
+    while (wire_next(&w, &f)) {
+        if (f.number == LOCATION_INSTRUCTION_NAME) name = f.payload;
+        if (f.number != LOCATION_INSTRUCTION_ID) continue;
+        id = wire_int64(&f);
+        has_id = true;
+    }
+    if (w.fault) return hlo_load_fault(loader->error, loader->module->blob, &w, "LogicalBufferProto.Location");
+    if (has_id) has_room = instruction_by_id(&loader->lookup, id, instruction);
+    if (*instruction == HLO_NONE && name.size) has_room = instruction_by_name(&loader->lookup, name, instruction);
+    return has_room || hlo_load_too_big(loader->error, loader->arena);
+}
+
+static bool read_buffer(struct loader *loader, struct bytes message, uint32_t index) {
+    struct hlo_module *module = loader->module;
+    struct hlo_buffer *buffer = &module->buffers[index];
+    *buffer = (struct hlo_buffer){.instruction = HLO_NONE};
+    struct wire w = wire_open(message);
+    struct wire_field f;
+    while (wire_next(&w, &f)) {
+        switch (f.number) {
+            case BUFFER_ID:
+                buffer->id = wire_int64(&f);
+                break;
+            case BUFFER_SIZE:
+                buffer->size_bytes = wire_int64(&f);
+                break;
+            case BUFFER_COLOR:
+                buffer->color = wire_int64(&f);
+                break;
+            case BUFFER_DEFINED_AT:
+                buffer->defined_at = f.payload;
+                break;
+            default:
+                break;
+        }
+    }
+    if (w.fault) return hlo_load_fault(loader->error, module->blob, &w, "LogicalBufferProto");
+    if (buffer->size_bytes < 0) {
+        return error_at(loader->error, ERROR_MALFORMED, message.data - module->blob.data,
+                        "logical buffer %lld has a negative size", (long long)buffer->id);
+    }
+    id_map_put(&module->buffer_of, buffer->id, index);
+    return find_instruction(loader, buffer->defined_at, &buffer->instruction);
+}
+
+static bool read_assigned(struct loader *loader, struct bytes message, uint32_t allocation) {
+    struct hlo_module *module = loader->module;
+    struct hlo_assigned *assigned = &module->assigned[loader->next_assigned++];
+    *assigned = (struct hlo_assigned){0};
+    int64_t id = 0;
+    struct wire w = wire_open(message);
+    struct wire_field f;
+    while (wire_next(&w, &f)) {
+        if (f.number == ASSIGNED_BUFFER_ID) id = wire_int64(&f);
+        if (f.number == ASSIGNED_OFFSET) assigned->offset = wire_int64(&f);
+        if (f.number == ASSIGNED_SIZE) assigned->size_bytes = wire_int64(&f);
+    }
+    assigned->buffer = id_map_get(&module->buffer_of, id);
+    if (assigned->buffer != HLO_NONE) module->allocation_of_buffer[assigned->buffer] = allocation;
+    return !w.fault || hlo_load_fault(loader->error, module->blob, &w, "BufferAllocationProto.Assigned");
+}
+
+static void read_allocation_scalar(const struct wire_field *f, struct hlo_allocation *allocation) {
+    switch (f->number) {
+        case ALLOCATION_INDEX:
+            allocation->index = wire_int64(f);
+            break;
+        case ALLOCATION_SIZE:
+            allocation->size_bytes = wire_int64(f);
+            break;
+        case ALLOCATION_IS_THREAD_LOCAL:
+            allocation->is_thread_local = wire_bool(f);
+            break;
+        case ALLOCATION_IS_ENTRY_PARAMETER:
+            allocation->is_entry_parameter = wire_bool(f);
+            break;
+        case ALLOCATION_PARAMETER_NUMBER:
+            allocation->parameter_number = wire_int64(f);
+            break;
+        case ALLOCATION_MAYBE_LIVE_OUT:
+            allocation->maybe_live_out = wire_bool(f);
+            break;
+        case ALLOCATION_COLOR:
+            allocation->color = wire_int64(f);
+            break;
+        case ALLOCATION_IS_TUPLE:
+            allocation->is_tuple = wire_bool(f);
+            break;
+        case ALLOCATION_IS_CONSTANT:
+            allocation->is_constant = wire_bool(f);
+            break;
+        default:
+            break;
+    }
+}
+
+static bool read_allocation(struct loader *loader, struct bytes message, uint32_t index) {
+    struct hlo_allocation *allocation = &loader->module->allocations[index];
+    *allocation = (struct hlo_allocation){.first_assigned = loader->next_assigned};
+    struct wire w = wire_open(message);
+    struct wire_field f;
+    while (wire_next(&w, &f)) {
+        if (f.number != ALLOCATION_ASSIGNED || f.type != WIRE_LEN) {
+            read_allocation_scalar(&f, allocation);
+        } else if (!read_assigned(loader, f.payload, index)) {
+            return false;
+        }
+    }
+    allocation->assigned_count = loader->next_assigned - allocation->first_assigned;
+    if (allocation->size_bytes >= 0) return true;
+    return error_at(loader->error, ERROR_MALFORMED, message.data - loader->module->blob.data,
+                    "buffer allocation %lld has a negative size", (long long)allocation->index);
+}
+
+static bool read_event(struct loader *loader, struct bytes message) {
+    struct hlo_module *module = loader->module;
+    struct hlo_event *event = &module->events[loader->next_event++];
+    int64_t canonical = 0;
+    uint64_t kind = HLO_EVENT_ALLOC;
+    *event = (struct hlo_event){0};
+    struct wire w = wire_open(message);
+    struct wire_field f;
+    while (wire_next(&w, &f)) {
+        switch (f.number) {
+            case EVENT_KIND:
+                kind = f.value;
+                break;
+            case EVENT_BUFFER_ID:
+                event->buffer_id = wire_int64(&f);
+                break;
+            case EVENT_INSTRUCTION_NAME:
+                event->instruction_name = f.payload;
+                break;
+            case EVENT_SHARE_WITH_CANONICAL_ID:
+                canonical = wire_int64(&f);
+                break;
+            default:
+                break;
+        }
+    }
+    if (w.fault) return hlo_load_fault(loader->error, module->blob, &w, "HeapSimulatorTrace.Event");
+    if (kind > HLO_EVENT_SHARE_WITH) {
+        return error_at(loader->error, ERROR_MALFORMED, message.data - module->blob.data,
+                        "heap simulator event of kind %llu: expected ALLOC, FREE or SHARE_WITH",
+                        (unsigned long long)kind);
+    }
+    event->kind = (uint8_t)kind;
+    event->buffer = id_map_get(&module->buffer_of, event->buffer_id);
+    event->canonical = kind == HLO_EVENT_SHARE_WITH ? id_map_get(&module->buffer_of, canonical) : HLO_NONE;
+    return true;
+}
+
+static bool read_trace(struct loader *loader, struct bytes message, uint32_t index) {
+    struct hlo_trace *trace = &loader->module->traces[index];
+    *trace = (struct hlo_trace){.first_event = loader->next_event};
+    struct wire w = wire_open(message);
+    struct wire_field f;
+    while (wire_next(&w, &f)) {
+        if (f.number == TRACE_ALLOCATION_INDEX) trace->allocation_index = wire_int64(&f);
+        if (f.number == TRACE_EVENTS && f.type == WIRE_LEN && !read_event(loader, f.payload)) return false;
+    }
+    trace->event_count = loader->next_event - trace->first_event;
+    return true;
+}
+
+typedef bool (*part_reader)(struct loader *loader, struct bytes message, uint32_t index);
+
+static bool read_parts(struct loader *loader, struct bytes message, uint32_t number, part_reader read) {
+    uint32_t index = 0;
+    struct wire w = wire_open(message);
+    struct wire_field f;
+    while (wire_next(&w, &f)) {
+        if (f.number == number && f.type == WIRE_LEN && !read(loader, f.payload, index++)) return false;
+    }
+    return true;  // count_parts has met every fault of this message already
+}
+
+// Buffers first, whatever the order in the file: allocations and traces name them by id.
+bool hlo_load_assignment(struct bytes message, struct arena *arena, struct hlo_module *module, struct error *error) {
+    struct loader loader = {
+        .module = module, .arena = arena, .error = error, .lookup = {.module = module, .arena = arena}};
+    return count_parts(message, module, error) && make_columns(arena, module, error) &&
+           read_parts(&loader, message, ASSIGNMENT_BUFFERS, read_buffer) &&
+           read_parts(&loader, message, ASSIGNMENT_ALLOCATIONS, read_allocation) &&
+           read_parts(&loader, message, ASSIGNMENT_TRACES, read_trace);
+}

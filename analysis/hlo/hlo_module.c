@@ -1,0 +1,101 @@
+#include "analysis/hlo/hlo_module.h"
+
+#include "analysis/hlo/hlo_load.h"
+#include "proto/hlo_fields.h"
+#include "proto/wire.h"
+
+// Where the parts of an HloProto are: both are single messages.
+static bool find_parts(struct bytes blob, struct bytes *module, struct bytes *assignment, struct error *error) {
+    struct wire w = wire_open(blob);
+    struct wire_field f;
+    while (wire_next(&w, &f)) {
+        if (f.type != WIRE_LEN) continue;
+        if (f.number == HLO_PROTO_MODULE) *module = f.payload;
+        if (f.number == HLO_PROTO_BUFFER_ASSIGNMENT) *assignment = f.payload;
+    }
+    return !w.fault || hlo_load_fault(error, blob, &w, "HloProto");
+}
+
+bool hlo_module_load(struct bytes blob, struct arena *arena, struct hlo_module *module, struct error *error) {
+    *module = (struct hlo_module){.blob = blob};
+    struct bytes module_message = {0}, assignment = {0};
+    if (!find_parts(blob, &module_message, &assignment, error)) return false;
+    if (!module_message.data) {
+        return error_at(error, ERROR_MALFORMED, 0, "not an HloProto: it holds no HLO module (field 1)");
+    }
+    return hlo_load_program(module_message, arena, module, error) &&
+           hlo_load_assignment(assignment, arena, module, error);
+}
+
+// Stops as soon as everything is there: the four come first in an instruction, and most of its bytes come after.
+struct hlo_instruction hlo_instruction_read(const struct hlo_module *module, uint32_t instruction) {
+    struct hlo_instruction result = {0};
+    if (instruction >= module->instruction_count) return result;
+    struct wire w = wire_open(module->instructions[instruction].message);
+    struct wire_field f;
+    while (!(result.name.data && result.opcode.data && result.shape.data && result.metadata.data) &&
+           wire_next(&w, &f)) {
+        if (f.type != WIRE_LEN) continue;
+        if (f.number == HLO_INSTRUCTION_NAME) result.name = f.payload;
+        if (f.number == HLO_INSTRUCTION_OPCODE) result.opcode = f.payload;
+        if (f.number == HLO_INSTRUCTION_SHAPE) result.shape = f.payload;
+        if (f.number == HLO_INSTRUCTION_METADATA) result.metadata = f.payload;
+    }
+    return result;
+}
+
+struct bytes hlo_instruction_backend_config(const struct hlo_module *module, uint32_t instruction) {
+    struct bytes config = {0};
+    if (instruction >= module->instruction_count) return config;
+    struct wire w = wire_open(module->instructions[instruction].message);
+    struct wire_field f;
+    while (wire_next(&w, &f)) {
+        if (f.number == HLO_INSTRUCTION_BACKEND_CONFIG && f.type == WIRE_LEN) config = f.payload;
+    }
+    return config;
+}
+
+struct hlo_metadata hlo_metadata_read(struct bytes metadata) {
+    struct hlo_metadata result = {0};
+    struct wire w = wire_open(metadata);
+    struct wire_field f;
+    while (wire_next(&w, &f)) {
+        switch (f.number) {
+            case OP_METADATA_OP_NAME:
+                result.op_name = f.payload;
+                break;
+            case OP_METADATA_SOURCE_FILE:
+                result.source_file = f.payload;
+                break;
+            case OP_METADATA_SOURCE_LINE:
+                result.source_line = wire_int32(&f);
+                break;
+            case OP_METADATA_STACK_FRAME_ID:
+                result.stack_frame_id = wire_int32(&f);
+                break;
+            default:
+                break;
+        }
+    }
+    return result;
+}
+
+static size_t put_shape_index(int64_t *index, size_t capacity, size_t count, uint64_t value) {
+    if (count < capacity) index[count] = (int64_t)value;
+    return count + 1;
+}
+
+size_t hlo_buffer_shape_index(const struct hlo_buffer *buffer, int64_t *index, size_t capacity) {
+    size_t count = 0;
+    struct wire w = wire_open(buffer->defined_at);
+    struct wire_field f;
+    while (wire_next(&w, &f)) {
+        if (f.number != LOCATION_SHAPE_INDEX) continue;
+        if (f.type == WIRE_VARINT) count = put_shape_index(index, capacity, count, f.value);
+        struct wire packed = wire_open_packed(&f);
+        for (uint64_t value; wire_next_varint(&packed, &value);) {
+            count = put_shape_index(index, capacity, count, value);
+        }
+    }
+    return count;
+}
