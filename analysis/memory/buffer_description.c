@@ -1,0 +1,86 @@
+#include "analysis/memory/buffer_description.h"
+
+#include "analysis/base/text_writer.h"
+#include "analysis/hlo/shape.h"
+#include "analysis/hlo/stack_trace.h"
+
+static struct bytes finish(struct text_writer *text) {
+    const char *written = text_writer_finish(text);
+    return written ? (struct bytes){(const uint8_t *)written, text->size - 1} : (struct bytes){0};
+}
+
+static struct bytes name_with_index(const struct hlo_buffer *buffer, struct bytes instruction, struct arena *arena) {
+    int64_t index[HLO_SHAPE_INDEX_MAX];
+    size_t count = hlo_buffer_shape_index(buffer, index, HLO_SHAPE_INDEX_MAX);
+    if (count == 0) return instruction;
+    struct text_writer text = {.arena = arena};
+    text_put_bytes(&text, instruction);
+    text_put(&text, "{");
+    for (size_t i = 0; i < count && i < HLO_SHAPE_INDEX_MAX; i++) {
+        if (i) text_put(&text, ",");
+        text_put_int64(&text, index[i]);
+    }
+    text_put(&text, "}");
+    return finish(&text);
+}
+
+enum { RECENT_SHAPES = 1024 };
+
+struct shape_words {
+    struct bytes shape, text;
+};
+
+bool buffer_describer_init(struct buffer_describer *describer, const struct hlo_module *module,
+                           enum memory_view_scope scope, struct arena *arena) {
+    *describer = (struct buffer_describer){.module = module, .scope = scope, .arena = arena};
+    describer->recent_shapes = arena_new(arena, struct shape_words, RECENT_SHAPES);
+    return describer->recent_shapes != NULL;
+}
+
+static struct bytes text_of_shape(struct buffer_describer *describer, struct bytes shape) {
+    struct shape_words *recent = &describer->recent_shapes[(uint64_t)id_map_key(shape) % RECENT_SHAPES];
+    if (!recent->text.data || !bytes_equal(recent->shape, shape)) {
+        const char *text = shape_text(shape, describer->arena);
+        *recent = (struct shape_words){shape, text ? bytes_of(text) : (struct bytes){0}};
+    }
+    return recent->text;
+}
+
+struct bytes buffer_shape_text(struct buffer_describer *describer, uint32_t buffer) {
+    return text_of_shape(describer, memory_view_shape(describer->module, buffer, describer->scope));
+}
+
+struct bytes buffer_name(const struct buffer_describer *describer, uint32_t buffer) {
+    if (buffer == HLO_NONE) return (struct bytes){0};
+    const struct hlo_buffer *named = &describer->module->buffers[buffer];
+    struct bytes instruction = hlo_instruction_read(describer->module, named->instruction).name;
+    return name_with_index(named, instruction, describer->arena);
+}
+
+static void set_source(const struct hlo_module *module, const struct hlo_metadata *metadata,
+                       struct buffer_description *description) {
+    struct stack_trace_frame innermost = {0};
+    description->stack_frame_id = metadata->stack_frame_id;
+    description->source_file = metadata->source_file;
+    description->source_line = metadata->source_line;
+    if (metadata->source_file.size || !stack_trace_read(module, metadata->stack_frame_id, &innermost, 1)) return;
+    description->source_file = innermost.file;
+    description->source_line = innermost.line;
+}
+
+struct buffer_description buffer_describe(struct buffer_describer *describer, uint32_t buffer) {
+    struct buffer_description description = {0};
+    const struct hlo_module *module = describer->module;
+    if (buffer == HLO_NONE || module->buffers[buffer].instruction == HLO_NONE) return description;
+    const struct hlo_buffer *described = &module->buffers[buffer];
+    struct hlo_instruction instruction = hlo_instruction_read(module, described->instruction);
+    struct hlo_metadata metadata = hlo_metadata_read(instruction.metadata);
+    description.instruction = instruction.name;
+    description.name = name_with_index(described, instruction.name, describer->arena);
+    description.opcode = instruction.opcode;
+    description.computation = module->computation_names[module->instructions[described->instruction].computation];
+    description.op_name = metadata.op_name;
+    description.shape = text_of_shape(describer, memory_view_shape_in(described, instruction.shape, describer->scope));
+    set_source(module, &metadata, &description);
+    return description;
+}
