@@ -1,0 +1,203 @@
+# hbmview. `make help` lists the targets.
+#
+#     build/gen/             made from proto/*.proto and web/ (no generated file is committed)
+#     build/$(MODE)/obj/     objects; MODE is release (the default), asan, ubsan, tsan, coverage or fuzz; clang has its own
+#     build/hbmview          the program (release, gcc); in the other modes build/$(MODE)/hbmview
+#
+# Variables: CC=clang  WERROR=1  V=1 (show commands)  MODE=asan  BUILD=build  CORPUS=../shared/corpus  PREFIX=/usr/local  DESTDIR=
+
+ifeq ($(origin CC),default)
+CC = gcc
+endif
+MODE ?= release
+BUILD ?= build
+CORPUS ?= ../shared/corpus
+PREFIX ?= /usr/local
+FUZZ_SECONDS ?= 60
+IS_CLANG := $(findstring clang,$(CC))
+DIR = $(BUILD)/$(MODE)$(if $(IS_CLANG),-clang)
+GEN = $(BUILD)/gen
+BIN = $(if $(filter $(BUILD)/release,$(DIR)),$(BUILD)/hbmview,$(DIR)/hbmview)
+
+# --- Flags ---
+WARNINGS = -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wundef -Wformat=2 \
+    -Wwrite-strings -Wswitch-enum -Wpointer-arith -Wcast-qual $(if $(WERROR),-Werror)
+SANITIZE = -O1 -g -fno-omit-frame-pointer -fno-sanitize-recover=all -fsanitize=
+FLAGS_release = -O2 -g -fstack-protector-strong -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2
+FLAGS_asan = $(SANITIZE)address,undefined
+FLAGS_ubsan = $(SANITIZE)undefined
+FLAGS_tsan = $(SANITIZE)thread
+FLAGS_fuzz = $(SANITIZE)fuzzer-no-link,address,undefined
+FLAGS_coverage = -O0 -g --coverage
+ifndef FLAGS_$(MODE)
+$(error MODE=$(MODE) is not one of release, asan, ubsan, tsan, coverage, fuzz)
+endif
+PACKAGES = libmicrohttpd jansson libprotobuf-c zlib
+CFLAGS ?= $(FLAGS_$(MODE))
+PACKAGE_CFLAGS := $(shell pkg-config --cflags $(PACKAGES))
+PACKAGE_LIBS := $(shell pkg-config --libs $(PACKAGES))
+$(if $(PACKAGE_LIBS),,$(warning Libraries are missing: run scripts/install-deps))
+CPPFLAGS += -I. -isystem $(GEN) -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 $(PACKAGE_CFLAGS)
+LDLIBS += $(PACKAGE_LIBS) -lpthread -lm
+COMPILE = $(CC) -std=c17 $(CPPFLAGS) $(CFLAGS)
+LINK = $(CC) $(CFLAGS) $(LDFLAGS)
+say = $(if $(V),,@printf '  %-6s %s\n' $(1) $@;)
+
+# --- Sources ---
+PROTO = $(wildcard proto/*.proto)
+CORE_SRC = $(wildcard proto/*.c analysis/*/*.c)
+SERVER_SRC = $(wildcard server/*.c server/*/*.c)
+UNIT_SRC = $(wildcard tests/unit/test_*.c)
+UNIT_SHARED_SRC = $(filter-out $(UNIT_SRC),$(wildcard tests/unit/*.c))
+FUZZ_SRC = $(wildcard tests/fuzz/fuzz_*.c)
+WEB_FILES = $(filter-out %.md,$(shell find web -type f 2>/dev/null | LC_ALL=C sort))
+UPLOT = node_modules/uplot/dist
+SAMPLE = tests/fixtures/logdir/plugins/profile/v5e_gpt_12layer_oom/tpu-vm-0.xplane.pb.gz
+HEADERS = $(wildcard proto/*.h analysis/*/*.h server/*.h server/*/*.h tests/*/*.h)
+C_FILES = $(CORE_SRC) $(SERVER_SRC) $(UNIT_SHARED_SRC) $(UNIT_SRC) $(wildcard tests/fuzz/*.c tests/bench/*.c) scripts/embed_assets.c
+
+object = $(patsubst %.c,$(DIR)/obj/%.o,$(1))
+GEN_SRC = $(PROTO:%.proto=$(GEN)/%.pb-c.c)
+GEN_OBJ = $(GEN_SRC:$(GEN)/%.c=$(DIR)/gen/%.o)
+CORE_LIB = $(DIR)/libcore.a
+ASSETS_OBJ = $(DIR)/gen/assets.o
+SERVER_OBJ = $(call object,$(filter-out server/main.c,$(SERVER_SRC))) $(ASSETS_OBJ)
+UNIT_BIN = $(UNIT_SRC:tests/unit/%.c=$(DIR)/tests/%)
+FUZZ_BIN = $(FUZZ_SRC:tests/fuzz/%.c=$(DIR)/replay/%)
+
+# --- The program ---
+.DELETE_ON_ERROR:
+.PHONY: all core programs
+all: $(BIN)  ## build/hbmview (the default)
+core: $(CORE_LIB)  ## the analysis library alone
+programs: $(BIN) $(UNIT_BIN) $(FUZZ_BIN)  ## the program and its C tests, without running them
+
+$(BIN): $(call object,server/main.c) $(SERVER_OBJ) $(CORE_LIB)
+	$(call say,LINK)$(LINK) -o $@ $^ $(LDLIBS)
+
+$(CORE_LIB): $(call object,$(CORE_SRC)) $(GEN_OBJ)
+	$(call say,AR)rm -f $@ && ar rcs $@ $^
+
+$(DIR)/obj/%.o: %.c $(DIR)/flags | $(GEN_SRC)
+	@mkdir -p $(@D)
+	$(call say,CC)$(COMPILE) $(WARNINGS) $(UNIT_FLAGS) -MD -MP -c -o $@ $<
+
+# A change of compiler or flags rebuilds; nothing else touches the stamp.
+$(DIR)/flags: FORCE
+	@mkdir -p $(@D)
+	@printf '%s\n' '$(COMPILE) $(WARNINGS)' | cmp -s - $@ || printf '%s\n' '$(COMPILE) $(WARNINGS)' > $@
+
+.PHONY: FORCE
+FORCE:
+
+# --- Generated code ---
+$(DIR)/gen/%.o: $(GEN)/%.c $(DIR)/flags
+	@mkdir -p $(@D)
+	$(call say,CC)$(COMPILE) -w -c -o $@ $<
+
+$(GEN)/proto/%.pb-c.c $(GEN)/proto/%.pb-c.h: proto/%.proto
+	@mkdir -p $(GEN)
+	$(call say,PROTO)protoc-c --c_out=$(GEN) $<
+
+EMBED = $(GEN)/embed_assets
+$(EMBED): scripts/embed_assets.c
+	@mkdir -p $(@D)
+	$(call say,CC)$(CC) -std=c17 -O2 $(WARNINGS) -D_POSIX_C_SOURCE=200809L -o $@ $< -lz
+
+VENDOR_FILES = vendor/uplot.js=$(UPLOT)/uPlot.esm.js vendor/uplot.css=$(UPLOT)/uPlot.min.css
+ASSET_PAIRS = $(foreach f,$(WEB_FILES),$(f:web/%=%)=$(f)) $(VENDOR_FILES) sample/tpu-vm-0.xplane.pb=$(SAMPLE)
+$(GEN)/assets.c: $(EMBED) $(WEB_FILES) $(shell find web -type d) $(UPLOT)/uPlot.esm.js $(SAMPLE)
+	$(call say,EMBED)$(EMBED) $@ $(ASSET_PAIRS)
+
+$(UPLOT)/uPlot.esm.js:
+	npm ci --omit=dev
+
+# --- Tests ---
+# Programs named *_server_* see the server's parts too; the others only the core.
+SHARED_OBJ = $(call object,$(UNIT_SHARED_SRC))
+DRIVER_OBJ = $(call object,tests/fuzz/driver.c)
+link_with = @mkdir -p $(@D); $(if $(V),,printf '  %-6s %s\n' LINK $@;) $(LINK) -o $@ $^ $(LDLIBS)
+
+$(DIR)/obj/tests/unit/%.o: UNIT_FLAGS = $(shell pkg-config --cflags cmocka)
+$(DIR)/tests/%: LDLIBS += $(shell pkg-config --libs cmocka)
+$(DIR)/tests/test_server_%: $(DIR)/obj/tests/unit/test_server_%.o $(SHARED_OBJ) $(SERVER_OBJ) $(CORE_LIB) ; $(link_with)
+$(DIR)/tests/%: $(DIR)/obj/tests/unit/%.o $(SHARED_OBJ) $(CORE_LIB) ; $(link_with)
+$(DIR)/replay/fuzz_server_%: $(DIR)/obj/tests/fuzz/fuzz_server_%.o $(DRIVER_OBJ) $(SERVER_OBJ) $(CORE_LIB) ; $(link_with)
+$(DIR)/replay/%: $(DIR)/obj/tests/fuzz/%.o $(DRIVER_OBJ) $(CORE_LIB) ; $(link_with)
+$(DIR)/fuzz_%: LDLIBS += -fsanitize=fuzzer
+$(DIR)/fuzz_server_%: $(DIR)/obj/tests/fuzz/fuzz_server_%.o $(SERVER_OBJ) $(CORE_LIB) ; $(link_with)
+$(DIR)/fuzz_%: $(DIR)/obj/tests/fuzz/fuzz_%.o $(CORE_LIB) ; $(link_with)
+
+.SECONDARY:
+.PHONY: check check-unit check-golden check-http check-cli check-web check-browser check-fuzz check-corpus
+check: check-unit check-golden check-http check-cli check-web check-browser check-fuzz  ## all tests of this mode
+check-unit: $(UNIT_BIN)  ## C tests of the parts (cmocka); ONLY=test_wire runs one
+	tests/run-unit.sh $(if $(ONLY),$(DIR)/tests/$(ONLY),$(UNIT_BIN))
+check-golden: $(BIN)  ## XProf's recorded answers for tests/fixtures
+	HBMVIEW=$(BIN) tests/run-golden.sh tests/fixtures
+check-http: $(BIN)  ## the program seen from outside (python3)
+	HBMVIEW=$(BIN) tests/run-python.sh http
+check-cli: $(BIN)  ## the commands for terminals and CI (python3)
+	HBMVIEW=$(BIN) tests/run-python.sh cli
+check-web: $(BIN)  ## the page's modules (node)
+	tests/run-node.sh unit
+check-browser: $(BIN)  ## the page in a real browser
+	HBMVIEW=$(BIN) tests/run-node.sh browser
+check-fuzz: $(FUZZ_BIN)  ## replay the fuzz corpus, with mutations
+	tests/run-fuzz.sh $(FUZZ_BIN)
+check-corpus: $(BIN)  ## the wide comparison with XProf, when CORPUS is there
+	@if [ -d '$(CORPUS)' ]; then HBMVIEW=$(BIN) tests/run-corpus.sh '$(CORPUS)'; else echo 'no corpus at $(CORPUS)'; fi
+
+.PHONY: asan ubsan tsan fuzz coverage
+asan:  ## the tests under AddressSanitizer and UBSan
+	$(MAKE) MODE=asan check-unit check-fuzz check-golden check-http check-cli
+ubsan:  ## the C tests under UBSan alone
+	$(MAKE) MODE=ubsan check-unit check-fuzz
+tsan:  ## the server's tests under ThreadSanitizer
+	$(MAKE) MODE=tsan check-unit-server check-http
+fuzz:  ## look for crashes: make fuzz T=xspace FUZZ_SECONDS=600
+	$(MAKE) MODE=fuzz CC=clang fuzz-run T=$(T)
+coverage:  ## which lines of the core the C tests reach: build/coverage/summary.txt
+	$(MAKE) MODE=coverage check-unit check-fuzz
+	scripts/coverage $(BUILD)/coverage
+
+.PHONY: check-unit-server fuzz-run
+check-unit-server: $(filter $(DIR)/tests/test_server_%,$(UNIT_BIN))
+	$(if $^,tests/run-unit.sh $^)
+fuzz-run: $(DIR)/fuzz_$(T)
+	@mkdir -p $(BUILD)/fuzz-found/$(T) tests/fuzz/corpus/$(T)
+	$< -max_total_time=$(FUZZ_SECONDS) -artifact_prefix=$(BUILD)/fuzz-found/ $(BUILD)/fuzz-found/$(T) tests/fuzz/corpus/$(T)
+
+# --- Care of the sources ---
+.PHONY: lint check-layers check-style check-headers tidy format format-check compile_commands.json
+lint: check-layers check-style check-headers format-check tidy  ## all checks of the sources
+check-layers check-style:
+	@scripts/$@
+check-headers: $(GEN_SRC)  # every header compiles alone
+	@for h in $(HEADERS); do echo "#include \"$$h\"" | $(COMPILE) $(WARNINGS) -Werror -x c -fsyntax-only - || \
+	    { echo "$$h: does not compile alone"; bad=1; }; done; test -z "$$bad"
+tidy: $(GEN_SRC)
+	@printf '%s\n' $(C_FILES) | xargs -P 2 -n 1 sh -c 'clang-tidy --quiet "$$@" -- -std=c17 $(CPPFLAGS)' tidy
+format:  ## clang-format in place
+	clang-format -i $(C_FILES) $(HEADERS)
+format-check:  # by the version that .clang-format is written for; others differ in details
+	@clang-format --version | grep -q 'version 14\.' && clang-format --dry-run --Werror $(C_FILES) $(HEADERS) || \
+	    { clang-format --version | grep -v 'version 14\.'; }
+compile_commands.json:  ## for editors
+	@{ echo '['; for f in $(C_FILES); do printf '%s{"directory": "%s", "file": "%s", "command": "%s"}\n' "$$comma" \
+	    '$(CURDIR)' "$$f" "$(COMPILE) -c $$f"; comma=,; done; echo ']'; } > $@
+
+.PHONY: bench bench-xprof install uninstall clean help
+bench: $(BIN) $(DIR)/bench_analysis  ## times of this program; BENCH_INPUT=FILE for another profile
+	HBMVIEW=$(BIN) BENCH_ANALYSIS=$(DIR)/bench_analysis scripts/bench
+bench-xprof: $(BIN) $(DIR)/bench_analysis  ## the same work against XProf
+	HBMVIEW=$(BIN) BENCH_ANALYSIS=$(DIR)/bench_analysis scripts/bench-xprof
+$(DIR)/bench_analysis: $(call object,$(wildcard tests/bench/*.c)) $(SERVER_OBJ) $(CORE_LIB) ; $(link_with)
+install: $(BIN)  ## to $(DESTDIR)$(PREFIX)/bin
+	install -D -m 755 $(BIN) '$(DESTDIR)$(PREFIX)/bin/hbmview'
+uninstall: ; rm -f '$(DESTDIR)$(PREFIX)/bin/hbmview'
+clean: ; rm -rf $(BUILD) compile_commands.json
+help:
+	@sed -n 's/^\([a-z_.-]*\):[^#]*## \(.*\)/  \1|\2/p' Makefile | column -t -s '|'
+
+-include $(shell find $(DIR) -name '*.d' 2>/dev/null)
