@@ -1,0 +1,26 @@
+// The document of /api/v1/memory_view (docs/api.md): one memory space of one module, in columns.
+//
+// Written from the exact view; the figures XProf would show stand beside it, and the notes say why they differ.
+#pragma once
+
+#include "analysis/memory/memory_summary.h"
+#include "analysis/memory/memory_view.h"
+#include "server/text/json_writer.h"
+#include "server/store/scoped_vmem.h"
+
+struct memory_view_document {
+    const char *session, *host, *module;
+    const struct memory_view *view;   // exact
+    const struct memory_view *xprof;  // as XProf makes it; NULL when XProf cannot
+    const char *xprof_reason;         // why it cannot; NULL when it can
+    struct memory_summary_list summaries;
+    struct scoped_vmem scoped_vmem;
+};
+
+// False when `scratch` is at its limit.
+MUST_USE bool memory_view_json_write(const struct memory_view_document *document, struct arena *scratch,
+                                     struct json_writer *w, struct error *error);
+
+// Parts that other documents have too.
+void memory_spaces_write(const struct memory_summary_list *list, struct json_writer *w);  // "memory_spaces": [...]
+void memory_view_totals_write(const struct memory_view *view, struct json_writer *w);     // keys of an open object

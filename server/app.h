@@ -1,0 +1,23 @@
+// What every request may use: made once by the serving command, constant while the server runs. The parts that change
+// (the cache, the store, the summaries) lock themselves.
+#pragma once
+
+#include "server/http/access.h"
+#include "server/store/cache.h"
+#include "server/store/module_summaries.h"
+#include "server/options.h"
+#include "server/store/store.h"
+
+#define HBMVIEW_VERSION "0.1.0"
+
+struct request;
+struct reply;
+
+struct app {
+    void (*answer)(struct request *request, struct reply *reply);  // routes_answer: http.c knows no routes
+    const struct options *options;
+    struct cache *cache;
+    struct store *store;
+    struct module_summaries *summaries;
+    struct access access;
+};

@@ -1,0 +1,22 @@
+// The files inside the program: the page, and a sample profile for a run without --logdir.
+//
+// The table is made at build time (scripts/embed_assets.c) from web/, from the vendored uPlot and from a test fixture,
+// sorted by path. Everything is gzipped once, there; what a client without gzip wants must be inflated.
+#pragma once
+
+#include <stddef.h>
+
+struct embedded_asset {
+    const char *path;  // "index.html", "js/main.js", "vendor/uplot.js", "sample/tpu-vm-0.xplane.pb"
+    const char *content_type;
+    const unsigned char *gzip;
+    size_t gzip_size;
+    size_t identity_size;  // of the inflated content
+    const char *etag;      // with its quotes, of the content
+};
+
+extern const struct embedded_asset embedded_assets[];
+extern const size_t embedded_asset_count;
+
+// The sample profile is not part of the page: never served as a file.
+#define EMBEDDED_SAMPLE_PATH "sample/tpu-vm-0.xplane.pb"

@@ -1,0 +1,177 @@
+#include "server/http/access.h"
+
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/random.h>
+
+#include "server/http/machine_names.h"
+
+enum { HOST_BYTES = 256, TOKEN_RANDOM_BYTES = (ACCESS_TOKEN_BYTES - 1) / 2 };
+
+// --- Set up ---
+
+static bool is_address(const char *text) {
+    unsigned char address[sizeof(struct in6_addr)];
+    return inet_pton(AF_INET, text, address) == 1 || inet_pton(AF_INET6, text, address) == 1;
+}
+
+static bool is_loopback(const char *host) {
+    return !host || strcasecmp(host, "localhost") == 0 || strncmp(host, "127.", 4) == 0 || strcmp(host, "::1") == 0;
+}
+
+static bool is_wildcard(const char *host) {
+    return host && (strcmp(host, "0.0.0.0") == 0 || strcmp(host, "::") == 0);
+}
+
+static bool make_token(char token[ACCESS_TOKEN_BYTES]) {
+    unsigned char random[TOKEN_RANDOM_BYTES];
+    if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random) return false;
+    for (size_t i = 0; i < sizeof random; i++) snprintf(token + 2 * i, 3, "%02x", random[i]);
+    return true;
+}
+
+static const char *url_of(const struct access *access, const char *host, struct arena *arena) {
+    bool is_v6 = strchr(host, ':') != NULL;
+    return arena_printf(arena, "http://%s%s%s:%d/%s%s", is_v6 ? "[" : "", host, is_v6 ? "]" : "", access->port,
+                        access->token[0] ? "?token=" : "", access->token);
+}
+
+static void add(const char **list, size_t *count, const char *text) {
+    if (text) list[(*count)++] = text;
+}
+
+static void add_urls(struct access *access, const char *host, const struct machine_names *names, struct arena *arena) {
+    size_t *count = &access->url_count;
+    if (!access->is_shared) {
+        add(access->urls, count, url_of(access, host && !is_wildcard(host) ? host : "localhost", arena));
+        return;
+    }
+    if (!access->is_everywhere) {
+        add(access->urls, count, url_of(access, host, arena));
+        return;
+    }
+    for (size_t i = 0; i < names->name_count && i < 1; i++)
+        add(access->urls, count, url_of(access, names->names[i], arena));
+    for (size_t i = 0; i < names->address_count; i++)
+        add(access->urls, count, url_of(access, names->addresses[i], arena));
+    if (*count == 0) add(access->urls, count, url_of(access, "localhost", arena));
+}
+
+static void add_hosts(struct access *access, const char *host, const struct machine_names *names) {
+    size_t *count = &access->host_count;
+    add(access->hosts, count, "localhost");
+    add(access->hosts, count, "127.0.0.1");
+    add(access->hosts, count, "::1");
+    add(access->hosts, count, host);
+    for (size_t i = 0; i < names->name_count; i++) add(access->hosts, count, names->names[i]);
+    for (size_t i = 0; i < names->address_count; i++) add(access->hosts, count, names->addresses[i]);
+}
+
+bool access_init(struct access *access, struct arena *arena, const char *host, bool bind_all, bool no_token, int port) {
+    *access = (struct access){.port = port,
+                              .is_everywhere = bind_all || is_wildcard(host),
+                              .is_shared = bind_all || !is_loopback(host),
+                              .hosts = arena_new(arena, const char *, 2 * MACHINE_NAMES_MAX + 4),
+                              .urls = arena_new(arena, const char *, 2 * MACHINE_NAMES_MAX + 4)};
+    struct machine_names names;
+    if (!access->hosts || !access->urls || !machine_names_read(arena, &names)) return false;
+    if (access->is_shared && !no_token && !make_token(access->token)) return false;
+    snprintf(access->cookie_name, sizeof access->cookie_name, "hbmview_%d", port);
+    add_hosts(access, host, &names);
+    add_urls(access, host, &names, arena);
+    return true;
+}
+
+// --- The Host header ---
+
+// "[::1]:6006" -> "::1", "Box.local.:80" -> "box.local". False when it is not of such a form.
+static bool host_without_port(const char *header, char host[HOST_BYTES]) {
+    bool is_bracketed = header[0] == '[';
+    const char *start = header + is_bracketed, *end = is_bracketed ? strchr(start, ']') : start + strcspn(start, ":");
+    if (!end || end == start || (size_t)(end - start) >= HOST_BYTES) return false;
+    size_t size = (size_t)(end - start);
+    for (size_t i = 0; i < size; i++) host[i] = (char)tolower((unsigned char)start[i]);
+    if (size > 1 && host[size - 1] == '.') size--;
+    host[size] = '\0';
+    const char *port = end + is_bracketed;
+    return *port == '\0' || (*port == ':' && port[1 + strspn(port + 1, "0123456789")] == '\0');
+}
+
+static bool host_is_ours(const struct access *access, const char *header) {
+    char host[HOST_BYTES];
+    if (!header || !host_without_port(header, host)) return false;
+    for (size_t i = 0; i < access->host_count; i++) {
+        if (strcasecmp(access->hosts[i], host) == 0) return true;
+    }
+    return access->is_shared && is_address(host);  // the machine's outer address behind NAT; cannot be rebound
+}
+
+// --- The token ---
+
+// Takes the same time wherever the first difference is.
+static bool token_equals(const struct access *access, const char *text, size_t size) {
+    size_t token_size = strlen(access->token);
+    unsigned difference = size != token_size;
+    for (size_t i = 0; i < token_size; i++)
+        difference |= (unsigned char)access->token[i] ^ (unsigned char)(i < size ? text[i] : 0);
+    return difference == 0;
+}
+
+static bool cookie_has_token(const struct access *access, const char *cookies) {
+    size_t name_size = strlen(access->cookie_name);
+    bool found = false;
+    for (const char *at = cookies; at && *at; at += strcspn(at, ";")) {
+        at += strspn(at, "; \t");
+        if (strncmp(at, access->cookie_name, name_size) != 0 || at[name_size] != '=') continue;
+        const char *value = at + name_size + 1;
+        found |= token_equals(access, value, strcspn(value, "; \t"));
+    }
+    return found;
+}
+
+static bool bearer_has_token(const struct access *access, const char *authorization) {
+    if (!authorization || strncasecmp(authorization, "Bearer ", 7) != 0) return false;
+    const char *value = authorization + 7 + strspn(authorization + 7, " ");
+    return token_equals(access, value, strcspn(value, " \t"));
+}
+
+enum access_verdict access_judge(const struct access *access, const struct access_request *request) {
+    if (!host_is_ours(access, request->host)) return ACCESS_WRONG_HOST;
+    if (!access->token[0]) return ACCESS_GRANTED;
+    const char *link = request->query_token;
+    if (link && token_equals(access, link, strlen(link))) return ACCESS_GRANTED_BY_LINK;
+    bool is_known = cookie_has_token(access, request->cookie) || bearer_has_token(access, request->authorization);
+    return is_known ? ACCESS_GRANTED : ACCESS_NO_TOKEN;
+}
+
+void access_cookie(const struct access *access, char cookie[ACCESS_COOKIE_BYTES]) {
+    snprintf(cookie, ACCESS_COOKIE_BYTES, "%s=%s; HttpOnly; SameSite=Strict; Path=/", access->cookie_name,
+             access->token);
+}
+
+static bool is_own_argument(const char *argument) {
+    return strncmp(argument, "token=", 6) == 0 || strncmp(argument, ACCESS_RETRY "=", sizeof ACCESS_RETRY) == 0;
+}
+
+const char *access_plain_target(const char *target, struct arena *arena) {
+    char *result = arena_string(arena, bytes_of(target));
+    char *query = result ? strchr(result, '?') : NULL;
+    if (!query) return result;
+    char *to = query;  // the separator to write before the next argument that stays
+    for (const char *at = query + 1; *at;) {
+        size_t size = strcspn(at, "&");
+        const char *next = at + size + (at[size] == '&');
+        if (size && !is_own_argument(at)) {
+            *to = to == query ? '?' : '&';
+            memmove(to + 1, at, size);
+            to += size + 1;
+        }
+        at = next;
+    }
+    *to = '\0';
+    return result;
+}

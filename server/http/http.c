@@ -1,0 +1,231 @@
+#include "server/http/http.h"
+
+#include <microhttpd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "server/http/reply.h"
+
+struct http_server {
+    const struct app *app;
+    struct MHD_Daemon *daemon;
+};
+
+// A request and what only this file needs of it.
+struct exchange {
+    struct request request;
+    struct timespec start;
+    struct output body;  // what the client sends
+    bool has_begun;      // the headers are known
+    bool has_bad_name;   // an argument has a NUL inside, or there are too many
+    unsigned status;
+    size_t reply_bytes;
+};
+
+// --- Making the request ---
+
+static void *begin(void *app, const char *target, struct MHD_Connection *connection) {
+    (void)connection;
+    struct exchange *exchange = calloc(1, sizeof *exchange);
+    if (!exchange) return NULL;
+    const struct app *owner = app;
+    exchange->request.app = owner;
+    work_init(&exchange->request.work, owner->cache);
+    exchange->request.target = arena_string(&exchange->request.work.arena, bytes_of(target));
+    output_init(&exchange->body, REQUEST_BODY_LIMIT_BYTES);
+    clock_gettime(CLOCK_MONOTONIC, &exchange->start);
+    return exchange;
+}
+
+static enum MHD_Result add_argument(void *to, enum MHD_ValueKind kind, const char *name, size_t name_size,
+                                    const char *value, size_t value_size) {
+    (void)kind;
+    struct exchange *exchange = to;
+    struct request *request = &exchange->request;
+    bool is_bad = strlen(name) != name_size || (value && strlen(value) != value_size);
+    if (is_bad || request->query_count == REQUEST_QUERY_MAX) {
+        exchange->has_bad_name = true;
+        return MHD_NO;
+    }
+    request->query[request->query_count++] = (struct request_argument){name, value ? value : ""};
+    return MHD_YES;
+}
+
+static const char *header(struct MHD_Connection *connection, const char *name) {
+    return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
+}
+
+static void read_headers(struct MHD_Connection *connection, const char *method, const char *path,
+                         struct exchange *exchange) {
+    struct request *request = &exchange->request;
+    request->method = method;
+    request->path = path;
+    request->headers = (struct request_headers){
+        .host = header(connection, MHD_HTTP_HEADER_HOST),
+        .cookie = header(connection, MHD_HTTP_HEADER_COOKIE),
+        .authorization = header(connection, MHD_HTTP_HEADER_AUTHORIZATION),
+        .accept_encoding = header(connection, MHD_HTTP_HEADER_ACCEPT_ENCODING),
+        .if_none_match = header(connection, MHD_HTTP_HEADER_IF_NONE_MATCH),
+    };
+    MHD_get_connection_values_n(connection, MHD_GET_ARGUMENT_KIND, add_argument, exchange);
+    if (!request->target || strstr(request->target, "%00")) exchange->has_bad_name = true;
+    MHD_set_connection_option(connection, MHD_CONNECTION_OPTION_TIMEOUT, (unsigned)HTTP_ANSWER_SECONDS);
+}
+
+// --- Sending the reply ---
+
+static const struct {
+    const char *name, *value;
+} headers_of_all[] = {
+    {"Content-Security-Policy",
+     "default-src 'self'; style-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; "
+     "form-action 'none'; frame-ancestors 'none'"},
+    {"X-Content-Type-Options", "nosniff"},
+    {"Referrer-Policy", "no-referrer"},
+    {"Cross-Origin-Resource-Policy", "same-origin"},
+    {"Cache-Control", "no-cache"},
+    {"Vary", "Accept-Encoding"},
+};
+
+static void add_header(struct MHD_Response *response, const char *name, const char *value) {
+    if (value && value[0]) MHD_add_response_header(response, name, value);
+}
+
+static void add_headers(struct MHD_Response *response, const struct reply *reply) {
+    for (size_t i = 0; i < sizeof headers_of_all / sizeof headers_of_all[0]; i++)
+        add_header(response, headers_of_all[i].name, headers_of_all[i].value);
+    bool has_body = reply->status != HTTP_NOT_MODIFIED && reply->status != HTTP_NO_CONTENT;
+    if (has_body) add_header(response, "Content-Type", reply->content_type);
+    if (has_body && reply->is_gzip) add_header(response, "Content-Encoding", "gzip");
+    add_header(response, "ETag", reply->etag);
+    add_header(response, "Allow", reply->allow);
+    add_header(response, "Location", reply->location);
+    add_header(response, "Set-Cookie", reply->set_cookie);
+    add_header(response, "Refresh", reply->refresh);
+    add_header(response, "Content-Disposition", reply->disposition);
+}
+
+static void *mutable_pointer(const void *data) {
+    union {
+        const void *in;
+        void *out;
+    } pointer = {data};  // MHD_RESPMEM_PERSISTENT only reads it
+    return pointer.out;
+}
+
+// The body belongs to the request, which ends only when the reply was sent (see `end`).
+static enum MHD_Result send_reply(struct MHD_Connection *connection, struct exchange *exchange,
+                                  const struct reply *reply) {
+    struct MHD_Response *response = MHD_create_response_from_buffer(
+        reply->body.size, mutable_pointer(reply->body.data ? (const void *)reply->body.data : ""),
+        MHD_RESPMEM_PERSISTENT);
+    if (!response) return MHD_NO;
+    add_headers(response, reply);
+    exchange->status = reply->status;
+    exchange->reply_bytes = reply->body.size;
+    enum MHD_Result result = MHD_queue_response(connection, reply->status, response);
+    MHD_destroy_response(response);
+    return result;
+}
+
+static enum MHD_Result refuse(struct MHD_Connection *connection, struct exchange *exchange, unsigned status,
+                              const char *why) {
+    struct reply reply = {0};
+    struct error error;
+    error_set(&error, ERROR_BAD_REQUEST, "%s", why);
+    reply_json_error(&exchange->request, &reply, status, status == HTTP_TOO_LARGE ? "too_big" : NULL, &error);
+    return send_reply(connection, exchange, &reply);
+}
+
+static enum MHD_Result answer(struct MHD_Connection *connection, struct exchange *exchange) {
+    if (exchange->has_bad_name)
+        return refuse(connection, exchange, HTTP_BAD_REQUEST, "The address has too many arguments, or a NUL in it.");
+    struct reply reply = {0};
+    exchange->request.body = output_bytes(&exchange->body);
+    exchange->request.app->answer(&exchange->request, &reply);
+    return send_reply(connection, exchange, &reply);
+}
+
+// --- What libmicrohttpd calls ---
+
+static enum MHD_Result handle(void *app, struct MHD_Connection *connection, const char *path, const char *method,
+                              const char *version, const char *upload, size_t *upload_size, void **state) {
+    (void)app, (void)version;
+    struct exchange *exchange = *state;
+    if (!exchange) return MHD_NO;
+    if (!exchange->has_begun) {
+        exchange->has_begun = true;
+        read_headers(connection, method, path, exchange);
+        return MHD_YES;
+    }
+    if (*upload_size == 0) return exchange->status ? MHD_YES : answer(connection, exchange);
+    output_append(&exchange->body, (struct bytes){(const uint8_t *)upload, *upload_size});
+    *upload_size = 0;
+    if (!exchange->body.failed || exchange->status) return MHD_YES;
+    return refuse(connection, exchange, HTTP_TOO_LARGE, "The request body is larger than 64 KiB.");
+}
+
+static double elapsed_ms(const struct timespec *start) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)(now.tv_sec - start->tv_sec) * 1e3 + (double)(now.tv_nsec - start->tv_nsec) / 1e6;
+}
+
+// The target as it may go to a terminal: no control characters.
+static const char *printable_target(struct exchange *exchange) {
+    const char *target = exchange->request.target;
+    const char *plain = target ? access_plain_target(target, &exchange->request.work.arena) : NULL;
+    char *copy = plain ? arena_string(&exchange->request.work.arena, bytes_of(plain)) : NULL;
+    for (char *c = copy; c && *c; c++) {
+        if (*c < ' ' || *c == 0x7F) *c = '?';
+    }
+    return copy ? copy : "-";
+}
+
+static void log_exchange(struct exchange *exchange) {
+    const char *method = exchange->request.method;
+    fprintf(stderr, "%s %s %u %zu bytes %.2f ms\n", method ? method : "-", printable_target(exchange), exchange->status,
+            exchange->reply_bytes, elapsed_ms(&exchange->start));
+}
+
+static void end(void *app, struct MHD_Connection *connection, void **state, enum MHD_RequestTerminationCode how) {
+    (void)how;
+    const struct app *owner = app;
+    struct exchange *exchange = *state;
+    if (!exchange) return;
+    if (owner->options->verbose) log_exchange(exchange);
+    MHD_set_connection_option(connection, MHD_CONNECTION_OPTION_TIMEOUT, (unsigned)HTTP_IDLE_SECONDS);
+    output_free(&exchange->body);
+    work_free(&exchange->request.work);
+    free(exchange);
+    *state = NULL;
+}
+
+// --- Start and stop ---
+
+struct http_server *http_start(const struct app *app, int listening_socket) {
+    struct http_server *server = calloc(1, sizeof *server);
+    if (!server) return NULL;
+    server->app = app;
+    union {
+        const struct app *in;
+        void *out;
+    } context = {app};
+    server->daemon = MHD_start_daemon(
+        MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION | MHD_USE_POLL | MHD_USE_ITC, 0, NULL, NULL,
+        handle, context.out, MHD_OPTION_LISTEN_SOCKET, listening_socket, MHD_OPTION_CONNECTION_LIMIT,
+        (unsigned)HTTP_CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)HTTP_IDLE_SECONDS,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HTTP_HEADERS_MAX_BYTES, MHD_OPTION_URI_LOG_CALLBACK, begin,
+        context.out, MHD_OPTION_NOTIFY_COMPLETED, end, context.out, MHD_OPTION_END);
+    if (server->daemon) return server;
+    free(server);
+    return NULL;
+}
+
+void http_stop(struct http_server *server) {
+    if (!server) return;
+    MHD_stop_daemon(server->daemon);
+    free(server);
+}

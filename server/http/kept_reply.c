@@ -1,0 +1,90 @@
+#include "server/http/kept_reply.h"
+
+#include <stdlib.h>
+
+#include "server/http/gzip.h"
+
+struct kept_body {
+    struct output output;
+    char etag[ETAG_BYTES];
+};
+
+struct writing {
+    struct cache *cache;
+    const char *key;
+    kept_reply_write *write;
+    void *context;
+};
+
+static void destroy_body(void *data) {
+    struct kept_body *body = data;
+    output_free(&body->output);
+    free(body);
+}
+
+static bool keep(struct kept_body *body, struct cache_value *value) {
+    output_trim(&body->output);
+    *value = (struct cache_value){body, sizeof *body + body->output.capacity, destroy_body};
+    return true;
+}
+
+static struct kept_body *new_body(struct error *error) {
+    struct kept_body *body = calloc(1, sizeof *body);
+    if (body)
+        output_init(&body->output, OUTPUT_LIMIT_BYTES);
+    else
+        work_out_of_memory(error);
+    return body;
+}
+
+static bool load_plain(void *context, struct cache_value *value, struct error *error) {
+    const struct writing *writing = context;
+    struct kept_body *body = new_body(error);
+    if (!body) return false;
+    struct work work;
+    work_init(&work, writing->cache);
+    bool is_good = writing->write(&work, writing->context, &body->output, error);
+    work_free(&work);
+    if (is_good && body->output.failed)
+        is_good = error_set(error, ERROR_TOO_BIG, "The answer is larger than the limit of 1 GiB.");
+    if (!is_good) {
+        destroy_body(body);
+        return false;
+    }
+    etag_of(output_bytes(&body->output), body->etag);
+    return keep(body, value);
+}
+
+static bool load_gzip(void *context, struct cache_value *value, struct error *error) {
+    struct writing *writing = context;
+    struct kept_body *body = new_body(error);
+    if (!body) return false;
+    struct cache_entry *plain_entry = cache_get(writing->cache, writing->key, load_plain, writing, error);
+    bool is_good = plain_entry != NULL;
+    if (is_good) {
+        const struct kept_body *plain = cache_data(plain_entry);
+        etag_for_gzip(plain->etag, body->etag);
+        is_good = gzip_compress(output_bytes(&plain->output), &body->output) || work_out_of_memory(error);
+        cache_release(writing->cache, plain_entry);
+    }
+    if (is_good) return keep(body, value);
+    destroy_body(body);
+    return false;
+}
+
+bool kept_reply(struct request *request, const char *key, const char *content_type, kept_reply_write *write,
+                void *context, struct reply *reply, struct error *error) {
+    struct writing writing = {request->work.cache, key, write, context};
+    bool is_gzip = request_accepts_gzip(request);
+    const char *full_key = is_gzip ? arena_printf(&request->work.arena, "%s gzip", key) : key;
+    if (!full_key) return work_out_of_memory(error);
+    const struct kept_body *body = work_get(&request->work, full_key, is_gzip ? load_gzip : load_plain, &writing,
+                                            error);
+    if (!body) return false;
+    reply->status = HTTP_OK;
+    reply->content_type = content_type;
+    reply->body = output_bytes(&body->output);
+    reply->is_gzip = is_gzip;
+    memcpy(reply->etag, body->etag, sizeof reply->etag);
+    return true;
+}

@@ -1,0 +1,17 @@
+// Replies that cost something to make are kept in the cache, encoded: as they are, and gzipped once a client asks.
+//
+//     key            ──> body, entity tag            made by the writer
+//     key + " gzip"  ──> the same body gzipped       made from the first
+//
+// So a warm reply is one look-up. The key must name everything the body depends on: the version of the files
+// (store_module_key and its like), the endpoint, the arguments.
+#pragma once
+
+#include "server/http/reply.h"
+
+// Writes the body. The work is for what it needs meanwhile (pinned modules); it ends when the body is written.
+typedef bool kept_reply_write(struct work *work, void *context, struct output *output, struct error *error);
+
+// The reply of `key`, written by `write` when it is not kept.
+MUST_USE bool kept_reply(struct request *request, const char *key, const char *content_type, kept_reply_write *write,
+                         void *context, struct reply *reply, struct error *error);

@@ -1,0 +1,79 @@
+#include "server/http/listener.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { WAITING_CONNECTIONS_MAX = 128 };
+
+static int port_of(int socket_fd) {
+    struct sockaddr_storage address;
+    socklen_t size = sizeof address;
+    if (getsockname(socket_fd, (struct sockaddr *)&address, &size) != 0) return 0;
+    if (address.ss_family == AF_INET) {
+        struct sockaddr_in v4;
+        memcpy(&v4, &address, sizeof v4);
+        return ntohs(v4.sin_port);
+    }
+    struct sockaddr_in6 v6;
+    memcpy(&v6, &address, sizeof v6);
+    return ntohs(v6.sin6_port);
+}
+
+// -1: errno says why.
+static int open_on(const struct addrinfo *address) {
+    int fd = socket(address->ai_family, address->ai_socktype, address->ai_protocol);
+    if (fd < 0) return -1;
+    int on = 1, off = 0;
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    if (address->ai_family == AF_INET6) setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
+    if (bind(fd, address->ai_addr, address->ai_addrlen) == 0 && listen(fd, WAITING_CONNECTIONS_MAX) == 0) return fd;
+    int reason = errno;
+    close(fd);
+    errno = reason;
+    return -1;
+}
+
+static void explain(int reason, const char *host, int port, char *problem) {
+    if (reason == EADDRINUSE)
+        snprintf(problem, LISTENER_PROBLEM_BYTES,
+                 "Port %d is taken by another program; choose another one with --port=N, or --port=0 for any free one.",
+                 port);
+    else if (reason == EACCES)
+        snprintf(problem, LISTENER_PROBLEM_BYTES, "Port %d needs administrator rights; choose one above 1023.", port);
+    else
+        snprintf(problem, LISTENER_PROBLEM_BYTES, "Cannot listen on %.100s, port %d: %s.", host, port,
+                 strerror(reason));
+}
+
+// Tries what `host` resolves to, in order.
+static bool open_first(const char *host, int port, struct listener *listener, char *problem) {
+    char service[16];
+    snprintf(service, sizeof service, "%d", port);
+    struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE}, *found;
+    int failure = getaddrinfo(host, service, &hints, &found);
+    if (failure) {
+        snprintf(problem, LISTENER_PROBLEM_BYTES, "--host=%.100s is no address of this machine: %s.", host,
+                 gai_strerror(failure));
+        return false;
+    }
+    listener->socket = -1;
+    for (struct addrinfo *at = found; at && listener->socket < 0; at = at->ai_next) {
+        listener->socket = open_on(at);
+        if (listener->socket < 0) explain(errno, host, port, problem);
+    }
+    freeaddrinfo(found);
+    if (listener->socket < 0) return false;
+    listener->port = port_of(listener->socket);
+    return true;
+}
+
+bool listener_open(const char *host, bool bind_all, int port, struct listener *listener,
+                   char problem[LISTENER_PROBLEM_BYTES]) {
+    if (!bind_all) return open_first(host ? host : "127.0.0.1", port, listener, problem);
+    return open_first("::", port, listener, problem) || open_first("0.0.0.0", port, listener, problem);
+}

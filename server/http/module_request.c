@@ -1,0 +1,99 @@
+#include "server/http/module_request.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "server/app.h"
+#include "server/text/utf8.h"
+
+static bool open_session(struct request *request, const struct session_place *place, struct module_request *asked,
+                         struct error *error) {
+    return store_open_session(request->app->store, &request->work, place, &asked->session, error);
+}
+
+bool module_request_of_api(struct request *request, struct module_request *asked, struct error *error) {
+    struct session_place place = {0};
+    const char *host = request_query(request, "host");
+    *asked = (struct module_request){0};
+    return request_need(request, "session", &place.name, error) &&
+           request_need(request, "module", &asked->module, error) &&
+           request_int64(request, "memory_space", 0, &asked->space, error) &&
+           open_session(request, &place, asked, error) &&
+           module_store_find(&request->work, &asked->session, host && *host ? host : NULL, asked->module, &asked->found,
+                             error);
+}
+
+static int64_t number_or_zero(const char *text) {
+    if (!text) return 0;
+    char *end;
+    errno = 0;
+    long long value = strtoll(text, &end, 10);
+    return errno || end == text || *end ? 0 : value;
+}
+
+static bool has_host(const struct session *session, const char *host) {
+    for (size_t i = 0; i < session->files.host_count; i++) {
+        if (utf8_same_text(bytes_of(session->files.files[i].host), host)) return true;
+    }
+    return false;
+}
+
+static bool check_host(const struct request *request, const struct session *session, struct error *error) {
+    const char *host = request_query(request, "host");
+    if (!host || !*host || has_host(session, host)) return true;
+    return error_set(error, ERROR_NOT_FOUND, "No xplane file found for host: %.100s in run: %.100s", host,
+                     session->name);
+}
+
+static const char *name_with_text(struct work *work, const struct xspace_index *index, const char *text) {
+    for (size_t i = 0; i < index->program_count; i++) {
+        const char *name = arena_string(&work->arena, index->programs[i].name);
+        if (name && strstr(name, text)) return name;
+    }
+    return NULL;
+}
+
+// XProf looks for the program id anywhere in the names of its *.hlo_proto.pb files.
+static const char *find_program(struct work *work, const struct session *session, const char *program_id,
+                                struct error *error) {
+    for (size_t i = 0; i < session->files.file_count; i++) {
+        const struct file_index *indexed = module_store_index(work, &session->files.files[i], error);
+        const char *name = indexed ? name_with_text(work, &indexed->index, program_id) : NULL;
+        if (name) return name;
+    }
+    error_set(error, ERROR_NOT_FOUND, "No module of the run %.100s has \"%.60s\" (program_id) in its name.",
+              session->name, program_id);
+    return NULL;
+}
+
+static bool find_module_name(struct request *request, struct module_request *asked, struct error *error) {
+    const char *program_id = request_query(request, "program_id");
+    asked->module = request_query(request, "module_name");
+    if ((!asked->module || !*asked->module) && program_id && *program_id) {
+        asked->module = find_program(&request->work, &asked->session, program_id, error);
+        return asked->module != NULL;
+    }
+    if (asked->module && *asked->module) return true;
+    return error_set(error, ERROR_BAD_REQUEST, "Which module? Give module_name (see /module_list) or program_id.");
+}
+
+bool module_request_of_xprof(struct request *request, struct module_request *asked, struct error *error) {
+    const struct session_place place = {
+        .name = request_query(request, "run"),
+        .session_path = request_query(request, "session_path"),
+        .run_path = request_query(request, "run_path"),
+    };
+    *asked = (struct module_request){.space = number_or_zero(request_query(request, "memory_space"))};
+    return open_session(request, &place, asked, error) && check_host(request, &asked->session, error) &&
+           find_module_name(request, asked, error) &&
+           module_store_find(&request->work, &asked->session, NULL, asked->module, &asked->found, error);
+}
+
+const char *module_request_key(struct request *request, const struct module_request *asked, const char *endpoint,
+                               struct error *error) {
+    const char *key = arena_printf(&request->work.arena, "%s %" PRId64 " %s %s\n%s", endpoint, asked->space,
+                                   asked->found.key, asked->session.name, asked->module);
+    if (!key) work_out_of_memory(error);
+    return key;
+}

@@ -1,0 +1,88 @@
+#include "server/http/reply.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "server/text/error_json.h"
+#include "server/http/gzip.h"
+
+const char REPLY_JSON[] = "application/json";
+const char REPLY_TEXT[] = "text/plain; charset=utf-8";
+const char REPLY_HTML[] = "text/html; charset=utf-8";
+
+static void release_output(void *output) {
+    output_free(output);
+}
+
+struct output *reply_output(struct request *request, struct error *error) {
+    struct output *output = arena_new(&request->work.arena, struct output, 1);
+    if (output) output_init(output, OUTPUT_LIMIT_BYTES);
+    if (output && work_defer(&request->work, release_output, output)) return output;
+    work_out_of_memory(error);
+    return NULL;
+}
+
+bool reply_written(struct reply *reply, const char *content_type, const struct output *output, struct error *error) {
+    if (output->failed) return error_set(error, ERROR_TOO_BIG, "The answer is larger than the limit of 1 GiB.");
+    reply->status = HTTP_OK;
+    reply->content_type = content_type;
+    reply->body = output_bytes(output);
+    return true;
+}
+
+void reply_short(struct reply *reply, unsigned status, const char *content_type, const char *body) {
+    reply->status = status;
+    reply->content_type = content_type;
+    reply->body = bytes_of(body);
+}
+
+unsigned reply_status_of(enum error_code code) {
+    switch (code) {
+        case ERROR_NOT_FOUND:
+            return HTTP_NOT_FOUND;
+        case ERROR_BAD_REQUEST:
+            return HTTP_BAD_REQUEST;
+        case ERROR_NONE:
+        case ERROR_UNREADABLE:
+        case ERROR_TRUNCATED:
+        case ERROR_MALFORMED:
+        case ERROR_TOO_BIG:
+        case ERROR_CODE_COUNT:
+            break;
+    }
+    return HTTP_SERVER_ERROR;
+}
+
+void reply_json_error(struct request *request, struct reply *reply, unsigned status, const char *code,
+                      const struct error *error) {
+    struct error ignored;
+    reply_short(reply, status, REPLY_JSON, "{\"error\":{\"code\":\"too_big\",\"message\":\"out of memory\"}}");
+    struct output *output = reply_output(request, &ignored);
+    if (!output) return;
+    struct json_writer w = json_writer_on(output);
+    json_open_object(&w);
+    json_key(&w, "error");
+    error_json_write_as(&w, code ? code : error_code_name(error->code), error);
+    json_close_object(&w);
+    if (!output->failed) reply->body = output_bytes(output);
+}
+
+static void compress(struct request *request, struct reply *reply) {
+    struct error ignored;
+    struct output *output = reply_output(request, &ignored);
+    if (!output || !gzip_compress(reply->body, output)) return;
+    reply->body = output_bytes(output);
+    reply->is_gzip = true;
+    etag_for_gzip(reply->etag, reply->etag);
+}
+
+void reply_finish(struct request *request, struct reply *reply) {
+    if (reply->status == HTTP_OK && !reply->etag[0]) etag_of(reply->body, reply->etag);
+    if (reply->status == HTTP_OK && etag_matches(reply->etag, request->headers.if_none_match)) {
+        reply->status = HTTP_NOT_MODIFIED;
+        reply->body = (struct bytes){0};
+        return;
+    }
+    bool is_worthwhile = !reply->is_gzip && reply->body.size >= GZIP_WORTHWHILE_BYTES;
+    if (is_worthwhile && request_accepts_gzip(request)) compress(request, reply);
+}

@@ -1,0 +1,56 @@
+// What a handler answers. Bodies are borrowed: from the request's work, or from constants.
+//
+//     handler ──> reply (body, type) ──> reply_finish: tag, 304, gzip ──> http.c sends it
+//
+// A handler returns false with *error filled; the router turns that into the error reply of its family (JSON for
+// /api/v1, text for XProf's routes).
+#pragma once
+
+#include "server/text/etag.h"
+#include "server/text/output.h"
+#include "server/http/request.h"
+
+enum http_status {
+    HTTP_OK = 200,
+    HTTP_NO_CONTENT = 204,
+    HTTP_SEE_OTHER = 303,
+    HTTP_NOT_MODIFIED = 304,
+    HTTP_BAD_REQUEST = 400,
+    HTTP_FORBIDDEN = 403,
+    HTTP_NOT_FOUND = 404,
+    HTTP_METHOD_NOT_ALLOWED = 405,
+    HTTP_TOO_LARGE = 413,
+    HTTP_SERVER_ERROR = 500,
+};
+
+struct reply {
+    unsigned status;
+    const char *content_type;
+    struct bytes body;
+    bool is_gzip;                                                       // `body` is gzipped already
+    char etag[ETAG_BYTES];                                              // of this body; "" lets reply_finish make it
+    const char *allow, *location, *set_cookie, *refresh, *disposition;  // headers; NULL for none
+};
+
+typedef bool request_handler(struct request *request, struct reply *reply, struct error *error);
+
+extern const char REPLY_JSON[], REPLY_TEXT[], REPLY_HTML[];
+
+// An output that lives as long as the request, to write a body into. NULL: *error is filled.
+MUST_USE struct output *reply_output(struct request *request, struct error *error);
+
+// The reply 200 with the body that was written. False: the output is past its limit.
+MUST_USE bool reply_written(struct reply *reply, const char *content_type, const struct output *output,
+                            struct error *error);
+
+// A short body that lives long enough (a constant, or on the request's arena).
+void reply_short(struct reply *reply, unsigned status, const char *content_type, const char *body);
+
+unsigned reply_status_of(enum error_code code);
+
+// {"error": {"code", "message", "file", "offset"}}; `code` overrides the error's name when it is not NULL.
+void reply_json_error(struct request *request, struct reply *reply, unsigned status, const char *code,
+                      const struct error *error);
+
+// Adds the entity tag; answers 304 when the client has this version; gzips what is worth it.
+void reply_finish(struct request *request, struct reply *reply);

@@ -1,0 +1,54 @@
+#include "server/http/request.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+const char *request_query(const struct request *request, const char *name) {
+    for (size_t i = 0; i < request->query_count; i++) {
+        if (strcmp(request->query[i].name, name) == 0) return request->query[i].value;
+    }
+    return NULL;
+}
+
+bool request_need(const struct request *request, const char *name, const char **value, struct error *error) {
+    *value = request_query(request, name);
+    if (*value && **value) return true;
+    return error_set(error, ERROR_BAD_REQUEST, "The request needs the query argument \"%s\".", name);
+}
+
+bool request_int64(const struct request *request, const char *name, int64_t otherwise, int64_t *value,
+                   struct error *error) {
+    const char *text = request_query(request, name);
+    *value = otherwise;
+    if (!text || !*text) return true;
+    char *end;
+    errno = 0;
+    long long number = strtoll(text, &end, 10);
+    if (errno || *end || *text == ' ')
+        return error_set(error, ERROR_BAD_REQUEST, "The query argument \"%s\" must be a whole number, not \"%.60s\".",
+                         name, text);
+    *value = number;
+    return true;
+}
+
+// Whether one item of Accept-Encoding ("gzip;q=0.5") asks for gzip.
+static bool item_takes_gzip(const char *item, size_t size) {
+    size_t name_size = strcspn(item, ";, \t");
+    bool is_gzip = name_size == 4 && strncasecmp(item, "gzip", 4) == 0;
+    if (!is_gzip && !(name_size == 1 && item[0] == '*')) return false;
+    const char *q = memchr(item, '=', size);
+    return !q || strtod(q + 1, NULL) > 0;
+}
+
+bool request_accepts_gzip(const struct request *request) {
+    const char *at = request->headers.accept_encoding;
+    while (at && *at) {
+        at += strspn(at, " \t,");
+        size_t size = strcspn(at, ",");
+        if (size && item_takes_gzip(at, size)) return true;
+        at += size;
+    }
+    return false;
+}

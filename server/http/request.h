@@ -1,0 +1,45 @@
+// One HTTP request, as handlers see it: method, path, query and a few headers, all plain NUL-terminated strings that
+// live as long as the request.
+//
+// The request lives until its reply has been sent, so a reply may borrow from the request's work (arena, pinned cache
+// entries, deferred outputs).
+#pragma once
+
+#include "server/store/work.h"
+
+enum { REQUEST_BODY_LIMIT_BYTES = 64 << 10, REQUEST_QUERY_MAX = 64 };
+
+struct app;
+
+struct request_argument {
+    const char *name, *value;
+};
+
+struct request_headers {  // NULL when absent
+    const char *host, *cookie, *authorization, *accept_encoding, *if_none_match;
+};
+
+struct request {
+    const struct app *app;
+    struct work work;
+    const char *method;
+    const char *target;  // the URL as it came: path and query, still encoded
+    const char *path;    // decoded, without the query
+    struct request_argument query[REQUEST_QUERY_MAX];
+    size_t query_count;
+    struct request_headers headers;
+    struct bytes body;
+};
+
+// The first value of a query argument; NULL when it is absent.
+const char *request_query(const struct request *request, const char *name);
+
+// The value of an argument that must be there and not empty; else ERROR_BAD_REQUEST.
+MUST_USE bool request_need(const struct request *request, const char *name, const char **value, struct error *error);
+
+// A decimal number, `otherwise` when the argument is absent or empty. ERROR_BAD_REQUEST for anything else.
+MUST_USE bool request_int64(const struct request *request, const char *name, int64_t otherwise, int64_t *value,
+                            struct error *error);
+
+// Whether the client takes gzip (Accept-Encoding, with q values).
+bool request_accepts_gzip(const struct request *request);

@@ -1,0 +1,67 @@
+#include "server/options.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "server/flags.h"
+
+// 64 MiB keep the program below 150 MB while it serves modules of 13 MB.
+enum { DEFAULT_PORT = 6006, DEFAULT_CACHE_MIB = 64, CACHE_MIB_MAX = 1 << 20, PORT_MAX = 65535, THREADS_MAX = 256 };
+
+const char *options_help(void) {
+    return "hbmview: where did the memory of my accelerator go?\n"
+           "\n"
+           "  hbmview --logdir=DIR [--port=6006]   serve the profiles in DIR (http://localhost:6006/)\n"
+           "  hbmview                              the same for a built-in sample\n"
+           "  hbmview report PATH                  the same facts as text, for terminals and scripts\n"
+           "\n"
+           "  --logdir PATH     a log directory, a session folder, or one *.xplane.pb or *.hlo_proto.pb file (also "
+           ".gz)\n"
+           "  --port N          where to listen; 0 picks a free port and prints it (6006)\n"
+           "  --open            open the page in the browser\n"
+           "  --host ADDRESS    listen on this address instead of this machine only\n"
+           "  --bind_all        listen on all addresses: for colleagues; the printed link carries a token\n"
+           "  --no_token        let anybody in who reaches the port\n"
+           "  --cache_mib N     how much to keep in memory between requests (64)\n"
+           "  --threads N       how many profiles to read at the same time (by the number of cores)\n"
+           "  --verbose         one line for each request on stderr\n"
+           "  --web_dir DIR     serve the page from DIR instead of from the program (for development)\n"
+           "  --version, --help\n"
+           "\n"
+           "Exit codes: 0 good, 1 a check failed, 2 wrong usage or a port that is taken, 3 an input that cannot be "
+           "read.\n";
+}
+
+bool options_parse(int count, char *const arguments[], struct options *options, char problem[OPTIONS_PROBLEM_BYTES]) {
+    *options = (struct options){.port = DEFAULT_PORT, .cache_mib = DEFAULT_CACHE_MIB};
+    const struct flag flags[] = {
+        {"logdir", FLAG_TEXT, .text = &options->logdir},
+        {"port", FLAG_NUMBER, .number = &options->port, .min = 0, .max = PORT_MAX},
+        {"host", FLAG_TEXT, .text = &options->host},
+        {"bind_all", FLAG_SWITCH, .on = &options->bind_all},
+        {"no_token", FLAG_SWITCH, .on = &options->no_token},
+        {"cache_mib", FLAG_NUMBER, .number = &options->cache_mib, .min = 0, .max = CACHE_MIB_MAX},
+        {"threads", FLAG_NUMBER, .number = &options->threads, .min = 1, .max = THREADS_MAX},
+        {"open", FLAG_SWITCH, .on = &options->open_browser},
+        {"verbose", FLAG_SWITCH, .on = &options->verbose},
+        {"web_dir", FLAG_TEXT, .text = &options->web_dir},
+        {"version", FLAG_SWITCH, .on = &options->show_version},
+        {"help", FLAG_SWITCH, .on = &options->show_help},
+    };
+    struct flag_set set = {flags, sizeof flags / sizeof flags[0]};
+    struct flag_walk walk = {count, arguments, 0};
+    const char *word;
+    while ((word = flags_next_word(&walk, &set, problem, OPTIONS_PROBLEM_BYTES))) {
+        snprintf(problem, OPTIONS_PROBLEM_BYTES,
+                 "\"%.80s\" is not a command; to serve a folder: hbmview --logdir=%.80s", word, word);
+        return false;
+    }
+    if (problem[0]) return false;
+    if (options->bind_all && options->host) {
+        snprintf(problem, OPTIONS_PROBLEM_BYTES,
+                 "--bind_all and --host exclude each other: --bind_all is every address.");
+        return false;
+    }
+    return true;
+}

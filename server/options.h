@@ -1,0 +1,29 @@
+// What the user asked for on the command line of `hbmview` (the serving command).
+//
+// Flags read `--flag=value` and `--flag value`, as XProf's do; switches take no value.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+// What the program's exit status says.
+enum exit_code { EXIT_CODE_GOOD = 0, EXIT_CODE_CHECK_FAILED = 1, EXIT_CODE_USAGE = 2, EXIT_CODE_UNREADABLE = 3 };
+
+struct options {
+    const char *logdir;   // NULL: the built-in sample
+    const char *host;     // NULL: loopback
+    const char *web_dir;  // NULL: the embedded page
+    int port;             // 0: any free one
+    int cache_mib;
+    int threads;  // 0: by the number of cores
+    bool bind_all, no_token, open_browser, verbose;
+    bool show_help, show_version;
+};
+
+enum { OPTIONS_PROBLEM_BYTES = 256 };
+
+// Reads `arguments` (without the program's name; they must outlive the options). False: `problem` is one sentence.
+bool options_parse(int count, char *const arguments[], struct options *options, char problem[OPTIONS_PROBLEM_BYTES]);
+
+// The text of --help.
+const char *options_help(void);

@@ -1,0 +1,27 @@
+// What the user asked of `hbmview report`.
+#pragma once
+
+#include <stdint.h>
+
+#include "server/options.h"
+
+enum report_format { REPORT_TEXT, REPORT_JSON, REPORT_CSV, REPORT_MARKDOWN };
+
+enum { REPORT_ALL = -1 };
+
+struct report_options {
+    const char *path;
+    const char *session;  // NULL: all
+    const char *module;   // NULL: all
+    int64_t space;        // REPORT_ALL: every memory space
+    int top;              // REPORT_ALL: every buffer
+    enum report_format format;
+    bool show_help;
+};
+
+// Reads `arguments` (they must outlive the options). False: `problem` is one sentence.
+bool report_options_parse(int count, char *const arguments[], struct report_options *options,
+                          char problem[OPTIONS_PROBLEM_BYTES]);
+
+// The text of --help.
+const char *report_options_help(void);

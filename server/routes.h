@@ -1,0 +1,24 @@
+// Which handler answers which path. Two families, which differ in how errors look:
+//
+//     /api/v1/...                                our API: JSON errors
+//     /data/plugin/profile/NAME, also /NAME      XProf's routes: text errors
+//     anything else                              the page: an asset, or index.html for paths without a dot (deep links)
+//
+// A trailing slash does not matter. Methods other than GET and HEAD are refused before a handler runs.
+#pragma once
+
+#include "server/http/reply.h"
+
+enum route_family { ROUTE_API, ROUTE_XPROF, ROUTE_PAGE };
+
+struct route {
+    const char *path;
+    enum route_family family;
+    request_handler *handler;
+};
+
+// The route of a decoded path. Never NULL.
+const struct route *route_of(const struct request *request);
+
+// Answers the request: access, method, handler, errors, entity tag, compression.
+void routes_answer(struct request *request, struct reply *reply);

@@ -1,0 +1,120 @@
+#include "server/serve.h"
+
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "server/app.h"
+#include "server/http/http.h"
+#include "server/routes.h"
+#include "server/http/listener.h"
+#include "server/log_directory.h"
+
+enum { THREADS_DEFAULT_MAX = 4 };
+
+extern char **environ;
+
+// --- Words for the user ---
+
+static enum exit_code complain(enum exit_code code, const char *problem) {
+    fprintf(stderr, "hbmview: %s\n", problem);
+    return code;
+}
+
+static void greet(const struct app *app) {
+    const struct access *access = &app->access;
+    printf("hbmview is ready: %s\n", access->urls[0]);
+    for (size_t i = 1; i < access->url_count; i++) printf("                  %s\n", access->urls[i]);
+    if (!app->options->logdir) printf("Showing a built-in sample. For your own profiles: hbmview --logdir=DIR\n");
+    if (access->is_shared && !access->token[0])
+        printf("Anybody who reaches this port can read these profiles (--no_token).\n");
+    fflush(stdout);
+}
+
+static void open_browser(const char *url) {
+    char opener[] = "xdg-open", address[1024];
+    snprintf(address, sizeof address, "%s", url);
+    char *arguments[] = {opener, address, NULL};
+    pid_t child;
+    if (posix_spawnp(&child, opener, NULL, NULL, arguments, environ) != 0)
+        fprintf(stderr, "hbmview: no program xdg-open here; open the link by hand.\n");
+}
+
+// --- Signals ---
+
+static sigset_t block_stop_signals(void) {
+    sigset_t stops;
+    sigemptyset(&stops);
+    sigaddset(&stops, SIGINT);
+    sigaddset(&stops, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &stops, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    return stops;
+}
+
+// Returns at the first signal. A second one ends the program at once.
+static void wait_for_stop(const sigset_t *stops) {
+    int caught;
+    while (sigwait(stops, &caught) != 0) continue;
+    pthread_sigmask(SIG_UNBLOCK, stops, NULL);
+}
+
+// --- The command ---
+
+static unsigned parallel_loads(const struct options *options) {
+    if (options->threads) return (unsigned)options->threads;
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    return cores < 1 ? 1 : cores > THREADS_DEFAULT_MAX ? THREADS_DEFAULT_MAX : (unsigned)cores;
+}
+
+static enum exit_code serve_on(struct app *app, int socket_fd) {
+    sigset_t stops = block_stop_signals();
+    app->answer = routes_answer;
+    app->summaries = module_summaries_new(app->cache);
+    struct http_server *server = app->summaries ? http_start(app, socket_fd) : NULL;
+    if (!server) {
+        module_summaries_free(app->summaries);
+        return complain(EXIT_CODE_USAGE, "The server could not start: no memory or no threads left.");
+    }
+    greet(app);
+    if (app->options->open_browser) open_browser(app->access.urls[0]);
+    wait_for_stop(&stops);
+    http_stop(server);
+    module_summaries_free(app->summaries);
+    return EXIT_CODE_GOOD;
+}
+
+static enum exit_code serve(const struct options *options) {
+    char problem[LISTENER_PROBLEM_BYTES];
+    struct listener listener;
+    if (options->logdir && !log_directory_check(options->logdir, problem, sizeof problem))
+        return complain(EXIT_CODE_UNREADABLE, problem);
+    if (!listener_open(options->host, options->bind_all, options->port, &listener, problem))
+        return complain(EXIT_CODE_USAGE, problem);
+    struct arena arena;
+    arena_init(&arena, 0);
+    struct app app = {.options = options,
+                      .cache = cache_new((size_t)options->cache_mib << 20, parallel_loads(options)),
+                      .store = store_new(options->logdir)};
+    bool is_good = app.cache && app.store &&
+                   access_init(&app.access, &arena, options->host, options->bind_all, options->no_token, listener.port);
+    enum exit_code code = is_good ? serve_on(&app, listener.socket)
+                                  : complain(EXIT_CODE_USAGE, "There is not enough memory to start.");
+    store_free(app.store);
+    cache_free(app.cache);
+    arena_free(&arena);
+    return code;
+}
+
+enum exit_code serve_run(int count, char *const arguments[]) {
+    struct options options;
+    char problem[OPTIONS_PROBLEM_BYTES];
+    if (!options_parse(count, arguments, &options, problem)) return complain(EXIT_CODE_USAGE, problem);
+    if (options.show_help || options.show_version) {
+        fputs(options.show_help ? options_help() : "hbmview " HBMVIEW_VERSION "\n", stdout);
+        return EXIT_CODE_GOOD;
+    }
+    return serve(&options);
+}

@@ -1,0 +1,316 @@
+#include "server/store/cache.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BUCKET_COUNT = 4096 };  // a power of two
+
+enum entry_state { ENTRY_LOADING, ENTRY_READY, ENTRY_FAILED };
+
+struct cache_entry {
+    struct cache_entry *next_in_bucket;
+    struct cache_entry *newer, *older;  // in the LRU list, while users is 0
+    size_t bucket;
+    enum entry_state state;
+    unsigned users;  // the loader, holders and waiters
+    struct cache_value value;
+    struct error *error;  // of a failed load
+    char key[];
+};
+
+struct load_slot {
+    pthread_t holder;
+    unsigned depth;  // loaders of `holder` inside each other; 0: the slot is free
+};
+
+struct cache {
+    pthread_mutex_t lock;
+    pthread_cond_t loaded, slot_freed;
+    struct cache_entry *buckets[BUCKET_COUNT];
+    struct cache_entry *newest, *oldest;
+    size_t budget_bytes;
+    struct cache_stats stats;
+    unsigned slot_count;
+    struct load_slot slots[];
+};
+
+struct cache *cache_new(size_t budget_bytes, unsigned parallel_loads) {
+    unsigned slot_count = parallel_loads ? parallel_loads : 1;
+    struct cache *cache = calloc(1, sizeof *cache + slot_count * sizeof cache->slots[0]);
+    if (!cache) return NULL;
+    cache->budget_bytes = budget_bytes;
+    cache->slot_count = slot_count;
+    pthread_mutex_init(&cache->lock, NULL);
+    pthread_cond_init(&cache->loaded, NULL);
+    pthread_cond_init(&cache->slot_freed, NULL);
+    return cache;
+}
+
+static void entry_free(struct cache_entry *entry) {
+    if (entry->value.destroy) entry->value.destroy(entry->value.data);
+    free(entry->error);
+    free(entry);
+}
+
+void cache_free(struct cache *cache) {
+    if (!cache) return;
+    for (size_t i = 0; i < BUCKET_COUNT; i++) {
+        for (struct cache_entry *entry = cache->buckets[i], *next; entry; entry = next) {
+            next = entry->next_in_bucket;
+            entry_free(entry);
+        }
+    }
+    pthread_cond_destroy(&cache->slot_freed);
+    pthread_cond_destroy(&cache->loaded);
+    pthread_mutex_destroy(&cache->lock);
+    free(cache);
+}
+
+// --- The table (all below: the lock is held, unless said otherwise) ---
+
+static size_t bucket_of(const char *key) {  // FNV-1a
+    uint64_t hash = 0xcbf29ce484222325;
+    for (const unsigned char *c = (const unsigned char *)key; *c; c++) hash = (hash ^ *c) * 0x100000001b3;
+    return (size_t)(hash ^ hash >> 32) & (BUCKET_COUNT - 1);
+}
+
+static struct cache_entry *find(const struct cache *cache, const char *key) {
+    struct cache_entry *entry = cache->buckets[bucket_of(key)];
+    while (entry && strcmp(entry->key, key) != 0) entry = entry->next_in_bucket;
+    return entry;
+}
+
+static struct cache_entry *insert_loading(struct cache *cache, const char *key) {
+    size_t key_size = strlen(key) + 1;
+    struct cache_entry *entry = calloc(1, sizeof *entry + key_size);
+    if (!entry) return NULL;
+    memcpy(entry->key, key, key_size);
+    entry->bucket = bucket_of(key);
+    entry->users = 1;
+    entry->next_in_bucket = cache->buckets[entry->bucket];
+    cache->buckets[entry->bucket] = entry;
+    cache->stats.entries++;
+    return entry;
+}
+
+static void remove_from_table(struct cache *cache, struct cache_entry *entry) {
+    struct cache_entry **link = &cache->buckets[entry->bucket];
+    while (*link != entry) link = &(*link)->next_in_bucket;
+    *link = entry->next_in_bucket;
+    cache->stats.entries--;
+}
+
+// --- The LRU list ---
+
+static void unlink_idle(struct cache *cache, struct cache_entry *entry) {
+    if (entry->newer)
+        entry->newer->older = entry->older;
+    else
+        cache->newest = entry->older;
+    if (entry->older)
+        entry->older->newer = entry->newer;
+    else
+        cache->oldest = entry->newer;
+    entry->newer = entry->older = NULL;
+}
+
+static void link_idle(struct cache *cache, struct cache_entry *entry) {
+    entry->older = cache->newest;
+    if (cache->newest)
+        cache->newest->newer = entry;
+    else
+        cache->oldest = entry;
+    cache->newest = entry;
+}
+
+static void use(struct cache *cache, struct cache_entry *entry) {
+    if (entry->users++ == 0) unlink_idle(cache, entry);
+}
+
+// Takes the oldest idle entries out until the budget holds. They are freed by the caller, outside the lock.
+static struct cache_entry *evict(struct cache *cache) {
+    struct cache_entry *evicted = NULL;
+    while (cache->stats.used_bytes > cache->budget_bytes && cache->oldest) {
+        struct cache_entry *entry = cache->oldest;
+        unlink_idle(cache, entry);
+        remove_from_table(cache, entry);
+        cache->stats.used_bytes -= entry->value.cost_bytes;
+        cache->stats.evictions++;
+        entry->next_in_bucket = evicted;
+        evicted = entry;
+    }
+    return evicted;
+}
+
+// Without the lock.
+static void free_evicted(struct cache_entry *evicted) {
+    while (evicted) {
+        struct cache_entry *next = evicted->next_in_bucket;
+        entry_free(evicted);
+        evicted = next;
+    }
+}
+
+// Gives back one use. Returns what has to be freed outside the lock.
+static struct cache_entry *unuse(struct cache *cache, struct cache_entry *entry) {
+    if (--entry->users) return NULL;
+    if (entry->state == ENTRY_FAILED) {
+        entry->next_in_bucket = NULL;
+        return entry;
+    }
+    link_idle(cache, entry);
+    return evict(cache);
+}
+
+// --- Slots: how many loads run at once ---
+
+static struct load_slot *slot_of_this_thread(struct cache *cache) {
+    for (unsigned i = 0; i < cache->slot_count; i++) {
+        struct load_slot *slot = &cache->slots[i];
+        if (slot->depth && pthread_equal(slot->holder, pthread_self())) return slot;
+    }
+    return NULL;
+}
+
+static struct load_slot *free_slot(struct cache *cache) {
+    for (unsigned i = 0; i < cache->slot_count; i++) {
+        if (cache->slots[i].depth == 0) return &cache->slots[i];
+    }
+    return NULL;
+}
+
+static void wait_for_slot(struct cache *cache, unsigned depth) {
+    struct load_slot *slot;
+    while (!(slot = free_slot(cache))) pthread_cond_wait(&cache->slot_freed, &cache->lock);
+    slot->holder = pthread_self();
+    slot->depth = depth;
+}
+
+static void enter_slot(struct cache *cache) {
+    struct load_slot *own = slot_of_this_thread(cache);
+    if (own)
+        own->depth++;
+    else
+        wait_for_slot(cache, 1);
+}
+
+static void leave_slot(struct cache *cache) {
+    struct load_slot *own = slot_of_this_thread(cache);
+    if (--own->depth == 0) pthread_cond_signal(&cache->slot_freed);
+}
+
+// Waits for another thread's load of `entry`. A slot held by this thread is lent out meanwhile: the other load, or one
+// it waits for, may need it.
+static void wait_until_loaded(struct cache *cache, struct cache_entry *entry) {
+    struct load_slot *own = slot_of_this_thread(cache);
+    unsigned depth = own ? own->depth : 0;
+    if (own) {
+        own->depth = 0;
+        pthread_cond_signal(&cache->slot_freed);
+    }
+    while (entry->state == ENTRY_LOADING) pthread_cond_wait(&cache->loaded, &cache->lock);
+    if (own) wait_for_slot(cache, depth);
+}
+
+// --- Loading ---
+
+static struct error *error_copy(const struct error *error) {
+    struct error *copy = malloc(sizeof *copy);
+    if (copy) *copy = *error;
+    return copy;
+}
+
+static void settle(struct cache *cache, struct cache_entry *entry, bool is_good, const struct error *error) {
+    if (is_good) {
+        entry->state = ENTRY_READY;
+        cache->stats.used_bytes += entry->value.cost_bytes;
+    } else {
+        entry->state = ENTRY_FAILED;
+        entry->value = (struct cache_value){0};
+        entry->error = error_copy(error);
+        remove_from_table(cache, entry);
+    }
+    pthread_cond_broadcast(&cache->loaded);
+}
+
+static void load_entry(struct cache *cache, struct cache_entry *entry, cache_load *load, void *context,
+                       struct error *error) {
+    enter_slot(cache);
+    cache->stats.loads++;
+    pthread_mutex_unlock(&cache->lock);
+    bool is_good = load(context, &entry->value, error);
+    pthread_mutex_lock(&cache->lock);
+    leave_slot(cache);
+    settle(cache, entry, is_good, error);
+}
+
+static void report_failure(const struct cache_entry *entry, struct error *error) {
+    if (entry->error)
+        *error = *entry->error;
+    else
+        error_set(error, ERROR_TOO_BIG, "There is not enough memory.");
+}
+
+struct cache_entry *cache_get(struct cache *cache, const char *key, cache_load *load, void *context,
+                              struct error *error) {
+    struct cache_entry *to_free = NULL;
+    pthread_mutex_lock(&cache->lock);
+    struct cache_entry *entry = find(cache, key);
+    if (entry) {
+        use(cache, entry);
+        if (entry->state == ENTRY_LOADING) wait_until_loaded(cache, entry);
+    } else if ((entry = insert_loading(cache, key))) {
+        load_entry(cache, entry, load, context, error);
+        if (entry->state == ENTRY_READY) to_free = evict(cache);
+    } else {
+        error_set(error, ERROR_TOO_BIG, "There is not enough memory.");
+    }
+    if (entry && entry->state == ENTRY_FAILED) {
+        report_failure(entry, error);
+        to_free = unuse(cache, entry);
+        entry = NULL;
+    }
+    pthread_mutex_unlock(&cache->lock);
+    free_evicted(to_free);
+    return entry;
+}
+
+struct cache_entry *cache_peek(struct cache *cache, const char *key) {
+    pthread_mutex_lock(&cache->lock);
+    struct cache_entry *entry = find(cache, key);
+    if (entry && entry->state != ENTRY_READY) entry = NULL;
+    if (entry) use(cache, entry);
+    pthread_mutex_unlock(&cache->lock);
+    return entry;
+}
+
+void cache_release(struct cache *cache, struct cache_entry *entry) {
+    pthread_mutex_lock(&cache->lock);
+    struct cache_entry *to_free = unuse(cache, entry);
+    pthread_mutex_unlock(&cache->lock);
+    free_evicted(to_free);
+}
+
+void *cache_data(const struct cache_entry *entry) {
+    return entry->value.data;
+}
+
+void cache_take_slot(struct cache *cache) {
+    pthread_mutex_lock(&cache->lock);
+    enter_slot(cache);
+    pthread_mutex_unlock(&cache->lock);
+}
+
+void cache_give_slot(struct cache *cache) {
+    pthread_mutex_lock(&cache->lock);
+    leave_slot(cache);
+    pthread_mutex_unlock(&cache->lock);
+}
+
+struct cache_stats cache_stats_read(struct cache *cache) {
+    pthread_mutex_lock(&cache->lock);
+    struct cache_stats stats = cache->stats;
+    pthread_mutex_unlock(&cache->lock);
+    return stats;
+}

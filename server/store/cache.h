@@ -1,0 +1,56 @@
+// What was read or computed once and may be asked for again: file indexes, loaded modules, encoded replies.
+//
+//     key ──> entry { value, cost, users }        table of all entries
+//             in use (users > 0)                  kept, whatever the budget says
+//             not in use                          in the LRU list; the oldest go when the budget is passed
+//
+// - One load at a time for a key: whoever asks while it is being loaded waits and gets the same entry.
+// - Errors are handed to everybody who waited, and not kept: the next request tries again.
+// - Values are immutable once loaded, so that users need no lock.
+// - At most `parallel_loads` loaders run at once, which bounds the memory of cold work. A loader may ask the cache for
+//   what it needs: it keeps its slot, and lends it out while it waits for another thread's load.
+//
+// Thread-safe.
+#pragma once
+
+#include <stddef.h>
+
+#include "analysis/base/error.h"
+
+struct cache;
+struct cache_entry;
+
+struct cache_value {
+    void *data;
+    size_t cost_bytes;
+    void (*destroy)(void *data);
+};
+
+// Fills *value, or fills *error and returns false.
+typedef bool cache_load(void *context, struct cache_value *value, struct error *error);
+
+// NULL when there is no memory.
+struct cache *cache_new(size_t budget_bytes, unsigned parallel_loads);
+
+// No entry may be in use, no load running.
+void cache_free(struct cache *cache);
+
+// The entry of `key`, loaded when it is not there. Give it back with cache_release. NULL: *error is filled.
+MUST_USE struct cache_entry *cache_get(struct cache *cache, const char *key, cache_load *load, void *context,
+                                       struct error *error);
+
+// The entry when it is there already, else NULL at once.
+MUST_USE struct cache_entry *cache_peek(struct cache *cache, const char *key);
+
+void cache_release(struct cache *cache, struct cache_entry *entry);
+
+void *cache_data(const struct cache_entry *entry);
+
+// A slot for heavy work that is not kept in the cache. Not inside a loader.
+void cache_take_slot(struct cache *cache);
+void cache_give_slot(struct cache *cache);
+
+struct cache_stats {
+    size_t entries, used_bytes, loads, evictions;
+};
+struct cache_stats cache_stats_read(struct cache *cache);

@@ -1,0 +1,79 @@
+#include "server/store/module_list.h"
+
+#include <stdlib.h>
+
+struct sighting {  // one program on one host
+    const struct xspace_program *program;
+    uint32_t host;
+};
+
+static int by_name_then_host(const void *left, const void *right) {
+    const struct sighting *a = left, *b = right;
+    int order = bytes_compare(a->program->name, b->program->name);
+    return order ? order : (a->host > b->host) - (a->host < b->host);
+}
+
+static const struct error *keep_error(struct arena *arena, const struct error *error) {
+    struct error *kept = arena_new(arena, struct error, 1);
+    if (kept) *kept = *error;
+    return kept;
+}
+
+// A host that cannot be read, or not to its end, has its error; its whole programs are listed all the same.
+static bool read_hosts(struct work *work, const struct session *session, struct module_list *list,
+                       const struct file_index **indexes, struct error *error) {
+    for (size_t i = 0; i < list->host_count; i++) {
+        struct module_host *host = &list->hosts[i];
+        struct error problem;
+        host->file = &session->files.files[i];
+        indexes[i] = module_store_index(work, host->file, &problem);
+        if (indexes[i]) host->module_count = indexes[i]->index.program_count;
+        const struct error *fault = indexes[i] ? &indexes[i]->fault : &problem;
+        if (fault->code == ERROR_NONE) continue;
+        host->error = keep_error(&work->arena, fault);
+        if (!host->error) return work_out_of_memory(error);
+    }
+    return true;
+}
+
+// All programs of all hosts, by name, then by host.
+static struct sighting *sort_sightings(struct arena *arena, const struct module_list *list,
+                                       const struct file_index *const *indexes, size_t count) {
+    struct sighting *sightings = arena_new(arena, struct sighting, count + 1);
+    size_t used = 0;
+    for (size_t host = 0; sightings && host < list->host_count; host++) {
+        for (size_t k = 0; k < list->hosts[host].module_count; k++)
+            sightings[used++] = (struct sighting){&indexes[host]->index.programs[k], (uint32_t)host};
+    }
+    if (sightings) qsort(sightings, count, sizeof sightings[0], by_name_then_host);
+    return sightings;
+}
+
+static bool merge(struct arena *arena, const struct sighting *sightings, size_t count, struct module_list *list) {
+    list->rows = arena_new(arena, struct module_row, count + 1);
+    uint32_t *hosts = arena_new(arena, uint32_t, count + 1);
+    if (!list->rows || !hosts) return false;
+    for (size_t i = 0; i < count; i++) {
+        struct module_row *last = list->row_count ? &list->rows[list->row_count - 1] : NULL;
+        if (!last || !bytes_equal(last->program->name, sightings[i].program->name)) {
+            last = &list->rows[list->row_count++];
+            *last = (struct module_row){sightings[i].program, &hosts[i], 0};
+        }
+        last->hosts[last->host_count++] = sightings[i].host;
+    }
+    return true;
+}
+
+bool module_list_read(struct work *work, const struct session *session, struct module_list *list, struct error *error) {
+    size_t file_count = session->files.file_count;
+    *list = (struct module_list){.hosts = arena_new(&work->arena, struct module_host, file_count + 1),
+                                 .host_count = file_count};
+    const struct file_index **indexes = arena_new(&work->arena, const struct file_index *, file_count + 1);
+    if (!list->hosts || !indexes) return work_out_of_memory(error);
+    if (!read_hosts(work, session, list, indexes, error)) return false;
+    size_t count = 0;
+    for (size_t i = 0; i < file_count; i++) count += list->hosts[i].module_count;
+    struct sighting *sightings = sort_sightings(&work->arena, list, indexes, count);
+    if (!sightings || !merge(&work->arena, sightings, count, list)) return work_out_of_memory(error);
+    return true;
+}

@@ -1,0 +1,33 @@
+// The programs of a session, merged over its hosts: one row for each name, as XProf lists them, but no host is lost.
+//
+//     host a: jit_f(1), jit_g(2)  \   jit_f(1)  a, b
+//     host b: jit_f(1), jit_h(3)  /   jit_g(2)  a          the first host is the one XProf shows
+//                                     jit_h(3)  b
+//
+// Rows are in order of name. A host that cannot be read has its error; the others are unaffected.
+#pragma once
+
+#include "server/store/module_store.h"
+
+struct module_host {
+    const struct profile_file *file;
+    size_t module_count;
+    const struct error *error;  // NULL: it could be read
+};
+
+struct module_row {
+    const struct xspace_program *program;  // of the first host
+    uint32_t *hosts;                       // indexes into module_list.hosts, ascending
+    uint32_t host_count;
+};
+
+struct module_list {
+    struct module_host *hosts;
+    size_t host_count;
+    struct module_row *rows;
+    size_t row_count;
+};
+
+// Reads the index of every file of the session, through the cache. False only without memory.
+MUST_USE bool module_list_read(struct work *work, const struct session *session, struct module_list *list,
+                               struct error *error);

@@ -1,0 +1,237 @@
+#include "server/store/store.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "server/embedded_assets.h"
+#include "server/store/place.h"
+#include "server/text/utf8.h"
+
+enum { SNAPSHOT_LIMIT_BYTES = 1 << 30, NAMES_SHOWN = 3, NAMES_TEXT_BYTES = 256 };
+
+struct snapshot {
+    atomic_uint users;
+    uint64_t number;  // of the scan that made it
+    struct arena arena;
+    struct catalog catalog;
+};
+
+struct store {
+    const char *logdir;
+    pthread_mutex_t lock;       // of `current` and `started`
+    pthread_mutex_t scan_lock;  // held while scanning
+    struct snapshot *current;
+    uint64_t started;  // how many scans have begun
+};
+
+struct store *store_new(const char *logdir) {
+    struct store *store = calloc(1, sizeof *store);
+    if (!store) return NULL;
+    store->logdir = logdir;
+    pthread_mutex_init(&store->lock, NULL);
+    pthread_mutex_init(&store->scan_lock, NULL);
+    return store;
+}
+
+static void snapshot_release(void *thing) {
+    struct snapshot *snapshot = thing;
+    if (!snapshot || atomic_fetch_sub(&snapshot->users, 1) != 1) return;
+    arena_free(&snapshot->arena);
+    free(snapshot);
+}
+
+void store_free(struct store *store) {
+    if (!store) return;
+    snapshot_release(store->current);
+    pthread_mutex_destroy(&store->scan_lock);
+    pthread_mutex_destroy(&store->lock);
+    free(store);
+}
+
+const char *store_logdir(const struct store *store) {
+    return store->logdir;
+}
+
+// --- Scanning ---
+
+static bool sample_catalog(struct arena *arena, struct catalog *catalog, struct error *error) {
+    struct catalog_session *session = arena_new(arena, struct catalog_session, 1);
+    *catalog = (struct catalog){.root = arena_string(arena, BYTES("")), .sessions = session, .session_count = 1};
+    if (!session) return work_out_of_memory(error);
+    session->name = arena_string(arena, BYTES(STORE_SAMPLE_SESSION));
+    session->path = arena_string(arena, BYTES(""));
+    return true;
+}
+
+static struct snapshot *scan(const struct store *store, uint64_t number, struct error *error) {
+    struct snapshot *snapshot = calloc(1, sizeof *snapshot);
+    if (!snapshot) {
+        work_out_of_memory(error);
+        return NULL;
+    }
+    atomic_init(&snapshot->users, 1);
+    snapshot->number = number;
+    arena_init(&snapshot->arena, SNAPSHOT_LIMIT_BYTES);
+    bool is_good = store->logdir ? catalog_scan(store->logdir, &snapshot->arena, &snapshot->catalog, error)
+                                 : sample_catalog(&snapshot->arena, &snapshot->catalog, error);
+    if (is_good) return snapshot;
+    snapshot_release(snapshot);
+    return NULL;
+}
+
+// The current snapshot with one more user, or NULL; and the number of the scan that begins next.
+static struct snapshot *take_current(struct store *store, uint64_t *next_scan) {
+    pthread_mutex_lock(&store->lock);
+    struct snapshot *snapshot = store->current;
+    if (snapshot) atomic_fetch_add(&snapshot->users, 1);
+    *next_scan = store->started + 1;
+    pthread_mutex_unlock(&store->lock);
+    return snapshot;
+}
+
+static uint64_t begin_scan(struct store *store) {
+    pthread_mutex_lock(&store->lock);
+    uint64_t number = ++store->started;
+    pthread_mutex_unlock(&store->lock);
+    return number;
+}
+
+static void set_current(struct store *store, struct snapshot *snapshot) {
+    pthread_mutex_lock(&store->lock);
+    struct snapshot *old = store->current;
+    atomic_fetch_add(&snapshot->users, 1);
+    store->current = snapshot;
+    pthread_mutex_unlock(&store->lock);
+    snapshot_release(old);
+}
+
+// A snapshot of scan `wanted` or later.
+static struct snapshot *rescan(struct store *store, uint64_t wanted, struct error *error) {
+    pthread_mutex_lock(&store->scan_lock);
+    uint64_t ignored;
+    struct snapshot *snapshot = take_current(store, &ignored);
+    if (!snapshot || snapshot->number < wanted) {
+        snapshot_release(snapshot);
+        snapshot = scan(store, begin_scan(store), error);
+        if (snapshot) set_current(store, snapshot);
+    }
+    pthread_mutex_unlock(&store->scan_lock);
+    return snapshot;
+}
+
+const struct catalog *store_catalog(struct store *store, struct work *work, bool wants_rescan, struct error *error) {
+    uint64_t next_scan;
+    struct snapshot *snapshot = take_current(store, &next_scan);
+    if (!snapshot || wants_rescan) {
+        snapshot_release(snapshot);
+        snapshot = rescan(store, next_scan, error);
+    }
+    if (!snapshot) return NULL;
+    if (work_defer(work, snapshot_release, snapshot)) return &snapshot->catalog;
+    work_out_of_memory(error);
+    return NULL;
+}
+
+// --- Sessions ---
+
+static bool sample_files(struct arena *arena, struct session *session, struct error *error) {
+    struct profile_file *file = arena_new(arena, struct profile_file, 1);
+    if (!file) return work_out_of_memory(error);
+    for (size_t i = 0; i < embedded_asset_count; i++) {
+        if (strcmp(embedded_assets[i].path, EMBEDDED_SAMPLE_PATH) == 0)
+            file->size_bytes = embedded_assets[i].identity_size;
+    }
+    file->kind = PROFILE_FILE_XPLANE;
+    file->path = arena_string(arena, BYTES(EMBEDDED_SAMPLE_PATH));
+    file->name = arena_string(arena, BYTES("tpu-vm-0.xplane.pb"));
+    file->host = arena_string(arena, BYTES("tpu-vm-0"));
+    if (!file->path || !file->name || !file->host) return work_out_of_memory(error);
+    session->name = STORE_SAMPLE_SESSION;
+    session->files = (struct session_files){.files = file, .file_count = 1, .host_count = 1};
+    return true;
+}
+
+static void append_names(char text[NAMES_TEXT_BYTES], const struct catalog *catalog) {
+    size_t size = 0, shown = 0;
+    text[0] = '\0';
+    for (; shown < catalog->session_count && shown < NAMES_SHOWN; shown++) {
+        int added = snprintf(text + size, NAMES_TEXT_BYTES - size, "%s%.60s",
+                             shown ? ", " : " There are: ", catalog->sessions[shown].name);
+        size += (size_t)added;
+    }
+    if (shown < catalog->session_count)
+        snprintf(text + size, NAMES_TEXT_BYTES - size, " and %zu more.", catalog->session_count - shown);
+    else
+        snprintf(text + size, NAMES_TEXT_BYTES - size, "%s", shown ? "." : " There are no sessions.");
+}
+
+static bool no_such_session(const struct catalog *catalog, const char *name, struct error *error) {
+    for (size_t i = 0; i < catalog->pending_count; i++) {
+        const char *path = catalog->pending[i].path, *slash = strrchr(path, '/');
+        if (strcmp(slash ? slash + 1 : path, name) == 0)
+            return error_set(error, ERROR_NOT_FOUND, "The session \"%.100s\" is not ready: %.300s", name,
+                             catalog->pending[i].reason);
+    }
+    char known[NAMES_TEXT_BYTES];
+    append_names(known, catalog);
+    return error_set(error, ERROR_NOT_FOUND, "There is no session \"%.160s\".%s", name, known);
+}
+
+// A name that is not UTF-8 comes back from clients repaired, and is then found by its repaired form.
+static const struct catalog_session *session_of(const struct catalog *catalog, const char *name) {
+    const struct catalog_session *session = catalog_find(catalog, bytes_of(name));
+    for (size_t i = 0; !session && i < catalog->session_count; i++) {
+        if (utf8_same_text(bytes_of(catalog->sessions[i].name), name)) session = &catalog->sessions[i];
+    }
+    return session;
+}
+
+// A session that is not in the last snapshot may have been written since.
+static const struct catalog_session *find_session(struct store *store, struct work *work, const char *name,
+                                                  struct error *error) {
+    const struct catalog *catalog = store_catalog(store, work, false, error);
+    if (!catalog) return NULL;
+    const struct catalog_session *session = session_of(catalog, name);
+    if (session) return session;
+    if (!(catalog = store_catalog(store, work, true, error))) return NULL;
+    session = session_of(catalog, name);
+    if (!session) no_such_session(catalog, name, error);
+    return session;
+}
+
+static bool need_name(const char *name, struct error *error) {
+    if (name && *name) return true;
+    return error_set(error, ERROR_BAD_REQUEST, "The request does not say which session (run) is meant.");
+}
+
+bool store_open_session(struct store *store, struct work *work, const struct session_place *place,
+                        struct session *session, struct error *error) {
+    if (!need_name(place->name, error)) return false;
+    const struct catalog_session *found;
+    struct catalog_session by_path;
+    if (place->session_path || place->run_path) {
+        const struct catalog *catalog = store_catalog(store, work, false, error);
+        if (!catalog || !place_find(catalog, place, &work->arena, &by_path, error)) return false;
+        found = &by_path;
+    } else {
+        found = find_session(store, work, place->name, error);
+    }
+    if (!found) return false;
+    if (!store->logdir) return sample_files(&work->arena, session, error);
+    session->name = found->name;
+    return session_files_list(found, &work->arena, &session->files, error);
+}
+
+bool store_session_names(struct store *store, struct work *work, const struct session_place *place,
+                         struct name_list *list, struct error *error) {
+    const struct catalog *catalog = store_catalog(store, work, true, error);
+    if (!catalog) return false;
+    if (place->session_path || place->run_path) return place_names(catalog, place, &work->arena, list, error);
+    *list = (struct name_list){arena_new(&work->arena, const char *, catalog->session_count + 1), 0};
+    if (!list->names) return work_out_of_memory(error);
+    for (size_t i = 0; i < catalog->session_count; i++) list->names[list->count++] = catalog->sessions[i].name;
+    return true;
+}

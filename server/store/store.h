@@ -1,0 +1,52 @@
+// What the log directory holds, as requests see it.
+//
+//     --logdir ──> catalog snapshot (rescanned when the list is asked for, or a session is not in it)
+//                      └─> session ──> its files, listed anew for every request: one readdir
+//
+// Snapshots are immutable and counted; a request pins the one it uses. Scans run one at a time, and a request that
+// waits for a scan which began after it asked takes that one. Without a log directory there is one session: the
+// sample. Thread-safe.
+#pragma once
+
+#include "analysis/input/catalog.h"
+#include "server/store/work.h"
+
+#define STORE_SAMPLE_SESSION "sample"
+
+struct store;
+
+// `logdir` (NULL: the sample) is not looked at before the first request; it must outlive the store.
+struct store *store_new(const char *logdir);
+
+// No request may run.
+void store_free(struct store *store);
+
+// The log directory as given; NULL for the sample.
+const char *store_logdir(const struct store *store);
+
+// The sessions. With `rescan` as they are now, else as they were last seen. NULL: *error is filled.
+MUST_USE const struct catalog *store_catalog(struct store *store, struct work *work, bool rescan, struct error *error);
+
+// Which session is meant: by name; or, as in XProf's URLs, one folder (session_path), or a child of a folder
+// (run_path). Both must lie inside the log directory. NULL when absent.
+struct session_place {
+    const char *name, *session_path, *run_path;
+};
+
+struct session {
+    const char *name;
+    struct session_files files;
+};
+
+// Opens a session: everything is on the work's arena. ERROR_NOT_FOUND names the sessions there are.
+MUST_USE bool store_open_session(struct store *store, struct work *work, const struct session_place *place,
+                                 struct session *session, struct error *error);
+
+struct name_list {
+    const char **names;
+    size_t count;
+};
+
+// The session names of a place without a name: what XProf's /runs answers. In reverse order.
+MUST_USE bool store_session_names(struct store *store, struct work *work, const struct session_place *place,
+                                  struct name_list *list, struct error *error);

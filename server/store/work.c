@@ -1,0 +1,62 @@
+#include "server/store/work.h"
+
+struct work_pin {
+    struct work_pin *next;
+    struct cache_entry *entry;  // or NULL, then:
+    void (*release)(void *thing);
+    void *thing;
+};
+
+void work_init(struct work *work, struct cache *cache) {
+    *work = (struct work){.cache = cache};
+    arena_init(&work->arena, WORK_ARENA_LIMIT_BYTES);
+}
+
+void work_free(struct work *work) {
+    for (struct work_pin *pin = work->pins; pin; pin = pin->next) {
+        if (pin->entry)
+            cache_release(work->cache, pin->entry);
+        else
+            pin->release(pin->thing);
+    }
+    work->pins = NULL;
+    arena_free(&work->arena);
+}
+
+static bool add_pin(struct work *work, struct work_pin pin) {
+    struct work_pin *kept = arena_new(&work->arena, struct work_pin, 1);
+    if (!kept) return false;
+    *kept = pin;
+    kept->next = work->pins;
+    work->pins = kept;
+    return true;
+}
+
+static void *pin_entry(struct work *work, struct cache_entry *entry) {
+    if (add_pin(work, (struct work_pin){.entry = entry})) return cache_data(entry);
+    cache_release(work->cache, entry);
+    return NULL;
+}
+
+void *work_get(struct work *work, const char *key, cache_load *load, void *context, struct error *error) {
+    struct cache_entry *entry = cache_get(work->cache, key, load, context, error);
+    if (!entry) return NULL;
+    void *data = pin_entry(work, entry);
+    if (!data) work_out_of_memory(error);
+    return data;
+}
+
+void *work_peek(struct work *work, const char *key) {
+    struct cache_entry *entry = cache_peek(work->cache, key);
+    return entry ? pin_entry(work, entry) : NULL;
+}
+
+bool work_defer(struct work *work, void (*release)(void *thing), void *thing) {
+    if (add_pin(work, (struct work_pin){.release = release, .thing = thing})) return true;
+    release(thing);
+    return false;
+}
+
+bool work_out_of_memory(struct error *error) {
+    return error_set(error, ERROR_TOO_BIG, "There is not enough memory for this request.");
+}

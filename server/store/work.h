@@ -1,0 +1,35 @@
+// What one piece of work holds while it runs: a request, a background job, a command.
+//
+//     work ──> arena                 names, small structs: gone at the end
+//          ──> pins ──> pin ──> ...  cache entries in use, and other things to release, newest first
+//
+// So handlers need no clean-up paths: work_free gives everything back. One thread at a time.
+#pragma once
+
+#include "analysis/base/arena.h"
+#include "server/store/cache.h"
+
+enum { WORK_ARENA_LIMIT_BYTES = 1 << 30 };
+
+struct work_pin;
+
+struct work {
+    struct arena arena;
+    struct cache *cache;
+    struct work_pin *pins;
+};
+
+void work_init(struct work *work, struct cache *cache);
+void work_free(struct work *work);
+
+// The data of the cache entry of `key`, pinned until the work ends. NULL: *error is filled.
+MUST_USE void *work_get(struct work *work, const char *key, cache_load *load, void *context, struct error *error);
+
+// The same when it is in the cache already, else NULL at once.
+MUST_USE void *work_peek(struct work *work, const char *key);
+
+// Calls release(thing) when the work ends. When there is no memory to remember that: at once, and false.
+MUST_USE bool work_defer(struct work *work, void (*release)(void *thing), void *thing);
+
+// Fills *error for an arena at its limit, and returns false.
+bool work_out_of_memory(struct error *error);

@@ -1,0 +1,307 @@
+#include "server/text/json_writer.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "server/text/utf8.h"
+
+enum { INT64_DIGITS_MAX = 20, MIB_DIGITS_MAX = 48, MIB_SHIFT = 20, HALF_DIGITS = 10 };
+
+static const uint64_t HALF_SCALE = 10000000000;  // 10^HALF_DIGITS
+
+static const char DIGIT_PAIRS[] = "00010203040506070809101112131415161718192021222324252627282930313233343536373839"
+                                  "40414243444546474849505152535455565758596061626364656667686970717273747576777879"
+                                  "8081828384858687888990919293949596979899";
+
+static void separate(struct json_writer *w) {
+    if (w->needs_comma) output_append_char(w->output, ',');
+    w->needs_comma = true;
+}
+
+static void open_with(struct json_writer *w, char bracket) {
+    separate(w);
+    output_append_char(w->output, bracket);
+    w->needs_comma = false;
+}
+
+static void close_with(struct json_writer *w, char bracket) {
+    output_append_char(w->output, bracket);
+    w->needs_comma = true;
+}
+
+void json_open_object(struct json_writer *w) {
+    open_with(w, '{');
+}
+
+void json_close_object(struct json_writer *w) {
+    close_with(w, '}');
+}
+
+void json_open_array(struct json_writer *w) {
+    open_with(w, '[');
+}
+
+void json_close_array(struct json_writer *w) {
+    close_with(w, ']');
+}
+
+void json_write_null(struct json_writer *w) {
+    separate(w);
+    output_append(w->output, BYTES("null"));
+}
+
+void json_write_bool(struct json_writer *w, bool value) {
+    separate(w);
+    output_append(w->output, value ? BYTES("true") : BYTES("false"));
+}
+
+// Writes the digits of `value` so that they end before `end`; returns where they start.
+static char *put_digits(char *end, uint64_t value) {
+    while (value >= 100) {
+        end -= 2;
+        memcpy(end, DIGIT_PAIRS + 2 * (value % 100), 2);
+        value /= 100;
+    }
+    if (value < 10) {
+        *--end = (char)('0' + value);
+        return end;
+    }
+    end -= 2;
+    memcpy(end, DIGIT_PAIRS + 2 * value, 2);
+    return end;
+}
+
+static uint64_t magnitude_of(int64_t value) {
+    return value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+}
+
+// Writes `value` to `to` (INT64_DIGITS_MAX bytes free); returns its length.
+static size_t put_int64(char *to, int64_t value) {
+    char digits[INT64_DIGITS_MAX];
+    char *end = digits + sizeof digits, *start = put_digits(end, magnitude_of(value));
+    if (value < 0) *--start = '-';
+    size_t size = (size_t)(end - start);
+    memcpy(to, start, size);
+    return size;
+}
+
+void json_write_int64(struct json_writer *w, int64_t value) {
+    separate(w);
+    char *to = output_reserve(w->output, INT64_DIGITS_MAX);
+    if (to) output_advance(w->output, put_int64(to, value));
+}
+
+void json_write_uint64(struct json_writer *w, uint64_t value) {
+    separate(w);
+    char digits[INT64_DIGITS_MAX];
+    char *end = digits + sizeof digits, *start = put_digits(end, value);
+    output_append(w->output, (struct bytes){(const uint8_t *)start, (size_t)(end - start)});
+}
+
+// HALF_DIGITS digits with leading zeros.
+static void put_half(char *to, uint64_t value) {
+    for (int i = HALF_DIGITS - 2; i >= 0; i -= 2) {
+        memcpy(to + i, DIGIT_PAIRS + 2 * (value % 100), 2);
+        value /= 100;
+    }
+}
+
+// fraction / 2^20, fraction < 2^20: two times ten digits, which is exact because 2^20 divides 10^20.
+static size_t put_fraction(char *to, uint64_t fraction) {
+    const uint64_t mask = ((uint64_t)1 << MIB_SHIFT) - 1;
+    uint64_t scaled = fraction * HALF_SCALE;
+    to[0] = '.';
+    put_half(to + 1, scaled >> MIB_SHIFT);
+    put_half(to + 1 + HALF_DIGITS, ((scaled & mask) * HALF_SCALE) >> MIB_SHIFT);
+    size_t size = 1 + 2 * HALF_DIGITS;
+    while (to[size - 1] == '0') size--;
+    return size;
+}
+
+void json_write_mib(struct json_writer *w, int64_t bytes) {
+    separate(w);
+    char *to = output_reserve(w->output, MIB_DIGITS_MAX);
+    if (!to) return;
+    uint64_t magnitude = magnitude_of(bytes), fraction = magnitude & (((uint64_t)1 << MIB_SHIFT) - 1);
+    size_t size = 0;
+    if (bytes < 0) to[size++] = '-';
+    size += put_int64(to + size, (int64_t)(magnitude >> MIB_SHIFT));
+    if (fraction) size += put_fraction(to + size, fraction);
+    output_advance(w->output, size);
+}
+
+void json_write_double(struct json_writer *w, double value) {
+    if (!isfinite(value)) {
+        json_write_null(w);
+        return;
+    }
+    char text[32];
+    for (int digits = 15; digits <= 17; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, value);
+        if (strtod(text, NULL) == value) break;
+    }
+    separate(w);
+    output_append(w->output, bytes_of(text));
+}
+
+static void put_escape(struct output *output, uint8_t c) {
+    static const char hex[] = "0123456789abcdef";
+    static const char short_escapes[] = "btn\0fr";  // of \b .. \r
+    if (c == '"' || c == '\\') {
+        output_append(output, (struct bytes){(const uint8_t[]){'\\', c}, 2});
+    } else if (c >= '\b' && c <= '\r' && short_escapes[c - '\b']) {
+        output_append(output, (struct bytes){(const uint8_t[]){'\\', (uint8_t)short_escapes[c - '\b']}, 2});
+    } else {
+        output_append(output, BYTES("\\u00"));
+        output_append_char(output, hex[c >> 4]);
+        output_append_char(output, hex[c & 15]);
+    }
+}
+
+static bool is_plain(uint8_t c) {
+    return c >= 0x20 && c < 0x7F && c != '"' && c != '\\';
+}
+
+static void put_special(struct output *output, struct bytes text, size_t *at) {
+    uint8_t c = text.data[*at];
+    if (c < 0x80) {
+        put_escape(output, c);
+        (*at)++;
+        return;
+    }
+    struct utf8_step step = utf8_next(text.data + *at, text.size - *at);
+    output_append(output, step.is_valid ? (struct bytes){text.data + *at, step.size} : BYTES("\xEF\xBF\xBD"));
+    *at += step.size;
+}
+
+// Whether any of eight bytes is not plain. A borrow or carry between bytes can only say yes too often.
+static bool has_special(uint64_t word) {
+    const uint64_t ones = 0x0101010101010101u, high = 0x8080808080808080u;
+    uint64_t quote = word ^ (ones * '"'), backslash = word ^ (ones * '\\');
+    return (((word - ones * 0x20) | (quote - ones) | (backslash - ones) | (word + ones) | word) & high) != 0;
+}
+
+// How many bytes from the start need no escape: most strings are plain as a whole, so eight are looked at at a time.
+static size_t plain_run(const uint8_t *text, size_t size) {
+    size_t run = 0;
+    for (uint64_t word; run + sizeof word <= size; run += sizeof word) {
+        memcpy(&word, text + run, sizeof word);
+        if (has_special(word)) break;
+    }
+    while (run < size && is_plain(text[run])) run++;
+    return run;
+}
+
+// What has characters that need an escape or a repair, from byte `at` on.
+static void put_rest(struct output *output, struct bytes text, size_t at) {
+    while (at < text.size) {
+        put_special(output, text, &at);
+        size_t run = plain_run(text.data + at, text.size - at);
+        output_append(output, (struct bytes){text.data + at, run});
+        at += run;
+    }
+    output_append_char(output, '"');
+}
+
+// A comma when one is due, and the opening quote with all that is plain.
+static void put_plain_start(struct json_writer *w, struct bytes text, size_t run, bool is_closed) {
+    enum { COMMA_AND_QUOTES = 3 };
+    char *to = output_reserve(w->output, run + COMMA_AND_QUOTES), *start = to;
+    if (!to) return;
+    if (w->needs_comma) *to++ = ',';
+    *to++ = '"';
+    if (run) memcpy(to, text.data, run);
+    to += run;
+    if (is_closed) *to++ = '"';
+    output_advance(w->output, (size_t)(to - start));
+}
+
+void json_write_string(struct json_writer *w, struct bytes text) {
+    size_t run = plain_run(text.data, text.size);
+    put_plain_start(w, text, run, run == text.size);
+    if (run < text.size) put_rest(w->output, text, run);
+    w->needs_comma = true;
+}
+
+void json_write_text(struct json_writer *w, const char *text) {
+    if (text)
+        json_write_string(w, bytes_of(text));
+    else
+        json_write_null(w);
+}
+
+void json_key(struct json_writer *w, const char *key) {
+    json_write_string(w, bytes_of(key));
+    output_append_char(w->output, ':');
+    w->needs_comma = false;
+}
+
+// The comma that comes before the value is not part of it.
+struct json_part json_part_begin(const struct json_writer *w) {
+    return (struct json_part){.offset = w->output->size + (w->needs_comma ? 1 : 0)};
+}
+
+void json_part_end(const struct json_writer *w, struct json_part *part) {
+    part->size = w->output->size - part->offset;
+}
+
+void json_write_again(struct json_writer *w, struct json_part part) {
+    separate(w);
+    char *to = output_reserve(w->output, part.size);
+    if (!to) return;
+    memcpy(to, w->output->data + part.offset, part.size);
+    output_advance(w->output, part.size);
+}
+
+void json_write_bool_key(struct json_writer *w, const char *key, bool value) {
+    json_key(w, key);
+    json_write_bool(w, value);
+}
+
+void json_write_int64_key(struct json_writer *w, const char *key, int64_t value) {
+    json_key(w, key);
+    json_write_int64(w, value);
+}
+
+void json_write_string_key(struct json_writer *w, const char *key, struct bytes text) {
+    json_key(w, key);
+    json_write_string(w, text);
+}
+
+void json_write_text_key(struct json_writer *w, const char *key, const char *text) {
+    json_key(w, key);
+    json_write_text(w, text);
+}
+
+void json_write_mib_key(struct json_writer *w, const char *key, int64_t bytes) {
+    json_key(w, key);
+    json_write_mib(w, bytes);
+}
+
+// Columns reserve for a run of numbers at a time: the hot path of bulk replies.
+enum { COLUMN_RUN = 256 };
+
+static void write_column(struct json_writer *w, const char *key, const int64_t *wide, const uint32_t *narrow,
+                         size_t count) {
+    json_key(w, key);
+    json_open_array(w);
+    for (size_t done = 0; done < count;) {
+        char *to = output_reserve(w->output, (size_t)COLUMN_RUN * (INT64_DIGITS_MAX + 1)), *start = to;
+        if (!to) return;
+        for (size_t end = count - done < COLUMN_RUN ? count : done + COLUMN_RUN; done < end; done++) {
+            if (done) *to++ = ',';
+            to += put_int64(to, wide ? wide[done] : narrow[done]);
+        }
+        output_advance(w->output, (size_t)(to - start));
+    }
+    json_close_array(w);
+}
+
+void json_write_int64_column(struct json_writer *w, const char *key, const int64_t *values, size_t count) {
+    write_column(w, key, values, NULL, count);
+}
+
+void json_write_uint32_column(struct json_writer *w, const char *key, const uint32_t *values, size_t count) {
+    write_column(w, key, NULL, values, count);
+}

@@ -1,0 +1,60 @@
+// Writes JSON front to back into an output: the one writer of every reply, so that escaping is right in one place.
+//
+//     json_open_object(w);                       {
+//     json_key(w, "size");                       "size":
+//     json_write_int64(w, 557056);               557056
+//     json_write_string_key(w, "name", name);    ,"name":"fusion.1"
+//     json_close_object(w);                      }
+//
+// Commas are the writer's. Strings may hold any bytes: what is not UTF-8 becomes U+FFFD, once for each maximal part of
+// a broken sequence, as browsers do. Nesting is the caller's duty; nothing fails here (see output.h for the limit).
+#pragma once
+
+#include "server/text/output.h"
+
+struct json_writer {
+    struct output *output;
+    bool needs_comma;
+};
+
+static inline struct json_writer json_writer_on(struct output *output) {
+    return (struct json_writer){output, false};
+}
+
+void json_open_object(struct json_writer *w);
+void json_close_object(struct json_writer *w);
+void json_open_array(struct json_writer *w);
+void json_close_array(struct json_writer *w);
+
+void json_key(struct json_writer *w, const char *key);
+void json_write_null(struct json_writer *w);
+void json_write_bool(struct json_writer *w, bool value);
+void json_write_int64(struct json_writer *w, int64_t value);
+void json_write_uint64(struct json_writer *w, uint64_t value);
+void json_write_string(struct json_writer *w, struct bytes text);
+void json_write_text(struct json_writer *w, const char *text);  // NULL is written as null
+
+// bytes / 2^20 as XProf writes sizes, to the last digit: every such number has at most 20 decimal places.
+void json_write_mib(struct json_writer *w, int64_t bytes);
+
+// The shortest of %.15g, %.16g and %.17g that reads back as the same double; null for what JSON cannot say.
+void json_write_double(struct json_writer *w, double value);
+
+// A value that was written already, to write it again.
+struct json_part {
+    size_t offset, size;  // in the output
+};
+struct json_part json_part_begin(const struct json_writer *w);  // before the value
+void json_part_end(const struct json_writer *w, struct json_part *part);
+void json_write_again(struct json_writer *w, struct json_part part);
+
+// A key with its value.
+void json_write_bool_key(struct json_writer *w, const char *key, bool value);
+void json_write_int64_key(struct json_writer *w, const char *key, int64_t value);
+void json_write_string_key(struct json_writer *w, const char *key, struct bytes text);
+void json_write_text_key(struct json_writer *w, const char *key, const char *text);
+void json_write_mib_key(struct json_writer *w, const char *key, int64_t bytes);
+
+// A key with a column.
+void json_write_int64_column(struct json_writer *w, const char *key, const int64_t *values, size_t count);
+void json_write_uint32_column(struct json_writer *w, const char *key, const uint32_t *values, size_t count);

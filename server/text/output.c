@@ -1,0 +1,60 @@
+#include "server/text/output.h"
+
+#include <stdlib.h>
+
+#include "analysis/base/large_block.h"
+
+// Grows fast: room that is not touched costs nothing, and what is kept is trimmed.
+enum { OUTPUT_FIRST_BYTES = 4096, GROWTH = 16 };
+
+void output_init(struct output *output, size_t limit_bytes) {
+    *output = (struct output){.limit_bytes = limit_bytes};
+}
+
+void output_free(struct output *output) {
+    free(output->data);
+    *output = (struct output){.limit_bytes = output->limit_bytes};
+}
+
+void output_trim(struct output *output) {
+    if (output->size == 0 || output->size == output->capacity) return;
+    char *data = realloc(output->data, output->size);
+    if (!data) return;
+    output->data = data;
+    output->capacity = output->size;
+}
+
+static bool move_to(struct output *output, size_t capacity) {
+    char *data = large_block_new(capacity);
+    if (!data) return false;
+    if (output->size) memcpy(data, output->data, output->size);
+    free(output->data);
+    output->data = data;
+    output->capacity = capacity;
+    return true;
+}
+
+char *output_grow(struct output *output, size_t size) {
+    size_t capacity = output->capacity ? output->capacity : OUTPUT_FIRST_BYTES;
+    if (output->failed) return NULL;
+    output->failed = size > output->limit_bytes || output->size > output->limit_bytes - size;
+    while (!output->failed && capacity < output->size + size) capacity *= GROWTH;
+    if (capacity > output->limit_bytes) capacity = output->limit_bytes;  // so that what fits is within the limit, too
+    if (!output->failed) output->failed = !move_to(output, capacity);
+    return output->failed ? NULL : output->data + output->size;
+}
+
+void output_append(struct output *output, struct bytes text) {
+    if (text.size == 0) return;
+    char *to = output_reserve(output, text.size);
+    if (!to) return;
+    memcpy(to, text.data, text.size);
+    output->size += text.size;
+}
+
+void output_append_char(struct output *output, char c) {
+    char *to = output_reserve(output, 1);
+    if (!to) return;
+    *to = c;
+    output->size++;
+}

@@ -1,0 +1,101 @@
+#include "server/xprof/xprof_lists.h"
+
+#include "server/app.h"
+#include "server/text/json_writer.h"
+#include "server/store/module_list.h"
+
+static const char *argument(const struct request *request, const char *name) {
+    const char *value = request_query(request, name);
+    return value && *value ? value : NULL;
+}
+
+struct session_place xprof_place(const struct request *request) {
+    return (struct session_place){argument(request, "run"), argument(request, "session_path"),
+                                  argument(request, "run_path")};
+}
+
+// The session of the request; without files when there is none of that name.
+static bool open_or_empty(struct request *request, struct session *session, struct error *error) {
+    struct session_place place = xprof_place(request);
+    if (store_open_session(request->app->store, &request->work, &place, session, error)) return true;
+    *session = (struct session){.name = ""};
+    return error->code == ERROR_NOT_FOUND;
+}
+
+bool xprof_runs(struct request *request, struct reply *reply, struct error *error) {
+    struct session_place place = xprof_place(request);
+    struct name_list list;
+    if (!store_session_names(request->app->store, &request->work, &place, &list, error)) return false;
+    struct output *output = reply_output(request, error);
+    if (!output) return false;
+    struct json_writer w = json_writer_on(output);
+    json_open_array(&w);
+    for (size_t i = 0; i < list.count; i++) json_write_text(&w, list.names[i]);
+    json_close_array(&w);
+    return reply_written(reply, REPLY_JSON, output, error);
+}
+
+// XProf looks at the first xplane file only.
+static bool has_programs(struct request *request, const struct session *session) {
+    struct error ignored;
+    if (session->files.file_count == 0) return false;
+    const struct file_index *indexed = module_store_index(&request->work, &session->files.files[0], &ignored);
+    return indexed && indexed->index.program_count > 0;
+}
+
+bool xprof_run_tools(struct request *request, struct reply *reply, struct error *error) {
+    struct session session;
+    if (!open_or_empty(request, &session, error)) return false;
+    struct output *output = reply_output(request, error);
+    if (!output) return false;
+    struct json_writer w = json_writer_on(output);
+    json_open_array(&w);
+    if (session.files.host_count > 0) json_write_text(&w, "memory_profile");
+    if (has_programs(request, &session)) json_write_text(&w, "memory_viewer");
+    json_close_array(&w);
+    return reply_written(reply, REPLY_JSON, output, error);
+}
+
+bool xprof_hosts(struct request *request, struct reply *reply, struct error *error) {
+    struct session session;
+    if (!open_or_empty(request, &session, error)) return false;
+    struct output *output = reply_output(request, error);
+    if (!output) return false;
+    struct json_writer w = json_writer_on(output);
+    json_open_array(&w);
+    for (size_t i = 0; i < session.files.host_count; i++) {
+        json_open_object(&w);
+        json_write_text_key(&w, "hostname", session.files.files[i].host);
+        json_close_object(&w);
+    }
+    json_close_array(&w);
+    return reply_written(reply, REPLY_JSON, output, error);
+}
+
+bool xprof_module_list(struct request *request, struct reply *reply, struct error *error) {
+    struct session session;
+    struct module_list list;
+    if (!open_or_empty(request, &session, error)) return false;
+    if (!module_list_read(&request->work, &session, &list, error)) return false;
+    struct output *output = reply_output(request, error);
+    if (!output) return false;
+    for (size_t i = 0; i < list.row_count; i++) {
+        if (i) output_append_char(output, ',');
+        output_append(output, list.rows[i].program->name);
+    }
+    if (list.row_count == 0 && list.host_count > 0) output_append(output, BYTES("NO_MODULE"));
+    return reply_written(reply, REPLY_TEXT, output, error);
+}
+
+bool xprof_config(struct request *request, struct reply *reply, struct error *error) {
+    (void)request, (void)error;
+    reply_short(reply, HTTP_OK, REPLY_JSON,
+                "{\"hideCaptureProfileButton\": true, \"srcPathPrefix\": \"\", \"enableTabNameLabel\": false}");
+    return true;
+}
+
+bool xprof_version(struct request *request, struct reply *reply, struct error *error) {
+    (void)request, (void)error;
+    reply_short(reply, HTTP_OK, REPLY_TEXT, HBMVIEW_VERSION);
+    return true;
+}

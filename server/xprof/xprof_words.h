@@ -1,0 +1,33 @@
+// The words of XProf's JSON about one buffer: label, shape, source. Written the same for bars and for blocks.
+#pragma once
+
+#include "analysis/memory/buffer_description.h"
+#include "server/text/json_writer.h"
+
+// Rows are described once, though they stand in up to three lists; many come from one line, so the text of each stack
+// is made once, too.
+struct xprof_words {
+    struct buffer_describer describer;
+    struct buffer_description *rows;    // of the view's rows
+    struct bytes *stack_text_of_frame;  // by stack frame id; empty until asked for
+};
+
+// False when the arena is at its limit.
+bool xprof_words_init(struct xprof_words *words, const struct memory_view *view, struct arena *arena);
+
+// A key "sourceInfo" with its object; nothing when the source is unknown.
+void xprof_write_source(struct xprof_words *words, const struct buffer_description *buffer, struct json_writer *w);
+
+// "instruction: shape # op_name"
+struct bytes xprof_label(const struct buffer_description *buffer, struct arena *arena);
+
+// "Parameter", "Output", "Constant", "Temporary" or "Thread-local": XProf does not tell donated parameters apart.
+const char *xprof_category(enum allocation_category category);
+
+// Keys as protobuf's JSON has them: left out when the value is zero or empty.
+void xprof_string_key(struct json_writer *w, const char *key, struct bytes text);
+void xprof_int64_key(struct json_writer *w, const char *key, int64_t value);
+void xprof_mib_key(struct json_writer *w, const char *key, int64_t bytes);
+
+// An int64 as protobuf's JSON has it: a string.
+void xprof_write_int64_string(struct json_writer *w, int64_t value);
