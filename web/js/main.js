@@ -1,0 +1,6 @@
+// @ts-check
+// Starts the page. With early.js, the only module that does something when it is imported.
+import { createShell } from "./shell/shell.js";
+import { memoryViewer } from "./tools/memory_viewer/tool.js";
+
+createShell([memoryViewer]).start();

@@ -1,0 +1,180 @@
+// @ts-check
+// What the page says when there is nothing to draw: what was looked for, where, and how to make it appear.
+import { el } from "../base/dom.js";
+import { copyButton } from "../base/clipboard.js";
+import { groupDigits } from "../base/format.js";
+
+const SNIPPET = `import jax
+
+jax.profiler.start_trace("/tmp/xprof")   # the log directory
+train_step(state, batch)                 # at least one step of the program
+jax.profiler.stop_trace()`;
+
+export function message(title, ...parts) {
+  return el("section", { class: "message" }, el("h2", {}, title), ...parts);
+}
+
+export function paragraph(...parts) {
+  return el("p", {}, ...parts);
+}
+
+export function code(text) {
+  return el("code", {}, text);
+}
+
+export function copyable(text, title) {
+  return el(
+    "div",
+    { class: "snippet" },
+    el("pre", {}, text),
+    copyButton(() => text, { title }),
+  );
+}
+
+export function noSessions(reply) {
+  return message(
+    "No profile data was found.",
+    paragraph(
+      "Looked for ",
+      code("plugins/profile/<session>/*.xplane.pb"),
+      " under ",
+      code(reply.logdir ?? "the built-in sample"),
+      ".",
+    ),
+    ...pendingParts(reply),
+    ...leftOutParts(reply),
+    howToProfile(),
+    howToPoint(),
+  );
+}
+
+export function unknownSession(name, reply, links) {
+  const known = reply.sessions.length === 0 ? [howToPoint()] : [paragraph("Sessions that are there:"), links];
+  return message(
+    `There is no session "${name}".`,
+    paragraph(
+      "The address asks for it, but it is not under ",
+      code(reply.logdir ?? "the built-in sample"),
+      ". It may have been removed, renamed, or belong to another log directory.",
+    ),
+    ...known,
+    ...pendingParts(reply),
+    ...leftOutParts(reply),
+  );
+}
+
+export function pendingSession(name, reply) {
+  const reason = reply.pending.find((one) => one.path.endsWith(`/${name}`))?.reason ?? "";
+  return message(
+    `The session "${name}" is not complete yet.`,
+    paragraph(code(reason)),
+    paragraph("It opens here by itself once the profiler has written it. The other sessions are at the left."),
+  );
+}
+
+export function noModules(reply) {
+  const files = reply.hosts.map((host) => host.file).filter(Boolean);
+  return message(
+    "This session holds no HLO module.",
+    paragraph(
+      `Looked in ${files.length === 1 ? "its one file" : `its ${files.length} files`}: `,
+      ...files.flatMap((file, i) => (i ? [", ", code(file)] : [code(file)])),
+      ". There is no program in a ",
+      code("/host:metadata"),
+      " plane.",
+    ),
+    paragraph(
+      "The Memory Viewer shows XLA programs. A TensorFlow run without XLA has none; neither has a profile taken " +
+        "while no program was compiled or run on the accelerator, or with ",
+      code("enable_hlo_proto"),
+      " off.",
+    ),
+    ...hostErrors(reply),
+    howToProfile(),
+  );
+}
+
+export function noTool(tag, link) {
+  return message(`hbmview has no tool "${tag}".`, paragraph("The Memory Viewer works on this session: ", link, "."));
+}
+
+export function howToProfile() {
+  return el("div", {}, el("h3", {}, "To take a profile with JAX"), copyable(SNIPPET, "copy the program"));
+}
+
+export function howToPoint() {
+  return el(
+    "div",
+    {},
+    el("h3", {}, "To show it"),
+    paragraph(
+      "Point ",
+      code("--logdir"),
+      " at the folder that was given to the profiler, at the ",
+      code("plugins/profile"),
+      " folder in it, at one session, or at a single file:",
+    ),
+    copyable("hbmview --logdir=/tmp/xprof", "copy the command"),
+  );
+}
+
+export function pendingParts({ pending = [] }) {
+  return listOf("Not complete yet", pending);
+}
+
+export function leftOutParts({ left_out: leftOut = [] }) {
+  return listOf("Left out", leftOut);
+}
+
+function listOf(title, entries) {
+  if (entries.length === 0) return [];
+  const items = entries.map((entry) => el("li", {}, code(entry.path), ` ${entry.reason}`));
+  return [el("h3", {}, title), el("ul", {}, ...items)];
+}
+
+export function hostErrors({ hosts }) {
+  return hosts
+    .filter((host) => host.error)
+    .map((host) =>
+      el("p", { class: "error-line" }, `Host ${host.name || host.file} cannot be read: `, errorSentence(host.error)),
+    );
+}
+
+/** The server's sentence with the file and the place in it. */
+export function errorSentence(error) {
+  const place = error.file
+    ? ` (${error.file}${Number.isFinite(error.offset) ? `, byte ${groupDigits(error.offset)}` : ""})`
+    : "";
+  return `${error.message}${place}`;
+}
+
+export function errorMessage(error, stillWorks) {
+  if (error.status === 403) return needsToken(error);
+  return message(
+    titleOf(error),
+    el("p", { class: "error-line" }, errorSentence(error)),
+    error.code
+      ? paragraph("Code ", code(error.code), error.path ? " from " : "", error.path ? code(error.path) : "")
+      : null,
+    stillWorks ? paragraph(stillWorks) : null,
+  );
+}
+
+function titleOf(error) {
+  if (error.status === 404) return "Not found";
+  if (error.status === 0) return "No answer";
+  return "This could not be read";
+}
+
+function needsToken(error) {
+  return message(
+    "This link needs its token.",
+    paragraph(
+      "The server is open to the team and lets in only who has its token. " +
+        "Open the address that hbmview printed when it started; it ends in ",
+      code("?token=…"),
+      ".",
+    ),
+    el("p", { class: "error-line" }, errorSentence(error)),
+  );
+}

@@ -1,0 +1,44 @@
+// @ts-check
+/**
+ * The state of the page, bound to the address bar. `set` replaces the present entry (gathered, since browsers limit how
+ * often one may); `go` makes a new entry that "back" undoes.
+ */
+import { createStore } from "../base/store.js";
+import { formatQuery, parseQuery } from "./url_state.js";
+
+const REPLACE_DELAY_MS = 120;
+
+export function createParams() {
+  const store = createStore(parseQuery(location.search));
+  let timer = 0;
+
+  function address() {
+    return `${location.pathname}${formatQuery(store.get())}`;
+  }
+
+  function replaceNow() {
+    clearTimeout(timer);
+    timer = 0;
+    if (address() !== `${location.pathname}${location.search}`) history.replaceState(null, "", address());
+  }
+
+  function set(patch) {
+    if (!store.set(patch)) return;
+    clearTimeout(timer);
+    timer = window.setTimeout(replaceNow, REPLACE_DELAY_MS);
+  }
+
+  function go(patch) {
+    const before = store.get();
+    if (Object.keys(patch).every((key) => before[key] === patch[key])) return;
+    if (timer) replaceNow();
+    history.pushState(null, "", `${location.pathname}${formatQuery({ ...before, ...patch })}`);
+    store.set(patch);
+  }
+
+  window.addEventListener("popstate", () => store.set(parseQuery(location.search)));
+  window.addEventListener("pagehide", () => {
+    if (timer) replaceNow();
+  });
+  return { get: store.get, watch: store.watch, set, go, query: () => formatQuery(store.get()) };
+}

@@ -1,0 +1,32 @@
+// @ts-check
+// A labelled select of the side panel: "Sessions (29)".
+import { el, setText } from "../base/dom.js";
+
+/**
+ * @param {string} noun
+ * @param {(value: string) => void} onPick
+ */
+export function createPicker(noun, onPick, extra = null) {
+  const id = `pick-${noun.toLowerCase()}`;
+  const label = el("label", { for: id, class: "side-title" }, noun);
+  const select = el("select", { id, on: { change: () => onPick(select.value) } });
+  const note = el("div", { class: "side-note" });
+  const node = el("div", { class: "side-section" }, el("div", { class: "side-head" }, label, extra), select, note);
+
+  /** @param {{value: string, label: string, disabled?: boolean}[]} options */
+  function show(options, value, { count = options.length, notes = [] } = {}) {
+    setText(label, `${noun} (${count})`);
+    const known = options.some((option) => option.value === value);
+    const shown =
+      known || value === null ? options : [{ value, label: `${value} (not found)`, disabled: false }, ...options];
+    select.replaceChildren(
+      ...shown.map((option) => el("option", { value: option.value, disabled: option.disabled }, option.label)),
+    );
+    select.value = value ?? "";
+    select.disabled = shown.length === 0;
+    select.title = select.selectedOptions[0]?.textContent ?? "";
+    note.replaceChildren(...notes.map((text) => el("p", { title: text }, text)));
+  }
+
+  return { node, show };
+}

@@ -1,0 +1,213 @@
+// @ts-check
+/**
+ * The frame around the tools: sessions, tools and hosts at the left, a bar at the top, the tool in the middle.
+ *
+ * A tool is {id, name, mount(context)}; mount gives back {redraw(), unmount()}. The context has
+ *     params      the page's state (shell/params.js); the tool watches its keys
+ *     side, top, main, dock   elements that the tool fills
+ *     hosts       the host picker, filled by the tool: only it knows which hosts it can show
+ *     progress, keys
+ *     sessions()  a promise of the sessions reply
+ *     fail(error) shows an error instead of the tool's content
+ */
+import { fetchServer, fetchSessions, ApiError } from "../api.js";
+import { notePageWheel } from "../base/wheel.js";
+import { button, el } from "../base/dom.js";
+import { createCopyLink } from "./copy_link.js";
+import { createHelp } from "./help.js";
+import { createKeys } from "./keys.js";
+import { createParams } from "./params.js";
+import { createPicker } from "./picker.js";
+import { createProgress } from "./progress.js";
+import { createThemeSwitch } from "./theme.js";
+import { createUnitSwitch } from "./unit_switch.js";
+import { errorMessage, noSessions, noTool, pendingSession, unknownSession } from "./messages.js";
+
+const LOOK_AGAIN_MS = 2000;
+const VERSION_DELAY_MS = 1000; // the charts come first
+
+export function createShell(tools) {
+  const params = createParams();
+  const keys = createKeys();
+  const help = createHelp(keys);
+  const page = pageElements();
+  const progress = createProgress(document.body);
+  const sessionPicker = createPicker(
+    "Sessions",
+    (run) => openSession(run),
+    button("↻", () => loadSessions(), {
+      class: "quiet",
+      title: "Look again",
+      "aria-label": "look again for sessions",
+    }),
+  );
+  const toolPicker = createPicker("Tools", (tag) => params.go({ tag }));
+  const hosts = createPicker("Hosts", (host) => params.go({ host: host || null }));
+  const theme = createThemeSwitch(() => mounted?.redraw());
+  let sessions = Promise.resolve(null);
+  let mounted = null;
+  let mountedFor = "";
+  let waitTimer = 0;
+
+  function start() {
+    page.sidePickers.append(sessionPicker.node, toolPicker.node, hosts.node);
+    page.actions.append(
+      createUnitSwitch(params),
+      createCopyLink(params).node,
+      theme.node,
+      button("?", help.open, { class: "quiet", "aria-label": "keys", title: "Keys (?)", id: "help" }),
+    );
+    keys.add("Everywhere", [{ keys: ["?"], label: "this list", run: help.open }]);
+    window.addEventListener(
+      "wheel",
+      (event) => {
+        if (!event.defaultPrevented) notePageWheel(event.timeStamp);
+      },
+      { passive: true },
+    );
+    params.watch(["run", "tag"], show);
+    loadSessions();
+    window.setTimeout(showVersion, VERSION_DELAY_MS);
+    show();
+  }
+
+  async function showVersion() {
+    const server = await fetchServer().catch(() => null);
+    if (server) page.version.textContent = server.version;
+  }
+
+  async function loadSessions() {
+    sessions = progress.during("looking for sessions", fetchSessions());
+    try {
+      showSessions(await sessions);
+    } catch (error) {
+      fail(error);
+    }
+  }
+
+  function showSessions(reply) {
+    const names = reply.sessions.map((session) => session.name);
+    const pending = (reply.pending ?? []).map((one) => one.path.split("/").at(-1));
+    const options = [
+      ...names.map((name) => ({ value: name, label: name })),
+      ...pending.map((name) => ({ value: name, label: `${name} (not complete)` })),
+    ];
+    sessionPicker.show(options, params.get().run, { count: names.length, notes: sessionNotes(reply) });
+    clearTimeout(waitTimer);
+    if (pending.includes(params.get().run) && !names.includes(params.get().run)) return awaitSession(reply);
+    if (names.length === 0 && params.get().run === null) return replaceTool(noSessions(reply));
+    if (params.get().run === null) return params.set({ run: names[0] });
+    if (!names.includes(params.get().run)) replaceTool(unknownSession(params.get().run, reply, sessionLinks(names)));
+  }
+
+  /** A session that is still being written opens by itself once it is complete. */
+  function awaitSession(reply) {
+    replaceTool(pendingSession(params.get().run, reply));
+    mountedFor = "";
+    waitTimer = window.setTimeout(async () => {
+      sessions = fetchSessions();
+      const now = await sessions.catch(() => reply);
+      if (now.sessions.some((session) => session.name === params.get().run)) show();
+      else showSessions(now);
+    }, LOOK_AGAIN_MS);
+  }
+
+  function sessionNotes(reply) {
+    const notes = reply.sample ? ["A sample inside hbmview. For your own profiles: hbmview --logdir=DIR"] : [];
+    notes.push(...sessionNoteLines(reply));
+    return notes;
+  }
+
+  function sessionNoteLines(reply) {
+    const notes = (reply.pending ?? []).map((one) => `not complete: ${one.path.split("/").at(-1)}, ${one.reason}`);
+    const left = reply.left_out?.length ?? 0;
+    if (left) notes.push(`left out: ${reply.left_out.map((one) => `${one.path}: ${one.reason}`).join("; ")}`);
+    return notes;
+  }
+
+  function sessionLinks(names) {
+    const items = names.slice(0, 12).map((name) =>
+      el(
+        "li",
+        {},
+        button(name, () => openSession(name), { class: "link" }),
+      ),
+    );
+    return el("ul", {}, ...items);
+  }
+
+  function openSession(run) {
+    params.go({ run, host: null, module_name: null, memory_space: null, step: null, buffer: null, zoom: null });
+  }
+
+  /** Mounts the tool of the present session; a session or a tool that changed means a fresh mount. */
+  async function show() {
+    const { run, tag } = params.get();
+    const tool = toolFor(tag);
+    toolPicker.show(
+      tools.map((one) => ({ value: one.id, label: one.name })),
+      tool?.id ?? tag,
+    );
+    if (run === null) return;
+    const wanted = `${tool?.id} ${run}`;
+    if (wanted === mountedFor) return;
+    mountedFor = wanted;
+    replaceTool(tool ? null : noTool(tag, toolLink()));
+    if (tool) mounted = tool.mount(context());
+    const reply = await sessions.catch(() => null);
+    if (reply && params.get().run === run) showSessions(reply);
+  }
+
+  /** XProf matches tools by prefix ("memory_viewer@" and the like). */
+  function toolFor(tag) {
+    return tag === null ? tools[0] : (tools.find((tool) => tag.startsWith(tool.id)) ?? null);
+  }
+
+  function toolLink() {
+    return button(tools[0].name, () => params.go({ tag: tools[0].id }), { class: "link" });
+  }
+
+  function replaceTool(content) {
+    mounted?.unmount();
+    mounted = null;
+    for (const part of [page.sideTool, page.top, page.main, page.dock]) part.replaceChildren();
+    if (content) page.main.append(content);
+  }
+
+  function fail(error, stillWorks) {
+    if (error.name === "AbortError") return;
+    if (!(error instanceof ApiError)) console.error(error);
+    page.main.replaceChildren(errorMessage(error, stillWorks));
+    page.dock.replaceChildren();
+  }
+
+  function context() {
+    return {
+      params,
+      keys,
+      progress,
+      hosts,
+      fail,
+      sessions: () => sessions,
+      top: page.top,
+      side: page.sideTool,
+      main: page.main,
+      dock: page.dock,
+    };
+  }
+
+  return { start };
+}
+
+function pageElements() {
+  const find = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
+  return {
+    sidePickers: find("side-pickers"),
+    sideTool: find("side-tool"),
+    top: find("top"),
+    actions: find("actions"),
+    version: find("version"),
+    main: find("main"),
+    dock: find("dock"),
+  };
+}

@@ -1,0 +1,52 @@
+// @ts-check
+/**
+ * What the page shows, as a URL query, and back. Values are strings; each tool reads its own. XProf's addresses
+ * (tool for tag, moduleName for module_name) open the same view. Pure.
+ */
+
+export const KEYS = [
+  "run",
+  "tag",
+  "host",
+  "module_name",
+  "memory_space",
+  "step",
+  "buffer",
+  "zoom",
+  "filter",
+  "sort",
+  "unit",
+  "capacity",
+];
+
+/** Changing one of these is a step that "back" undoes. */
+export const NAVIGATION_KEYS = ["run", "tag", "host", "module_name", "memory_space"];
+
+const ALIASES = { tool: "tag", moduleName: "module_name", sessionId: "run" };
+
+/** @returns {Record<string, string | null>} every key, null where the query does not have it */
+export function parseQuery(search) {
+  const query = new URLSearchParams(search);
+  const out = Object.fromEntries(KEYS.map((key) => [key, query.get(key) || null]));
+  for (const [alias, key] of Object.entries(ALIASES)) out[key] ??= query.get(alias) || null;
+  return out;
+}
+
+/** The query of a state: keys in a fixed order, nothing that is null, never the token (the server keeps a cookie). */
+export function formatQuery(params) {
+  const parts = KEYS.filter((key) => params[key] !== null && params[key] !== undefined && params[key] !== "").map(
+    (key) => `${key}=${encodeValue(String(params[key]))}`,
+  );
+  return parts.length ? `?${parts.join("&")}` : "";
+}
+
+/** Brackets, commas and slashes stay readable. */
+function encodeValue(value) {
+  return encodeURIComponent(value).replace(/%2C/g, ",").replace(/%2F/g, "/").replace(/%20/g, "+");
+}
+
+/** The server's address (which may carry the token) with the page's state. */
+export function linkFor(base, query) {
+  if (query === "") return base;
+  return base.includes("?") ? `${base}&${query.slice(1)}` : `${base}${query}`;
+}

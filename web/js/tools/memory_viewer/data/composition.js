@@ -1,0 +1,46 @@
+// @ts-check
+// What the memory space is made of: the segments of the stacked bar. Pure.
+import { CATEGORIES, TEMPORARY } from "./categories.js";
+
+const FRAGMENTATION = {
+  key: "fragmentation",
+  label: "Fragmentation",
+  title: "inside the temporary allocations, but not in use at the peak",
+};
+const THREAD_LOCAL = {
+  key: "thread-local",
+  label: "Thread-local",
+  title: "allocated apart from the rest; neither XProf nor the peak counts it",
+};
+
+/** @returns {{key: string, label: string, title: string, bytes: number}[]} every segment, empty ones too */
+export function compositionOf(view) {
+  const { totals, allocations } = view;
+  const sums = sumByCategory(allocations);
+  const isSimulated = view.program.steps > 0;
+  const live = isSimulated ? Math.max(0, totals.peak_bytes - totals.indefinite_bytes) : sums[TEMPORARY];
+  const label = isSimulated ? "Temporary at peak" : "Temporary";
+  const segments = CATEGORIES.map((category, i) => ({ ...category, bytes: sums[i] }));
+  segments[TEMPORARY] = { ...CATEGORIES[TEMPORARY], label, bytes: live };
+  segments.push({ ...FRAGMENTATION, bytes: Math.max(0, sums[TEMPORARY] - live) });
+  segments.push({ ...THREAD_LOCAL, bytes: totals.thread_local_bytes });
+  return segments;
+}
+
+function sumByCategory(allocations) {
+  const sums = CATEGORIES.map(() => 0);
+  allocations.category.forEach((category, i) => {
+    sums[category] += allocations.size_bytes[i];
+  });
+  return sums;
+}
+
+/** How `bytes` stand against what the device has. */
+export function fitOf(totals, capacityBytes) {
+  if (capacityBytes === null) return { state: "unknown", byBytes: 0 };
+  if (totals.peak_bytes > capacityBytes) return { state: "overflow", byBytes: totals.peak_bytes - capacityBytes };
+  if (totals.total_allocation_bytes > capacityBytes) {
+    return { state: "fragmented", byBytes: totals.total_allocation_bytes - capacityBytes };
+  }
+  return { state: "fits", byBytes: capacityBytes - totals.total_allocation_bytes };
+}

@@ -1,0 +1,48 @@
+// @ts-check
+// Searching the buffers of a model: as plain text (names are full of brackets) or as a regular expression, in any case.
+// Every distinct string is tested once, however many rows share it.
+
+const COLUMNS = ["instruction", "opName", "opcode", "shape", "source"];
+
+/** @returns {Uint8Array | null} one flag per row, or null when nothing is searched */
+export function matchRows(model, query) {
+  const test = matcher(query);
+  if (!test) return null;
+  const hits = Uint8Array.from(model.strings, (text) => (text !== "" && test(text) ? 1 : 0));
+  const flags = new Uint8Array(model.count);
+  for (const column of COLUMNS) {
+    const indexes = model[column];
+    for (let row = 0; row < model.count; row += 1) flags[row] |= hits[indexes[row]];
+  }
+  return flags;
+}
+
+/** @returns {((text: string) => boolean) | null} */
+export function matcher(query) {
+  const text = (query ?? "").trim();
+  if (text === "") return null;
+  const lower = text.toLowerCase();
+  const pattern = compiled(text);
+  return (candidate) => candidate.toLowerCase().includes(lower) || (pattern !== null && pattern.test(candidate));
+}
+
+function compiled(text) {
+  try {
+    return new RegExp(text, "i");
+  } catch {
+    return null;
+  }
+}
+
+export function countFlags(flags) {
+  let count = 0;
+  for (const flag of flags) count += flag;
+  return count;
+}
+
+/** Matching rows, largest first: the order in which Enter visits them. */
+export function rankedMatches(model, flags) {
+  const rows = [];
+  for (let row = 0; row < model.count; row += 1) if (flags[row]) rows.push(row);
+  return rows.sort((a, b) => model.size[b] - model.size[a] || a - b);
+}

@@ -1,0 +1,84 @@
+// @ts-check
+// One row of buffers: rectangles to scale, hue by category, hatched where bytes are padding.
+import { fitCanvas, fitText } from "../../../base/canvas.js";
+import { palette } from "../../../base/palette.js";
+import { categoryOf } from "../data/categories.js";
+import { nameOf, paddingOf } from "../data/model.js";
+import { barIndexOf, dominantCategory } from "../layout/bars.js";
+
+const FONT = "11px system-ui, sans-serif";
+const NAME_MIN_WIDTH = 56;
+const GAP_MIN_WIDTH = 3;
+const FADED = 0.22;
+
+/** @param {{hover: number | null, pinned: number | null, flags: Uint8Array | null, showPadding: boolean}} look */
+export function drawBar(canvas, model, bar, look) {
+  const { context, width, height } = fitCanvas(canvas);
+  const colors = palette();
+  context.clearRect(0, 0, width, height);
+  context.font = FONT;
+  context.textBaseline = "middle";
+  for (const group of bar.groups) drawGroup({ context, height, colors, model, bar, look }, group);
+  context.globalAlpha = 1;
+  outline(context, height, bar, look.pinned, colors.accent, 3);
+  outline(context, height, bar, look.hover, colors.ink, 2);
+}
+
+function drawGroup({ context, height, colors, model, bar, look }, group) {
+  const single = group.end - group.first === 1;
+  const row = bar.rows[group.first];
+  const category = single ? model.category[row] : dominantCategory(model, bar, group);
+  const width = Math.max(1, group.x1 - group.x0);
+  const inner = width >= GAP_MIN_WIDTH ? width - 1 : width;
+  context.globalAlpha = (isFaded(bar, group, look.flags) ? FADED : 1) * (single ? 1 : 0.6);
+  context.fillStyle = colors[`cat-${categoryOf(category).key}`];
+  context.fillRect(group.x0, 0, inner, height);
+  if (single && look.showPadding)
+    hatchPadding(context, group.x0, inner, height, paddingOf(model, row) / model.size[row], colors);
+  if (single && width >= NAME_MIN_WIDTH) drawName(context, nameOf(model, row), group.x0, width, height);
+}
+
+function isFaded(bar, group, flags) {
+  if (!flags) return false;
+  for (let i = group.first; i < group.end; i += 1) if (flags[bar.rows[i]]) return false;
+  return true;
+}
+
+function drawName(context, name, x, width, height) {
+  context.fillStyle = "#14181c";
+  const text = fitText(context, name, width - 8);
+  if (text) context.fillText(text, x + 4, height / 2 + 0.5);
+}
+
+/** The share of the rectangle that is padding, at its foot: its area is the padding's bytes, to scale. */
+function hatchPadding(context, x, width, height, share, colors) {
+  if (!(share > 0)) return;
+  const tall = Math.max(1, share * height);
+  context.save();
+  context.beginPath();
+  context.rect(x, height - tall, width, tall);
+  context.clip();
+  context.fillStyle = colors.bg;
+  context.globalAlpha *= 0.6;
+  context.fillRect(x, height - tall, width, tall);
+  context.strokeStyle = colors.ink;
+  context.globalAlpha *= 0.8;
+  context.beginPath();
+  for (let at = x - tall - (x % 5); at < x + width; at += 5) {
+    context.moveTo(at, height);
+    context.lineTo(at + tall, height - tall);
+  }
+  context.stroke();
+  context.restore();
+}
+
+function outline(context, height, bar, row, color, thickness) {
+  if (row === null) return;
+  const index = barIndexOf(bar, row);
+  if (index < 0) return;
+  const x0 = bar.edges[index];
+  const width = Math.max(3, bar.edges[index + 1] - x0);
+  context.strokeStyle = color;
+  context.lineWidth = thickness;
+  context.strokeRect(x0 + thickness / 2 - 0.5, thickness / 2, width - thickness + 1, height - thickness);
+}

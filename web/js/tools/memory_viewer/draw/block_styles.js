@@ -1,0 +1,32 @@
+// @ts-check
+// The colours of the timeline's blocks as pixels: one hue (they are all temporary), a few shades so that neighbours
+// stay apart, and the same faded for what a search or a chosen step leaves out.
+import { mixRgb, palette, pixelOf, rgbOf } from "../../../base/palette.js";
+import { isLive } from "../data/live.js";
+
+const SHADES = [0, 0.11, 0.22, 0.33];
+const WHITE = [255, 255, 255];
+const FADE = 0.78;
+
+export function blockColors() {
+  const colors = palette();
+  const base = rgbOf(colors["cat-temporary"]);
+  const background = rgbOf(colors.bg);
+  const shades = SHADES.map((share) => mixRgb(base, WHITE, share));
+  const faded = shades.map((shade) => mixRgb(shade, background, FADE));
+  const all = [...shades, ...faded];
+  return {
+    background: pixelOf(background),
+    fill: Uint32Array.from(all, (rgb) => pixelOf(rgb)),
+    edge: Uint32Array.from(all, (rgb) => pixelOf(mixRgb(rgb, background, 0.55))),
+  };
+}
+
+/** Style number of each block; `flags` (of a search) and `onlyLiveAt` (a step) say which are faded, null for none. */
+export function blockStyles(model, blocks, { flags, onlyLiveAt }) {
+  return Uint8Array.from(blocks.row, (row) => {
+    const shade = (row * 7) % SHADES.length;
+    const out = (flags && !flags[row]) || (onlyLiveAt !== null && !isLive(model, row, onlyLiveAt));
+    return out ? shade + SHADES.length : shade;
+  });
+}

@@ -1,0 +1,146 @@
+// @ts-check
+/**
+ * The Memory Viewer as a tool of the shell: keeps the module list fed, opens the module that the address names, and
+ * puts its workspace on the page.
+ */
+import { fetchBuffer, fetchMemoryView, createLatest } from "../../api.js";
+import { createModuleFeed } from "./module_feed.js";
+import { createModuleList } from "./views/module_list.js";
+import { createMemoryTypes } from "./views/memory_types.js";
+import { createWorkspace } from "./workspace.js";
+import { toolKeys } from "./tool_keys.js";
+import { findModule } from "./data/modules.js";
+import { noModules, errorMessage, errorSentence } from "../../shell/messages.js";
+import { failedModule, unknownModule } from "./views/empty_states.js";
+
+export const memoryViewer = { id: "memory_viewer", name: "Memory Viewer", mount };
+
+function mount(shell) {
+  const { params, progress, main, dock, top } = shell;
+  const session = params.get().run;
+  const list = createModuleList(params, openModule);
+  const types = createMemoryTypes(params);
+  const latest = createLatest();
+  const feed = createModuleFeed(session, progress, { onReply: showModules, onError: showListError });
+  let workspace = null;
+  let opened = "";
+  let reply = null;
+
+  shell.side.append(list.node, types.node);
+  const stops = [
+    params.watch(["module_name", "host", "memory_space"], openFromAddress),
+    shell.keys.add("Memory Viewer", toolKeys({ workspace: () => workspace, list, openModule })),
+  ];
+  openFromAddress();
+  feed.start();
+
+  function openModule(name) {
+    params.go({ module_name: name, step: null, buffer: null, zoom: null });
+  }
+
+  function showModules(now) {
+    reply = now;
+    list.setModules(now);
+    showHosts(now);
+    if (now.modules.length === 0) return showNoModules(now);
+    settleModule(now);
+  }
+
+  /** No module in the address: the largest, once its size is known. XProf's moduleName lacks the program id. */
+  function settleModule(now) {
+    const wanted = params.get().module_name;
+    if (wanted === null) {
+      if (now.complete || now.modules.length === 1 || feed.isPatienceOver()) params.set({ module_name: list.first() });
+      return;
+    }
+    const found = findModule(now.modules, wanted);
+    if (!found) return showEmpty(unknownModule(wanted, now, openModule));
+    if (found.name !== wanted) params.set({ module_name: found.name });
+    else openFromAddress();
+    if (!workspace) types.setSpaces(found.memory_spaces);
+  }
+
+  function showHosts(now) {
+    const several = now.hosts.length > 1;
+    const hosts = now.hosts.map((host) => ({
+      value: host.name,
+      label: host.error ? `${host.name} (unreadable)` : host.name,
+    }));
+    const options = several ? [{ value: "", label: "all hosts" }, ...hosts] : hosts;
+    const notes = now.hosts.filter((host) => host.error).map((host) => `${host.name}: ${errorSentence(host.error)}`);
+    shell.hosts.show(options, params.get().host ?? options[0]?.value ?? null, { count: now.hosts.length, notes });
+  }
+
+  async function openFromAddress() {
+    const { module_name: module, host, memory_space: space } = params.get();
+    if (reply) showHosts(reply);
+    if (module === null || !isSettled(module)) return;
+    const key = JSON.stringify([module, host, space]);
+    if (key === opened) return;
+    opened = key;
+    const where = { session, module, host, space };
+    try {
+      const view = await progress.during(
+        `reading ${module}`,
+        latest.run((signal) => fetchMemoryView(where, signal)),
+      );
+      showView(view);
+    } catch (error) {
+      if (error.name !== "AbortError") showViewError(error, module);
+    }
+  }
+
+  /** A name without a program id may stand for one with it: then the list has to come first. */
+  function isSettled(module) {
+    return module.includes("(") || (reply !== null && reply.modules.some((one) => one.name === module));
+  }
+
+  function showView(view) {
+    workspace?.dispose();
+    types.setSpaces(view.memory_spaces);
+    document.title = `${view.module}, ${view.session} | hbmview`;
+    const fetchDetails = (buffer, signal) =>
+      fetchBuffer({ session, module: view.module, host: view.host, space: view.memory_space, buffer }, signal);
+    workspace = createWorkspace(view, params, fetchDetails);
+    top.replaceChildren(workspace.top);
+    main.replaceChildren(workspace.main);
+    dock.replaceChildren(workspace.dock);
+    workspace.start();
+  }
+
+  function showEmpty(content) {
+    workspace?.dispose();
+    workspace = null;
+    top.replaceChildren();
+    dock.replaceChildren();
+    main.replaceChildren(content);
+    document.title = `${session} | hbmview`;
+  }
+
+  function showNoModules(now) {
+    if (now.complete) showEmpty(noModules(now));
+  }
+
+  /** A module that the list does not know gets the list's message; anything else the server's sentence. */
+  function showViewError(error, module) {
+    if (error.status === 404 && reply && !findModule(reply.modules, module)) return;
+    showEmpty(failedModule(error, reply?.modules.length ?? 0));
+  }
+
+  async function showListError(error) {
+    const sessions = await shell.sessions().catch(() => null);
+    if (error.status === 404 && sessions && !sessions.sessions.some((one) => one.name === session)) return;
+    showEmpty(errorMessage(error, "Other sessions may still be readable: choose one at the left."));
+  }
+
+  function unmount() {
+    feed.stop();
+    latest.stop();
+    stops.forEach((stop) => stop());
+    list.dispose();
+    types.dispose();
+    workspace?.dispose();
+  }
+
+  return { unmount, redraw: () => workspace?.redraw() };
+}

@@ -1,0 +1,59 @@
+// @ts-check
+// What the keys do in the Memory Viewer. A key without a workspace to act on does nothing.
+
+const PAN_SHARE = 0.12;
+const ZOOM_STEP = 0.7;
+const LONG_STEP_SHARE = 50;
+
+export function toolKeys({ workspace, list, openModule }) {
+  const act = (run) => (event) => {
+    const state = workspace()?.state;
+    if (state) run(state, event);
+  };
+  const open = (delta) => () => {
+    const name = list.neighbour(delta);
+    if (name) openModule(name);
+  };
+  const move = (sign) => act((state, event) => state.actions.moveStep(sign * (event.shiftKey ? longStep(state) : 1)));
+  return [
+    { keys: ["/"], label: "search buffers", run: () => workspace()?.focusSearch() },
+    { keys: ["j"], label: "next module", run: open(1) },
+    { keys: ["k"], label: "previous module", run: open(-1) },
+    { keys: ["ArrowRight"], shown: "→", label: "one step forward (Shift: many)", run: move(1) },
+    { keys: ["ArrowLeft"], shown: "←", label: "one step back (Shift: many)", run: move(-1) },
+    {
+      keys: ["p"],
+      label: "back to the peak",
+      run: act((state) => {
+        state.actions.setStep(state.model.peakStep);
+      }),
+    },
+    { keys: ["w"], label: "zoom in", run: act((state) => zoom(state, ZOOM_STEP)) },
+    { keys: ["s"], label: "zoom out", run: act((state) => zoom(state, 1 / ZOOM_STEP)) },
+    { keys: ["a"], label: "pan left", run: act((state) => pan(state, -PAN_SHARE)) },
+    { keys: ["d"], label: "pan right", run: act((state) => pan(state, PAN_SHARE)) },
+    { keys: ["0"], label: "show everything", run: act((state) => state.actions.showAll()) },
+    {
+      keys: ["Escape"],
+      shown: "Esc",
+      label: "let go of the pinned buffer",
+      run: act((state) => state.actions.letGo()),
+    },
+  ];
+}
+
+function longStep(state) {
+  return Math.max(2, Math.round(state.model.steps / LONG_STEP_SHARE));
+}
+
+/** Around the cursor that is in sight: the mouse's, else the chosen step, else the middle. */
+function zoom(state, factor) {
+  const { hoverStep, step, x } = state.get();
+  const inSight = [hoverStep, step].find((one) => one !== null && one >= x.begin && one < x.end);
+  state.actions.zoomX(inSight ?? (x.begin + x.end) / 2, factor);
+}
+
+function pan(state, share) {
+  const { x } = state.get();
+  state.actions.pan((x.end - x.begin) * share);
+}

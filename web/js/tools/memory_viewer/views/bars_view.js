@@ -1,0 +1,111 @@
+// @ts-check
+// "HLO Ops at Peak Memory Allocation Time", or at any other step: three rows of the same live buffers.
+import { button, el, setText } from "../../../base/dom.js";
+import { formatSize, groupDigits, plural } from "../../../base/format.js";
+import { requestFrame } from "../../../base/frame.js";
+import { instructionOf } from "../data/model.js";
+import { sumOf } from "../data/live.js";
+import { barIndexAt, layoutBar, orderRows } from "../layout/bars.js";
+import { drawBar } from "../draw/bar_painter.js";
+
+const ORDERS = [
+  { key: "program", label: "by Program Order" },
+  { key: "size", label: "by Buffer Size" },
+  { key: "padding", label: "by Padding Size" },
+];
+
+export function createBars(state) {
+  const heading = el("h2", {});
+  const facts = el("span", { class: "facts" });
+  const back = button("back to peak", () => state.actions.setStep(state.model.peakStep), {
+    class: "quiet small",
+    id: "back-to-peak",
+  });
+  const merged = el("span", { class: "aside", id: "bars-merged" });
+  const charts = ORDERS.map((order) => createBarRow(state, order));
+  const node = el(
+    "section",
+    { class: "chart bars" },
+    el("div", { class: "chart-head" }, heading, facts, back, merged),
+    ...charts.map((chart) => chart.node),
+  );
+
+  function layout() {
+    showHead();
+    charts.forEach((chart) => chart.layout());
+    const count = Math.max(0, ...charts.map((chart) => chart.merged()));
+    setText(merged, count ? `${groupDigits(count)} under a pixel merged` : "");
+  }
+
+  function showHead() {
+    const { model } = state;
+    const { step, rows, unit } = state.get();
+    const atPeak = step === model.peakStep;
+    setText(heading, atPeak ? "HLO Ops at Peak Memory Allocation Time" : "HLO Ops at the chosen step");
+    const name = instructionOf(model, step);
+    const where =
+      model.steps === 0
+        ? "whole program"
+        : `step ${groupDigits(step)} of ${groupDigits(model.steps)}${name ? `, ${name}` : ""}`;
+    setText(
+      facts,
+      `${atPeak && model.steps > 0 ? "At peak " : ""}(${where})  ${plural(rows.length, "buffer")}  ` +
+        formatSize(sumOf(model.size, rows), unit),
+    );
+    back.hidden = atPeak;
+  }
+
+  const draw = () => charts.forEach((chart) => chart.draw());
+  const observer = new ResizeObserver(() => requestFrame(layout));
+  observer.observe(node);
+  const stops = [
+    state.watch(["rows", "unit", "step"], () => requestFrame(layout)),
+    state.watch(["hover", "pinned", "flags"], () => requestFrame(draw)),
+  ];
+  return {
+    node,
+    start: layout,
+    redraw: draw,
+    dispose() {
+      observer.disconnect();
+      stops.forEach((stop) => stop());
+    },
+  };
+}
+
+function createBarRow(state, order) {
+  const canvas = el("canvas", { class: "bar-canvas", role: "img", data: { order: order.key } });
+  const label = el("span", { class: "bar-label" });
+  const node = el("div", { class: "bar-row" }, label, canvas);
+  let bar = null;
+
+  function layout() {
+    const rows = orderRows(state.model, state.get().rows, order.key);
+    bar = layoutBar(state.model, rows, canvas.clientWidth);
+    setText(label, `${order.label} (${groupDigits(rows.length)})`);
+    canvas.setAttribute(
+      "aria-label",
+      `${order.label}: ${plural(rows.length, "buffer")}, width to scale. The table below lists them.`,
+    );
+    draw();
+  }
+
+  function draw() {
+    if (!bar) return;
+    const { hover, pinned, flags } = state.get();
+    drawBar(canvas, state.model, bar, { hover, pinned, flags, showPadding: order.key === "padding" });
+  }
+
+  function rowAt(event) {
+    const index = bar ? barIndexAt(bar, event.offsetX) : -1;
+    return index < 0 ? null : bar.rows[index];
+  }
+
+  canvas.addEventListener("pointermove", (event) => state.actions.hoverRow(rowAt(event)));
+  canvas.addEventListener("pointerleave", () => state.actions.hoverRow(null));
+  canvas.addEventListener("click", (event) => {
+    const row = rowAt(event);
+    if (row !== null) state.actions.pinRow(row);
+  });
+  return { node, layout, draw, merged: () => bar?.merged ?? 0 };
+}

@@ -1,0 +1,166 @@
+// @ts-check
+// "Buffer Allocation Timeline": where every temporary buffer lies, and when. Shares its steps axis with the curve.
+import { button, el, setText } from "../../../base/dom.js";
+import { formatSize, groupDigits, plural } from "../../../base/format.js";
+import { requestFrame } from "../../../base/frame.js";
+import { range, sameRange, span } from "../../../base/range.js";
+import { chartOwnsWheel, wheelFactor } from "../../../base/wheel.js";
+import { nameOf } from "../data/model.js";
+import { blockAt } from "../layout/blocks.js";
+import { toValue } from "../layout/axes.js";
+import { createBlockPainter, drawBlockOverlay } from "../draw/block_painter.js";
+import { blockColors, blockStyles } from "../draw/block_styles.js";
+import { attachGestures } from "./gestures.js";
+
+export function createBlocks(state) {
+  const { model, blocks } = state;
+  const base = el("canvas", { class: "blocks-base", role: "img", "aria-label": summary(blocks) });
+  const overlay = el("canvas", { class: "overlay" });
+  const readout = el("span", { class: "readout" });
+  const elided = el("span", { class: "aside", id: "blocks-merged" });
+  const frame = el("div", { class: "blocks" }, base, overlay);
+  const node = el(
+    "section",
+    { class: "chart", tabindex: 0, "aria-label": "buffer allocation timeline" },
+    el(
+      "div",
+      { class: "chart-head" },
+      el("h2", {}, "Buffer Allocation Timeline"),
+      button("Reset Zoom", state.actions.showAll, { class: "quiet small", id: "reset-zoom" }),
+      elided,
+      readout,
+    ),
+    frame,
+  );
+  const painter = createBlockPainter(base);
+  let colors = null;
+  let ofBlock = null;
+  let mark = null;
+
+  function restyle() {
+    const { flags, step } = state.get();
+    ofBlock = blockStyles(model, blocks, { flags, onlyLiveAt: step === model.peakStep ? null : step });
+    requestFrame(draw);
+  }
+
+  function view() {
+    const { x, y } = state.get();
+    return { x, y };
+  }
+
+  function draw() {
+    if (!ofBlock) return;
+    const drawn = painter.paint({ model, blocks, view: view(), colors, ofBlock });
+    showElided(drawn);
+    drawOverlay();
+  }
+
+  function drawOverlay() {
+    drawBlockOverlay(overlay, { state, view: view(), mark });
+    const { hover, unit } = state.get();
+    const i = hover === null ? undefined : blocks.indexOfRow.get(hover);
+    setText(readout, i === undefined ? "" : hoverText(model, hover, unit));
+  }
+
+  function showElided({ visible, merged }) {
+    const all =
+      visible === blocks.count
+        ? plural(blocks.count, "block")
+        : `${groupDigits(visible)} of ${plural(blocks.count, "block")} in view`;
+    setText(elided, `${all}${merged ? `, ${groupDigits(merged)} under a pixel merged` : ""}`);
+  }
+
+  function dataAt(point) {
+    const { x, y } = view();
+    return { x: toValue(point.x, x, base.clientWidth), y: y.begin + (1 - point.y / base.clientHeight) * span(y) };
+  }
+
+  function rowAt(point) {
+    const { x, y } = view();
+    const at = dataAt(point);
+    const i = blockAt(blocks, at.x, at.y, span(x) / base.clientWidth, span(y) / base.clientHeight);
+    return i < 0 ? null : blocks.row[i];
+  }
+
+  function hover(point) {
+    state.actions.hoverStep(Math.max(0, Math.min(model.lastStep, Math.floor(dataAt(point).x))));
+    state.actions.hoverRow(rowAt(point));
+  }
+
+  function onWheel(event, point) {
+    const { x, y } = view();
+    const isFull = sameRange(x, state.full.x) && sameRange(y, state.full.y);
+    if (!chartOwnsWheel(event.timeStamp, event.deltaY > 0, isFull)) return;
+    event.preventDefault();
+    const at = dataAt(point);
+    if (event.shiftKey) return state.actions.zoomX(at.x, wheelFactor(event));
+    if (event.altKey) return state.actions.zoomY(at.y, wheelFactor(event));
+    state.actions.zoomBoth(at.x, at.y, wheelFactor(event));
+  }
+
+  function markArea(from, to, done) {
+    const box = {
+      x0: Math.min(from.x, to.x),
+      x1: Math.max(from.x, to.x),
+      y0: Math.min(from.y, to.y),
+      y1: Math.max(from.y, to.y),
+    };
+    mark = done ? null : box;
+    requestFrame(drawOverlay);
+    if (!done || box.x1 - box.x0 < 4 || box.y1 - box.y0 < 4) return;
+    const low = dataAt({ x: box.x0, y: box.y1 });
+    const high = dataAt({ x: box.x1, y: box.y0 });
+    state.actions.showRange(range(low.x, high.x), range(low.y, high.y));
+  }
+
+  attachGestures(base, {
+    onHover: hover,
+    onLeave: () => {
+      state.actions.hoverStep(null);
+      state.actions.hoverRow(null);
+    },
+    onClick: (point) => {
+      const row = rowAt(point);
+      if (row !== null) state.actions.pinRow(row);
+    },
+    onDouble: () => state.actions.showAll(),
+    onPan: (dx, dy) =>
+      state.actions.pan(-dx * (span(view().x) / base.clientWidth), dy * (span(view().y) / base.clientHeight)),
+    onMark: markArea,
+    onWheel,
+  });
+
+  function redraw() {
+    colors = blockColors();
+    restyle();
+  }
+
+  const observer = new ResizeObserver(() => requestFrame(draw));
+  observer.observe(frame);
+  const stops = [
+    state.watch(["x", "y", "unit"], () => requestFrame(draw)),
+    state.watch(["flags", "step"], restyle),
+    state.watch(["hover", "pinned", "hoverStep", "step"], () => requestFrame(drawOverlay)),
+  ];
+  return {
+    node,
+    start: redraw,
+    redraw,
+    dispose() {
+      observer.disconnect();
+      stops.forEach((stop) => stop());
+    },
+  };
+}
+
+function hoverText(model, row, unit) {
+  const place = `${formatSize(model.size[row], unit)} at offset ${formatSize(model.offset[row], unit)}`;
+  const life = `steps ${groupDigits(model.startStep[row])} to ${groupDigits(model.endStep[row])}`;
+  return `${nameOf(model, row)}:  ${place}, ${life}`;
+}
+
+function summary(blocks) {
+  const what = `${plural(blocks.count, "temporary buffer")} by offset and program order`;
+  const where = plural(blocks.lanes.length, "allocation");
+  return `Buffer allocation timeline: ${what} in ${where}. The table lists those live at the chosen step.`;
+}

@@ -1,0 +1,172 @@
+// @ts-check
+// "Memory Allocation Size vs Program Order": what is live at each step, padded and unpadded. uPlot draws the curves
+// and the axes; what follows the mouse is drawn on a canvas above them (draw/curve_overlay.js).
+import { el, setText } from "../../../base/dom.js";
+import { exactBytes, formatSize, groupDigits } from "../../../base/format.js";
+import { requestFrame } from "../../../base/frame.js";
+import { chartOwnsWheel, wheelFactor } from "../../../base/wheel.js";
+import { range, sameRange } from "../../../base/range.js";
+import { instructionOf } from "../data/model.js";
+import { GUTTER_LEFT, GUTTER_RIGHT, toValue } from "../layout/axes.js";
+import { sampleCurve } from "../layout/curve_samples.js";
+import { createPlot, resizePlot } from "../draw/curve_plot.js";
+import { drawCurveOverlay } from "../draw/curve_overlay.js";
+import { attachGestures } from "./gestures.js";
+
+const CAPACITY_REACH = 3; // a capacity this many times the peak is said, not drawn: it would flatten the curve
+const DOUBLE_CLICK_MS = 500;
+
+export function createCurve(state) {
+  const { model } = state;
+  const readout = el("span", { class: "readout", "aria-live": "off" });
+  const holder = el("div", { class: "curve", role: "img", "aria-label": summary(model) });
+  const note = el("span", { class: "aside" });
+  const node = el(
+    "section",
+    { class: "chart", tabindex: 0, "aria-label": "memory over program order" },
+    el("div", { class: "chart-head" }, el("h2", {}, "Memory Allocation Size vs Program Order"), key(), note, readout),
+    holder,
+  );
+  const overlay = el("canvas", { class: "overlay" });
+  const scene = { range: () => state.get().x, yMax, unit: () => state.get().unit, plotWidth };
+  let plot = null;
+  let mark = null;
+  let lastClickMs = -Infinity;
+  let stepBeforeClicks = model.peakStep;
+
+  function build() {
+    plot?.destroy();
+    plot = createPlot(holder, scene, samples());
+    plot.over.append(overlay);
+    attachGestures(plot.over, handlers);
+    requestFrame(drawOverlay);
+  }
+
+  function samples() {
+    return sampleCurve(model.heap, model.unpaddedHeap, state.get().x, plotWidth());
+  }
+  function plotWidth() {
+    return Math.max(100, holder.clientWidth - GUTTER_LEFT - GUTTER_RIGHT);
+  }
+  function yMax() {
+    const { capacity } = state.get();
+    const peak = model.totals.peak_bytes;
+    const reach = capacity !== null && capacity > peak && capacity <= peak * CAPACITY_REACH ? capacity : peak;
+    return Math.max(1, reach * 1.08);
+  }
+
+  function drawOverlay() {
+    if (!plot) return;
+    drawCurveOverlay(overlay, { state, x: state.get().x, yMax: yMax(), mark });
+    showReadout();
+  }
+
+  function showReadout() {
+    const { hoverStep, step, unit, capacity } = state.get();
+    setText(readout, readoutText(model, hoverStep ?? step, unit));
+    readout.title = `${exactBytes(model.heap[hoverStep ?? step])} live`;
+    setText(
+      note,
+      capacity !== null && capacity > yMax() ? `capacity ${formatSize(capacity, unit)} is above this chart` : "",
+    );
+  }
+
+  function stepAt(point) {
+    const step = Math.floor(toValue(point.x, state.get().x, plot.over.clientWidth));
+    return Math.max(0, Math.min(model.lastStep, step));
+  }
+
+  /** The clicks of a double click choose a step before it is known to be one; it puts the step back. */
+  function chooseStep(step) {
+    const now = performance.now();
+    if (now - lastClickMs > DOUBLE_CLICK_MS) stepBeforeClicks = state.get().step;
+    lastClickMs = now;
+    state.actions.setStep(step);
+  }
+
+  const handlers = {
+    onHover: (at) => state.actions.hoverStep(stepAt(at)),
+    onLeave: () => state.actions.hoverStep(null),
+    onClick: (at) => chooseStep(stepAt(at)),
+    onDouble: () => {
+      state.actions.setStep(stepBeforeClicks);
+      state.actions.showAll();
+    },
+    onPan: (dx) => state.actions.pan(-dx * perPixel()),
+    onMark: (from, to, done) => markRange(from, to, done),
+    onWheel: (event, at) => {
+      if (!chartOwnsWheel(event.timeStamp, event.deltaY > 0, sameRange(state.get().x, state.full.x))) return;
+      event.preventDefault();
+      if (Math.abs(event.deltaX) > Math.abs(event.deltaY)) return state.actions.pan(event.deltaX * perPixel());
+      state.actions.zoomX(toValue(at.x, state.get().x, plot.over.clientWidth), wheelFactor(event));
+    },
+  };
+
+  function perPixel() {
+    const { x } = state.get();
+    return (x.end - x.begin) / plot.over.clientWidth;
+  }
+
+  function markRange(from, to, done) {
+    mark = done ? null : { x0: Math.min(from.x, to.x), x1: Math.max(from.x, to.x) };
+    const ends = [from.x, to.x].map((x) => toValue(x, state.get().x, plot.over.clientWidth)).sort((a, b) => a - b);
+    if (done && ends[1] - ends[0] >= 1) state.actions.showRange(range(ends[0], ends[1]), null);
+    requestFrame(drawOverlay);
+  }
+
+  function zoom() {
+    const { x } = state.get();
+    plot?.setData(samples(), false);
+    plot?.setScale("x", { min: x.begin, max: x.end });
+    requestFrame(drawOverlay);
+  }
+
+  function resize() {
+    if (!plot || holder.clientWidth === plot.width) return;
+    resizePlot(plot, holder);
+    zoom();
+  }
+
+  const observer = new ResizeObserver(() => requestFrame(resize));
+  observer.observe(holder);
+  const stops = [
+    state.watch(["x"], () => requestFrame(zoom)),
+    state.watch(["hover", "pinned", "hoverStep", "step"], () => requestFrame(drawOverlay)),
+    state.watch(["unit", "capacity"], () => requestFrame(build)),
+  ];
+  return {
+    node,
+    start: build,
+    redraw: build,
+    dispose() {
+      observer.disconnect();
+      stops.forEach((stop) => stop());
+      plot?.destroy();
+      plot = null;
+    },
+  };
+}
+
+function readoutText(model, step, unit) {
+  const name = instructionOf(model, step);
+  const where = `step ${groupDigits(step)}${name ? `, ${name}` : ""}`;
+  const [live, unpadded] = [model.heap[step], model.unpaddedHeap[step]].map((bytes) => formatSize(bytes, unit));
+  return `${where}:  ${live} live, ${unpadded} unpadded`;
+}
+
+function key() {
+  return el(
+    "span",
+    { class: "curve-key" },
+    el("span", { class: "key-line padded" }),
+    "Size",
+    el("span", { class: "key-line unpadded" }),
+    "Unpadded Size",
+  );
+}
+
+function summary(model) {
+  const { peak_bytes: peak, peak_instruction: instruction } = model.totals;
+  const where = `step ${model.peakStep}${instruction ? `, ${instruction}` : ""}`;
+  return `Live memory over ${model.steps} steps of the program; the peak is ${formatSize(peak)} at ${where}.`;
+}

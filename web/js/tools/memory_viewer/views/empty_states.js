@@ -1,0 +1,79 @@
+// @ts-check
+// What the Memory Viewer says when there is a module but nothing, or not everything, to draw.
+import { button, el } from "../../../base/dom.js";
+import { formatSize } from "../../../base/format.js";
+import { code, errorMessage, message, paragraph } from "../../../shell/messages.js";
+
+const LISTED = 12;
+
+export function unknownModule(name, reply, onOpen) {
+  const links = reply.modules.slice(0, LISTED).map((one) =>
+    el(
+      "li",
+      {},
+      button(one.name, () => onOpen(one.name), { class: "link" }),
+    ),
+  );
+  const more =
+    reply.modules.length > LISTED ? paragraph(`and ${reply.modules.length - LISTED} more at the left.`) : null;
+  return message(
+    `This session has no module "${name}".`,
+    paragraph(
+      "It was looked for on ",
+      reply.hosts.length === 1 ? "its one host" : `its ${reply.hosts.length} hosts`,
+      ": ",
+      code(reply.hosts.map((host) => host.name).join(", ")),
+      ". Modules that are there:",
+    ),
+    el("ul", {}, ...links),
+    more,
+  );
+}
+
+export function failedModule(error, moduleCount) {
+  return errorMessage(
+    error,
+    moduleCount > 1
+      ? "The other modules of this session still work: choose one at the left."
+      : "Other sessions still work: choose one at the left.",
+  );
+}
+
+export function nothingHere(view) {
+  const others = view.memory_spaces
+    .filter((one) => one.peak_bytes > 0)
+    .map((one) => `${one.name} (${formatSize(one.peak_bytes)})`);
+  return message(
+    "There is no data to display.",
+    paragraph(whyNothing(view)),
+    others.length ? paragraph(`Memory types of this program with buffers to show: ${others.join(", ")}.`) : null,
+  );
+}
+
+function whyNothing({ module, memory_space_name: space, totals }) {
+  if (totals.total_allocation_bytes > 0) {
+    return (
+      `${module} has ${formatSize(totals.total_allocation_bytes)} of temporaries in ${space}, but the compiler left ` +
+      "no heap simulation of them: when each one lives is not known."
+    );
+  }
+  if (totals.thread_local_bytes > 0) {
+    return `${module} has only thread-local allocations in ${space} (${formatSize(totals.thread_local_bytes)}).`;
+  }
+  return `${module} allocates no buffer in ${space}.`;
+}
+
+export function noSimulation(view) {
+  return el(
+    "section",
+    { class: "chart no-simulation" },
+    el("h2", {}, "Memory Allocation Size vs Program Order"),
+    el(
+      "p",
+      { class: "note" },
+      `The compiler left no heap simulation for ${view.memory_space_name}: nothing is allocated and freed while the ` +
+        `program runs, so there is no curve. ` +
+        `The ${formatSize(view.totals.peak_bytes)} below are held from its first to its last step.`,
+    ),
+  );
+}

@@ -1,0 +1,112 @@
+// @ts-check
+// HLO Modules of the session: peak beside each, largest first, with a filter. Figures arrive while the page is in use.
+import { el, setText } from "../../../base/dom.js";
+import { exactBytes, formatSize } from "../../../base/format.js";
+import { sizeFigure } from "../../../base/figures.js";
+import { unitMode } from "../../../shell/unit_switch.js";
+import { matcher } from "../data/search.js";
+import { peakOf, sortModules } from "../data/modules.js";
+
+export function createModuleList(params, onOpen) {
+  const title = el("h2", { class: "side-title" }, "HLO Modules");
+  const filter = el("input", {
+    type: "search",
+    id: "module-filter",
+    placeholder: "filter modules",
+    "aria-label": "filter modules",
+    on: { input: show },
+  });
+  const list = el("ul", { class: "modules", "aria-label": "HLO modules" });
+  const none = el("p", { class: "side-note" });
+  const node = el(
+    "section",
+    { class: "side-section modules-section" },
+    el("div", { class: "side-head" }, title),
+    filter,
+    list,
+    none,
+  );
+  let modules = [];
+  let severalHosts = false;
+
+  function setModules(reply) {
+    modules = sortModules(reply.modules);
+    severalHosts = reply.hosts.length > 1;
+    filter.hidden = modules.length < 4;
+    show();
+  }
+
+  function shown() {
+    const { host } = params.get();
+    const test = matcher(filter.value);
+    return modules.filter(
+      (one) => (!host || one.hosts.length === 0 || one.hosts.includes(host)) && (!test || test(one.name)),
+    );
+  }
+
+  function show() {
+    const rows = shown();
+    const { module_name: open } = params.get();
+    const largest = Math.max(1, ...modules.map((one) => peakOf(one) ?? 0));
+    const unit = unitMode(params.get());
+    setText(
+      title,
+      `HLO Modules (${rows.length === modules.length ? modules.length : `${rows.length} of ${modules.length}`})`,
+    );
+    const focused = document.activeElement?.closest(".module")?.getAttribute("data-name");
+    list.replaceChildren(...rows.map((one) => moduleRow(one, { open, largest, unit, severalHosts, onOpen })));
+    if (focused) [...list.querySelectorAll(".module")].find((row) => row.dataset.name === focused)?.focus();
+    setText(none, modules.length > 0 && rows.length === 0 ? "No module matches." : "");
+  }
+
+  /** The module `delta` places further down the list, as j and k go. */
+  function neighbour(delta) {
+    const rows = shown();
+    if (rows.length === 0) return null;
+    const at = rows.findIndex((one) => one.name === params.get().module_name);
+    return rows[Math.max(0, Math.min(rows.length - 1, at + delta))].name;
+  }
+
+  const stop = params.watch(["module_name", "host", "unit"], () => {
+    show();
+    showOpen();
+  });
+  function showOpen() {
+    list.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
+  }
+  return { node, setModules, neighbour, first: () => modules[0]?.name ?? null, dispose: stop };
+}
+
+function moduleRow(one, { open, largest, unit, severalHosts, onOpen }) {
+  const peak = peakOf(one);
+  const track = el("span", { class: "module-track" });
+  track.style.width = `${(100 * (peak ?? 0)) / largest}%`;
+  const hosts = severalHosts ? el("span", { class: "module-hosts ellipsis" }, one.hosts.join(", ")) : null;
+  const row = el(
+    "button",
+    {
+      type: "button",
+      class: "module",
+      data: { name: one.name },
+      title: tooltip(one, peak),
+      "aria-current": one.name === open ? "true" : null,
+      on: { click: () => onOpen(one.name) },
+    },
+    track,
+    el("span", { class: "module-name ellipsis" }, one.name),
+    figure(one, peak, unit),
+    hosts,
+  );
+  return el("li", {}, row);
+}
+
+function figure(one, peak, unit) {
+  if (one.state === "error") return el("span", { class: "module-error" }, "error");
+  return peak === null ? el("span", { class: "figure unit" }, "…") : sizeFigure(peak, unit);
+}
+
+function tooltip(one, peak) {
+  if (one.state === "error") return `${one.name}: ${one.error?.message ?? "cannot be read"}`;
+  const size = peak === null ? "being computed" : `${formatSize(peak)} (${exactBytes(peak)}) at peak`;
+  return `${one.name}: ${size}; hosts: ${one.hosts.join(", ") || "not known"}`;
+}

@@ -1,0 +1,64 @@
+// @ts-check
+// One memory view on the page: its state and the charts that share it.
+import { el } from "../../base/dom.js";
+import { requestFrame } from "../../base/frame.js";
+import { buildModel } from "./data/model.js";
+import { createBufferDetails } from "./data/buffer_details.js";
+import { createViewerState } from "./viewer_state.js";
+import { createBars } from "./views/bars_view.js";
+import { createBlocks } from "./views/blocks_view.js";
+import { createCard } from "./views/card_view.js";
+import { createComposition } from "./views/composition_view.js";
+import { createCurve } from "./views/curve_view.js";
+import { createHeadline } from "./views/headline.js";
+import { ADVICE, createOverview } from "./views/overview_view.js";
+import { createSearchBox } from "./views/search_box.js";
+import { createTable } from "./views/table_view.js";
+import { nothingHere, noSimulation } from "./views/empty_states.js";
+
+export function createWorkspace(view, params, fetchDetails) {
+  const model = buildModel(view);
+  const state = createViewerState(model, params);
+  const search = createSearchBox(state);
+  const headline = createHeadline(state, params, view);
+  const card = createCard(state, createBufferDetails(fetchDetails));
+  const composition = createComposition(state, view);
+  const overview = createOverview(state, view);
+  const charts = chartsOf(state, view);
+  const parts = [search, headline, composition, overview, ...charts, card];
+
+  function start() {
+    charts.forEach((chart) => chart.start?.());
+    card.start();
+    requestFrame(() => performance.mark("hbmview-painted"));
+  }
+
+  return {
+    state,
+    start,
+    top: headline.name,
+    main: el(
+      "div",
+      { class: "workspace" },
+      el("div", { class: "figures-line" }, headline.node, search.node),
+      el("div", { class: "summary" }, composition.node, overview.node, overview.below),
+      ...charts.map((chart) => chart.node),
+      el("p", { class: "note advice" }, ADVICE),
+    ),
+    dock: card.node,
+    focusSearch: () => search.focus(),
+    redraw: () => [...charts, card].forEach((chart) => chart.redraw?.()),
+    dispose() {
+      parts.forEach((part) => part.dispose?.());
+      state.dispose();
+    },
+  };
+}
+
+function chartsOf(state, view) {
+  const { model } = state;
+  if (model.count === 0) return [{ node: nothingHere(view) }];
+  const flow = model.steps > 0 ? [createCurve(state)] : [{ node: noSimulation(view) }];
+  const places = state.blocks.count > 0 ? [createBlocks(state)] : [];
+  return [...flow, createBars(state), ...places, createTable(state)];
+}
