@@ -1,0 +1,117 @@
+"""Starts the real program on a free port and stops it as a user would, by Ctrl-C.
+
+    with Server() as server:                                  # serves tests/fixtures/logdir
+        answer = server.get("/api/v1/sessions")
+        answer.status, answer.headers["ETag"], answer.json()
+
+The program is $HBMVIEW (default build/hbmview). Leaving the block sends SIGINT and demands exit code 0, so every test
+also checks that the program ends cleanly (under a sanitizer: that nothing was reported).
+"""
+import gzip
+import http.client
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import tempfile
+import threading
+import urllib.parse
+
+REPO = pathlib.Path(__file__).resolve().parents[2]
+FIXTURES = REPO / "tests" / "fixtures"
+READY_SECONDS = 60
+STOP_SECONDS = 60
+ANSWER_SECONDS = 120
+
+
+def program():
+    return str((REPO / os.environ.get("HBMVIEW", "build/hbmview")).resolve())
+
+
+class Answer:
+    """One HTTP answer; `body` is inflated, `raw` is as it came."""
+
+    def __init__(self, status, headers, raw):
+        self.status, self.headers, self.raw = status, headers, raw
+        self.body = gzip.decompress(raw) if headers.get("Content-Encoding") == "gzip" else raw
+
+    def json(self):
+        return json.loads(self.body)
+
+    def __repr__(self):
+        return f"<{self.status}, {len(self.body)} bytes: {self.body[:200]!r}>"
+
+
+class Server:
+    def __init__(self, *arguments, logdir=FIXTURES / "logdir"):
+        """`arguments` come after --logdir (none when logdir is None) and --port=0."""
+        self.command = [program(), "--port=0", *map(str, arguments)]
+        if logdir is not None:
+            self.command.insert(1, f"--logdir={logdir}")
+        self.url = None
+        self.printed = []
+        self.exit_code = None
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, kind, value, trace):
+        code = self.stop()
+        if kind is None and code != 0:
+            raise AssertionError(f"{self.command[0]} ended with {code}, not 0:\n{self.errors()}")
+
+    def start(self):
+        self.stderr = tempfile.TemporaryFile()
+        self.process = subprocess.Popen(self.command, stdout=subprocess.PIPE, stderr=self.stderr, text=True, cwd=REPO)
+        ready = threading.Event()
+        threading.Thread(target=self._read_stdout, args=(ready,), daemon=True).start()
+        ready.wait(READY_SECONDS)
+        if self.url is None:
+            self.process.kill()
+            self.process.wait()
+            raise AssertionError(f"{' '.join(self.command)}: no URL on stdout: {self.printed}\n{self.errors()}")
+
+    def _read_stdout(self, ready):
+        for line in self.process.stdout:
+            self.printed.append(line.rstrip("\n"))
+            found = re.search(r"http://\S+", line)
+            if found and self.url is None:
+                self.url = found.group(0)
+                ready.set()
+        ready.set()
+
+    def stop(self, with_signal=signal.SIGINT):
+        if self.process.poll() is None:
+            self.process.send_signal(with_signal)
+        try:
+            self.exit_code = self.process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+            raise AssertionError(f"still running {STOP_SECONDS} s after {with_signal!r}\n{self.errors()}") from None
+        return self.exit_code
+
+    def errors(self):
+        self.stderr.seek(0)
+        return self.stderr.read().decode(errors="replace")[-4000:]
+
+    @property
+    def port(self):
+        return urllib.parse.urlsplit(self.url).port
+
+    def request(self, method, target, headers=None, body=None):
+        """`target` is sent as it is: hostile paths stay hostile."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=ANSWER_SECONDS)
+        try:
+            connection.request(method, target, body=body, headers=headers or {})
+            response = connection.getresponse()
+            return Answer(response.status, response.headers, response.read())
+        finally:
+            connection.close()
+
+    def get(self, path, query=None, headers=None):
+        target = path + ("?" + urllib.parse.urlencode(query) if query else "")
+        return self.request("GET", target, headers)

@@ -1,0 +1,192 @@
+"""HTTP itself: tags, compression, methods, errors, hostile addresses. One server for all of it."""
+import gzip
+import http.client
+import socket
+import threading
+import unittest
+
+from server_fixture import Server
+
+SECURITY_HEADERS = ("Content-Security-Policy", "X-Content-Type-Options", "Referrer-Policy", "Cache-Control")
+
+
+class Http(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.server = Server().__enter__()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.server.__exit__(None, None, None)
+
+    def error(self, answer, status, code):
+        self.assertEqual(answer.status, status, answer)
+        self.assertEqual(answer.json()["error"]["code"], code)
+        self.assertTrue(answer.json()["error"]["message"])
+        return answer.json()["error"]
+
+    def test_tag_and_not_modified(self):
+        first = self.server.get("/api/v1/sessions")
+        self.assertEqual(first.status, 200)
+        tag = first.headers["ETag"]
+        for header in (tag, f'"other", {tag}', f"W/{tag}", "*"):
+            again = self.server.get("/api/v1/sessions", headers={"If-None-Match": header})
+            self.assertEqual((again.status, again.raw), (304, b""))
+            self.assertEqual(again.headers["ETag"], tag)
+        self.assertEqual(self.server.get("/api/v1/sessions", headers={"If-None-Match": '"other"'}).status, 200)
+
+    def test_gzip_when_asked(self):
+        path = "/api/v1/modules?session=h100_programs"
+        while not self.server.get(path).json()["complete"]:
+            pass
+        plain = self.server.get(path)
+        packed = self.server.get(path, headers={"Accept-Encoding": "br, gzip"})
+        self.assertIsNone(plain.headers["Content-Encoding"])
+        self.assertEqual(packed.headers["Content-Encoding"], "gzip")
+        self.assertEqual(packed.body, plain.body)
+        self.assertNotEqual(packed.headers["ETag"], plain.headers["ETag"])
+        again = self.server.get(path, headers={"If-None-Match": packed.headers["ETag"]})
+        self.assertEqual(again.status, 304)
+        refused = self.server.get(path, headers={"Accept-Encoding": "gzip;q=0"})
+        self.assertIsNone(refused.headers["Content-Encoding"])
+
+    def test_page_is_kept_gzipped(self):
+        plain = self.server.get("/")
+        packed = self.server.get("/", headers={"Accept-Encoding": "gzip"})
+        self.assertEqual(packed.headers["Content-Encoding"], "gzip")
+        self.assertEqual(gzip.decompress(packed.raw), plain.raw)
+
+    def test_head_has_no_body(self):
+        for path in ("/", "/api/v1/sessions", "/runs"):
+            head, get = self.server.request("HEAD", path), self.server.get(path)
+            self.assertEqual((head.status, head.raw), (200, b""))
+            for name in ("Content-Length", "Content-Type", "ETag"):
+                self.assertEqual(head.headers[name], get.headers[name])
+
+    def test_other_methods(self):
+        for method in ("POST", "PUT", "DELETE", "OPTIONS", "PATCH"):
+            for path in ("/api/v1/sessions", "/runs", "/"):
+                answer = self.server.request(method, path)
+                self.assertEqual((answer.status, answer.headers["Allow"]), (405, "GET, HEAD"), (method, path))
+        self.error(self.server.request("POST", "/api/v1/sessions", body=b"x"), 405, "method_not_allowed")
+
+    def test_large_body_is_refused(self):
+        connection = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=20)
+        try:
+            connection.request("POST", "/api/v1/sessions", body=b"x" * (1 << 20))
+            self.assertEqual(connection.getresponse().status, 413)
+        except (BrokenPipeError, ConnectionResetError):
+            pass  # refused before all was sent
+        finally:
+            connection.close()
+        self.assertEqual(self.server.get("/runs").status, 200)
+
+    def test_headers_of_every_answer(self):
+        for path in ("/", "/api/v1/sessions", "/api/v1/nothing", "/runs", "/missing.js"):
+            answer = self.server.get(path)
+            for name in SECURITY_HEADERS:
+                self.assertTrue(answer.headers[name], (path, name))
+            policy = answer.headers["Content-Security-Policy"]
+            self.assertIn("default-src 'self'", policy)
+            self.assertIn("frame-ancestors 'none'", policy)
+            self.assertNotIn("unsafe", policy)
+            self.assertIsNone(answer.headers["Access-Control-Allow-Origin"])
+
+    def test_missing_things(self):
+        self.error(self.server.get("/api/v1/nothing"), 404, "not_found")
+        self.error(self.server.get("/api/"), 404, "not_found")
+        self.error(self.server.get("/api/v1/modules"), 400, "bad_request")
+        self.error(self.server.get("/api/v1/modules", {"session": ""}), 400, "bad_request")
+        error = self.error(self.server.get("/api/v1/modules", {"session": "no_such"}), 404, "not_found")
+        self.assertIn("no_such", error["message"])
+        self.assertIn("There are: ", error["message"])
+        self.assertEqual(self.server.get("/missing.js").status, 404)
+
+    def test_page_for_deep_links(self):
+        page = self.server.get("/").body
+        self.assertIn(b"<html", page)
+        for path in ("/index.html", "/memory_viewer", "/local/", "/data/plugin/profile/", "/a/b?run=x"):
+            answer = self.server.get(path)
+            self.assertEqual((answer.status, answer.body), (200, page), path)
+            self.assertTrue(answer.headers["Content-Type"].startswith("text/html"))
+
+    def test_nothing_outside_is_served(self):
+        for target in ("/../../etc/passwd", "/..%2f..%2fetc%2fpasswd", "/%2e%2e/%2e%2e/etc/passwd.x", "//etc/passwd.x",
+                       "/js/../../server/main.c", "/.git/config", "/sample/tpu-vm-0.xplane.pb", "/js%5c..%5cx.y"):
+            answer = self.server.request("GET", target)
+            self.assertIn(answer.status, (200, 404), target)
+            if answer.status == 200:
+                self.assertIn(b"<html", answer.body, target)
+            self.assertNotIn(b"root:", answer.body)
+
+    def test_hostile_addresses(self):
+        many = "/?" + "&".join("a=1" for _ in range(100))
+        for target in ("/api/v1/modules?session=%00", "/api/v1/sessions%00", "/?a%00b=1", many):
+            self.assertEqual(self.server.request("GET", target).status, 400, target)
+        for session in ("..", "%2e%2e%2f..", "/etc", "%ff%fe", "a%0d%0aX:y", "%22%3c", "v5e_matmul/",
+                        "v5e_matmul%2f.."):
+            self.error(self.server.request("GET", "/api/v1/modules?session=" + session), 404, "not_found")
+        self.assertGreaterEqual(self.server.request("GET", "/" + "x" * 100_000).status, 400)
+        self.assertEqual(self.server.get("/runs").status, 200)
+
+    def raw(self, data):
+        with socket.create_connection(("127.0.0.1", self.server.port), timeout=20) as connection:
+            connection.sendall(data)
+            connection.shutdown(socket.SHUT_WR)
+            answer = b""
+            while chunk := connection.recv(65536):
+                answer += chunk
+            return answer
+
+    def test_noise_instead_of_http(self):
+        for data in (b"", b"\r\n\r\n", b"\x00" * 1000, b"GET\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n",
+                     b"\x16\x03\x01\x02\x00", b"GET / HTTP/1.1\r\n" + b"A: b\r\n" * 100_000 + b"\r\n"):
+            try:
+                self.raw(data)
+            except OSError:
+                pass
+        self.assertEqual(self.server.get("/runs").status, 200)
+
+    def test_no_host_header(self):
+        self.assertIn(b" 403 ", self.raw(b"GET /runs HTTP/1.0\r\n\r\n").split(b"\r\n")[0])
+
+    def test_slow_clients_hold_up_nobody(self):
+        slow = [socket.create_connection(("127.0.0.1", self.server.port)) for _ in range(50)]
+        try:
+            for connection in slow:
+                connection.sendall(b"GET /runs HTTP/1.1\r\nHost: localhost\r\nX: ")
+            self.assertEqual(self.server.get("/runs").status, 200)
+        finally:
+            for connection in slow:
+                connection.close()
+
+    def test_several_requests_on_one_connection(self):
+        connection = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=20)
+        bodies = set()
+        for _ in range(20):
+            connection.request("GET", "/runs")
+            bodies.add(connection.getresponse().read())
+        connection.close()
+        self.assertEqual(len(bodies), 1)
+
+    def test_crowd(self):
+        paths = ["/api/v1/sessions", "/runs", "/", "/api/v1/modules?session=h100_programs",
+                 "/data/plugin/profile/module_list?run=v5e_gpt_4layer", "/api/v1/modules?session=v5e_gpt_12layer_oom"]
+        wrong = []
+
+        def ask(number):
+            for path in paths[number % len(paths):] + paths:
+                answer = self.server.get(path, headers={"Accept-Encoding": "gzip"} if number % 2 else None)
+                if answer.status != 200:
+                    wrong.append((path, answer))
+
+        threads = [threading.Thread(target=ask, args=(n,)) for n in range(24)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(wrong, [])
+
+
+if __name__ == "__main__":
+    unittest.main()

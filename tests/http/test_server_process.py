@@ -1,0 +1,122 @@
+"""The program as a process: start, stop, exit codes, a large log directory, and never a write into it."""
+import os
+import pathlib
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+
+from log_folders import folder, listing, xplane
+from server_fixture import Server, program
+
+
+def run(*arguments):
+    return subprocess.run([program(), *map(str, arguments)], capture_output=True, text=True, timeout=60)
+
+
+class ExitCodes(unittest.TestCase):
+    def refused(self, code, words, *arguments):
+        result = run(*arguments)
+        self.assertEqual(result.returncode, code, result)
+        self.assertIn(words, result.stderr)
+        self.assertEqual(len(result.stderr.strip().splitlines()), 1, result.stderr)
+        self.assertEqual(result.stdout, "")
+
+    def test_usage(self):
+        self.refused(2, "did you mean --port?", "--prot=1")
+        self.refused(2, "number", "--port=x")
+        self.refused(2, "--logdir=", "some_word")
+        self.refused(2, "Cannot listen on 203.0.113.77", "--host=203.0.113.77", "--port=0")
+
+    def test_missing_logdir(self):
+        self.refused(3, "plugins/profile", "--logdir=/no/such/folder", "--port=0")
+        self.refused(3, "local files", "--logdir=gs://bucket/logs", "--port=0")
+        self.refused(3, "neither a folder nor a file", "--logdir=/dev/null", "--port=0")
+
+    def test_unreadable_logdir(self):
+        if os.geteuid() == 0:
+            self.skipTest("root reads everything")
+        with tempfile.TemporaryDirectory() as root:
+            os.chmod(root, 0)
+            self.refused(3, "permissions", f"--logdir={root}", "--port=0")
+
+    def test_taken_port(self):
+        with Server() as server:
+            self.refused(2, f"Port {server.port} is taken", f"--port={server.port}")
+
+    def test_help_and_version(self):
+        for flag, words in (("--help", "--logdir"), ("--version", "hbmview ")):
+            result = run(flag)
+            self.assertEqual((result.returncode, result.stderr), (0, ""))
+            self.assertIn(words, result.stdout)
+
+
+class Life(unittest.TestCase):
+    def test_stops_on_both_signals(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            server = Server()
+            server.start()
+            server.get("/api/v1/modules", {"session": "h100_programs"})
+            self.assertEqual(server.stop(number), 0)
+
+    def test_stops_with_open_connections(self):
+        import socket
+        server = Server()
+        server.start()
+        idle = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(5)]
+        start = time.monotonic()
+        self.assertEqual(server.stop(), 0)
+        self.assertLess(time.monotonic() - start, 20)
+        for connection in idle:
+            connection.close()
+
+    def test_serves_a_sample_without_logdir(self):
+        with Server(logdir=None) as server:
+            listed = server.get("/api/v1/sessions").json()
+            self.assertEqual([s["name"] for s in listed["sessions"]], ["sample"])
+            self.assertTrue(listed["sample"])
+            modules = server.get("/api/v1/modules", {"session": "sample"}).json()
+            self.assertEqual(len(modules["modules"]), 1)
+            self.assertIsNone(modules["hosts"][0]["error"])
+            self.assertIn("sample", " ".join(server.printed))
+
+    def test_starts_at_once_with_ten_thousand_sessions(self):
+        data = xplane("v5e_matmul")
+        in_memory = "/dev/shm" if os.path.isdir("/dev/shm") else None  # 20 000 files: seconds on a busy disk
+        with tempfile.TemporaryDirectory(dir=in_memory) as root:
+            profiles = pathlib.Path(root, "plugins", "profile")
+            profiles.mkdir(parents=True)
+            original = profiles / "session_00000"
+            original.mkdir()
+            (original / "vm.xplane.pb").write_bytes(data)
+            for i in range(1, 10_000):
+                session = profiles / f"session_{i:05}"
+                session.mkdir()
+                os.link(original / "vm.xplane.pb", session / "vm.xplane.pb")
+            os.utime(original / "vm.xplane.pb", (1_700_000_000, 1_700_000_000))
+            start = time.monotonic()
+            with Server(logdir=root) as server:
+                self.assertLess(time.monotonic() - start, 5)
+                runs = server.get("/runs").json()
+                self.assertEqual(len(runs), 10_000)
+                self.assertEqual(runs[0], "session_09999")
+                modules = server.get("/api/v1/modules", {"session": "session_05000"})
+                self.assertEqual(len(modules.json()["modules"]), 1)
+
+    def test_never_writes_into_the_logdir(self):
+        with folder({"a/vm.xplane.pb": xplane("h100_programs"), "b/vm.xplane.pb": b"broken"}) as root:
+            before = listing(root)
+            with Server(logdir=root) as server:
+                for session in ("a", "b"):
+                    server.get("/data/plugin/profile/run_tools", {"run": session})
+                    server.get("/data/plugin/profile/module_list", {"run": session})
+                    for _ in range(200):
+                        if server.get("/api/v1/modules", {"session": session}).json()["complete"]:
+                            break
+                        time.sleep(0.02)
+            self.assertEqual(listing(root), before)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,30 @@
+#!/bin/sh
+# Runs the tests of the page in tests/web/unit or tests/web/browser with node's test runner; closes with
+# "N passed, N failed".
+set -u
+cd "$(dirname "$0")/.." || exit 2
+kind=${1:-unit}
+files=$(find "tests/web/$kind" -name '*.test.js' -o -name '*.test.mjs' 2>/dev/null | LC_ALL=C sort)
+if [ -z "$files" ]; then
+    echo 'no tests'
+    echo '0 passed, 0 failed'
+    exit 1
+fi
+mkdir -p build/logs
+log=$(mktemp build/logs/node-XXXXXX)
+if [ "$kind" = browser ]; then
+    HBMVIEW_BROWSER=$(scripts/find-browser) || exit 1
+    export HBMVIEW_BROWSER
+    one_by_one=--test-concurrency=1  # the browser and the server share few cores
+fi
+# shellcheck disable=SC2086
+node --test --test-reporter=tap ${one_by_one:-} $files >"$log" 2>&1
+status=$?
+[ $status -eq 0 ] || grep -vE '^ *ok |^ *# Subtest|^ *1\.\.|duration_ms|^ *(---|\.\.\.)$' "$log"
+passed=$(sed -n 's/^# pass \([0-9]*\)$/\1/p' "$log" | tail -n 1)
+failed=$(sed -n 's/^# \(fail\|cancelled\) \([0-9]*\)$/\2/p' "$log" | awk '{ n += $1 } END { print n + 0 }')
+rm -f "$log"
+passed=${passed:-0}
+[ $status -ne 0 ] && [ "$failed" -eq 0 ] && failed=1
+echo "$passed passed, $failed failed"
+[ $status -eq 0 ] && [ "$passed" -gt 0 ]

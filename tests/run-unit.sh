@@ -1,0 +1,27 @@
+#!/bin/sh
+# Runs the unit test programs given as arguments, shows the output of those that fail, and closes with
+# "N passed, N failed". A program that dies without a verdict counts as one failure.
+set -u
+cd "$(dirname "$0")/.." || exit 2
+logs=build/logs/unit
+mkdir -p "$logs"
+passed=0 failed=0
+for program in "$@"; do
+    log=$logs/$(echo "$program" | tr / -).log
+    "./$program" >"$log" 2>&1
+    status=$?
+    good=$(grep -c '^\[       OK \]' "$log")
+    bad=$(sed -n 's/^\[  FAILED  \] \([0-9][0-9]*\) test(s).*/\1/p' "$log" | tail -n 1)
+    bad=${bad:-0}
+    [ $status -ne 0 ] && [ "$bad" -eq 0 ] && bad=1
+    passed=$((passed + good)) failed=$((failed + bad))
+    if [ "$bad" -gt 0 ]; then
+        echo "FAILED $program (exit $status), the end of its output:"
+        tail -n 40 "$log" | sed 's/^/    /'
+    else
+        printf 'ok %-40s %s\n' "$(basename "$program")" "$good"
+    fi
+done
+[ $# -gt 0 ] || echo 'no tests'
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

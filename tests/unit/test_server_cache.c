@@ -1,0 +1,282 @@
+// The cache: one load for a key, LRU by bytes, errors not kept, many threads.
+#include "tests/unit/cmocka_all.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "server/store/cache.h"
+#include "server/store/work.h"
+
+static atomic_int alive;  // values that were made and not destroyed
+
+struct recipe {
+    struct cache *cache;
+    size_t cost_bytes;
+    int number;
+    const char *inner_key;  // load this first
+    bool fails;
+    int sleep_ms;
+    atomic_int *loads, *running, *most_running;
+};
+
+static void pause_ms(int ms) {
+    struct timespec time = {ms / 1000, (long)(ms % 1000) * 1000000};
+    nanosleep(&time, NULL);
+}
+
+static void destroy(void *data) {
+    atomic_fetch_sub(&alive, 1);
+    free(data);
+}
+
+static void note_running(struct recipe *recipe, int change) {
+    if (!recipe->running) return;
+    int now = atomic_fetch_add(recipe->running, change) + change, most = atomic_load(recipe->most_running);
+    while (now > most && !atomic_compare_exchange_weak(recipe->most_running, &most, now)) continue;
+}
+
+static bool load(void *context, struct cache_value *value, struct error *error) {
+    struct recipe *recipe = context;
+    if (recipe->loads) atomic_fetch_add(recipe->loads, 1);
+    note_running(recipe, 1);
+    if (recipe->sleep_ms) pause_ms(recipe->sleep_ms);
+    note_running(recipe, -1);
+    if (recipe->fails) return error_at(error, ERROR_MALFORMED, 7, "broken on purpose");
+    if (recipe->inner_key) {
+        struct recipe inner = *recipe;
+        inner.inner_key = NULL;
+        struct cache_entry *entry = cache_get(recipe->cache, recipe->inner_key, load, &inner, error);
+        if (!entry) return false;
+        cache_release(recipe->cache, entry);
+    }
+    int *data = malloc(sizeof *data);
+    assert_non_null(data);
+    *data = recipe->number;
+    atomic_fetch_add(&alive, 1);
+    *value = (struct cache_value){data, recipe->cost_bytes, destroy};
+    return true;
+}
+
+static int get(struct cache *cache, const char *key, struct recipe recipe) {
+    struct error error;
+    recipe.cache = cache;
+    struct cache_entry *entry = cache_get(cache, key, load, &recipe, &error);
+    if (!entry) return -1;
+    int number = *(int *)cache_data(entry);
+    cache_release(cache, entry);
+    return number;
+}
+
+static void loads_once_then_answers_from_memory(void **state) {
+    (void)state;
+    struct cache *cache = cache_new(1000, 2);
+    assert_int_equal(get(cache, "a", (struct recipe){.number = 1, .cost_bytes = 10}), 1);
+    assert_int_equal(get(cache, "a", (struct recipe){.number = 2, .cost_bytes = 10}), 1);
+    assert_int_equal(cache_stats_read(cache).loads, 1);
+    assert_int_equal(cache_stats_read(cache).used_bytes, 10);
+    cache_free(cache);
+    assert_int_equal(atomic_load(&alive), 0);
+}
+
+static void drops_the_least_recently_used(void **state) {
+    (void)state;
+    struct cache *cache = cache_new(30, 1);
+    get(cache, "a", (struct recipe){.number = 1, .cost_bytes = 10});
+    get(cache, "b", (struct recipe){.number = 2, .cost_bytes = 10});
+    get(cache, "c", (struct recipe){.number = 3, .cost_bytes = 10});
+    get(cache, "a", (struct recipe){.number = 9, .cost_bytes = 10});
+    get(cache, "d", (struct recipe){.number = 4, .cost_bytes = 10});
+    assert_int_equal(get(cache, "a", (struct recipe){.number = 9, .cost_bytes = 10}), 1);
+    assert_null(cache_peek(cache, "b"));
+    assert_int_equal(cache_stats_read(cache).used_bytes, 30);
+    assert_int_equal(cache_stats_read(cache).evictions, 1);
+    cache_free(cache);
+    assert_int_equal(atomic_load(&alive), 0);
+}
+
+static void keeps_what_is_in_use(void **state) {
+    (void)state;
+    struct cache *cache = cache_new(0, 1);
+    struct error error;
+    struct recipe recipe = {.cache = cache, .number = 1, .cost_bytes = 100};
+    struct cache_entry *entry = cache_get(cache, "a", load, &recipe, &error);
+    assert_non_null(entry);
+    get(cache, "b", (struct recipe){.number = 2, .cost_bytes = 100});
+    assert_int_equal(*(int *)cache_data(entry), 1);
+    assert_int_equal(cache_stats_read(cache).entries, 1);
+    cache_release(cache, entry);
+    assert_int_equal(cache_stats_read(cache).entries, 0);
+    assert_int_equal(atomic_load(&alive), 0);
+    cache_free(cache);
+}
+
+static void does_not_keep_errors(void **state) {
+    (void)state;
+    struct cache *cache = cache_new(100, 1);
+    struct error error;
+    struct recipe recipe = {.cache = cache, .fails = true};
+    assert_null(cache_get(cache, "a", load, &recipe, &error));
+    assert_int_equal(error.code, ERROR_MALFORMED);
+    assert_int_equal(error.offset, 7);
+    assert_int_equal(get(cache, "a", (struct recipe){.number = 5}), 5);
+    cache_free(cache);
+}
+
+static void peek_never_loads(void **state) {
+    (void)state;
+    struct cache *cache = cache_new(100, 1);
+    assert_null(cache_peek(cache, "a"));
+    get(cache, "a", (struct recipe){.number = 5});
+    struct cache_entry *entry = cache_peek(cache, "a");
+    assert_non_null(entry);
+    cache_release(cache, entry);
+    cache_free(cache);
+}
+
+// --- Threads ---
+
+enum { THREADS = 8 };
+
+struct caller {
+    struct cache *cache;
+    const char *key;
+    struct recipe recipe;
+    int result;
+};
+
+static void *call(void *context) {
+    struct caller *caller = context;
+    caller->result = get(caller->cache, caller->key, caller->recipe);
+    return NULL;
+}
+
+static void run_callers(struct caller *callers, size_t count) {
+    pthread_t threads[THREADS];
+    for (size_t i = 0; i < count; i++) assert_int_equal(pthread_create(&threads[i], NULL, call, &callers[i]), 0);
+    for (size_t i = 0; i < count; i++) pthread_join(threads[i], NULL);
+}
+
+static void many_threads_share_one_load(void **state) {
+    (void)state;
+    struct cache *cache = cache_new(1000, 4);
+    atomic_int loads = 0;
+    struct caller callers[THREADS];
+    for (int i = 0; i < THREADS; i++)
+        callers[i] = (struct caller){cache, "a", {.number = i, .sleep_ms = 30, .loads = &loads}, -2};
+    run_callers(callers, THREADS);
+    assert_int_equal(atomic_load(&loads), 1);
+    for (int i = 1; i < THREADS; i++) assert_int_equal(callers[i].result, callers[0].result);
+    cache_free(cache);
+}
+
+static void everybody_who_waits_gets_the_error(void **state) {
+    (void)state;
+    struct cache *cache = cache_new(1000, 4);
+    struct caller callers[THREADS];
+    for (int i = 0; i < THREADS; i++) callers[i] = (struct caller){cache, "a", {.fails = true, .sleep_ms = 30}, -2};
+    run_callers(callers, THREADS);
+    for (int i = 0; i < THREADS; i++) assert_int_equal(callers[i].result, -1);
+    assert_int_equal(cache_stats_read(cache).entries, 0);
+    cache_free(cache);
+}
+
+static void runs_no_more_loads_at_once_than_asked(void **state) {
+    (void)state;
+    struct cache *cache = cache_new(1000, 2);
+    atomic_int running = 0, most = 0;
+    char keys[THREADS][16];
+    struct caller callers[THREADS];
+    for (int i = 0; i < THREADS; i++) {
+        snprintf(keys[i], sizeof keys[i], "%d", i);
+        callers[i] = (struct caller){
+            cache, keys[i], {.number = i, .sleep_ms = 10, .running = &running, .most_running = &most}, -2};
+    }
+    run_callers(callers, THREADS);
+    assert_int_equal(atomic_load(&most), 2);
+    for (int i = 0; i < THREADS; i++) assert_int_equal(callers[i].result, i);
+    cache_free(cache);
+}
+
+// One slot, and loaders that need one another's inner entry: lending the slot keeps it from locking up.
+static void nested_loads_do_not_lock_up(void **state) {
+    (void)state;
+    struct cache *cache = cache_new(1000, 1);
+    struct caller callers[THREADS];
+    char keys[THREADS][16];
+    for (int i = 0; i < THREADS; i++) {
+        snprintf(keys[i], sizeof keys[i], "outer%d", i % 4);
+        callers[i] = (struct caller){cache, keys[i], {.number = 3, .sleep_ms = 2, .inner_key = "inner"}, -2};
+    }
+    run_callers(callers, THREADS);
+    for (int i = 0; i < THREADS; i++) assert_int_equal(callers[i].result, 3);
+    cache_free(cache);
+    assert_int_equal(atomic_load(&alive), 0);
+}
+
+static void *churn(void *context) {
+    struct cache *cache = context;
+    unsigned seed = (unsigned)(uintptr_t)&seed;
+    for (int i = 0; i < 2000; i++) {
+        char key[16];
+        seed = seed * 1103515245 + 12345;
+        int number = (int)(seed >> 16 & 31);
+        snprintf(key, sizeof key, "%d", number);
+        int got = get(cache, key, (struct recipe){.number = number, .cost_bytes = 10, .fails = (seed >> 24 & 7) == 0});
+        if (got != number && got != -1) return context;
+    }
+    return NULL;
+}
+
+static void survives_a_crowd(void **state) {
+    (void)state;
+    struct cache *cache = cache_new(100, 3);
+    pthread_t threads[THREADS];
+    for (int i = 0; i < THREADS; i++) assert_int_equal(pthread_create(&threads[i], NULL, churn, cache), 0);
+    for (int i = 0; i < THREADS; i++) {
+        void *wrong = NULL;
+        pthread_join(threads[i], &wrong);
+        assert_null(wrong);
+    }
+    assert_true(cache_stats_read(cache).used_bytes <= 100);
+    cache_free(cache);
+    assert_int_equal(atomic_load(&alive), 0);
+}
+
+static void work_gives_back_what_it_pinned(void **state) {
+    (void)state;
+    struct cache *cache = cache_new(0, 1);
+    struct work work;
+    struct error error;
+    struct recipe recipe = {.cache = cache, .number = 4, .cost_bytes = 10};
+    work_init(&work, cache);
+    const int *number = work_get(&work, "a", load, &recipe, &error);
+    assert_non_null(number);
+    assert_int_equal(*number, 4);
+    assert_ptr_equal(work_peek(&work, "a"), number);
+    atomic_fetch_add(&alive, 1);
+    assert_true(work_defer(&work, destroy, malloc(1)));
+    work_free(&work);
+    assert_int_equal(atomic_load(&alive), 0);
+    cache_free(cache);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(loads_once_then_answers_from_memory),
+        cmocka_unit_test(drops_the_least_recently_used),
+        cmocka_unit_test(keeps_what_is_in_use),
+        cmocka_unit_test(does_not_keep_errors),
+        cmocka_unit_test(peek_never_loads),
+        cmocka_unit_test(many_threads_share_one_load),
+        cmocka_unit_test(everybody_who_waits_gets_the_error),
+        cmocka_unit_test(runs_no_more_loads_at_once_than_asked),
+        cmocka_unit_test(nested_loads_do_not_lock_up),
+        cmocka_unit_test(survives_a_crowd),
+        cmocka_unit_test(work_gives_back_what_it_pinned),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,110 @@
+// Log directories that hold nothing, or something broken, and a server that wants its token.
+import { after, before, test } from "node:test";
+import assert from "node:assert/strict";
+import { mkdtempSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { gunzipSync } from "node:zlib";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { LOGDIR, newPage, open, startBrowser, startServer } from "./harness.js";
+
+let browser;
+const folders = [];
+const servers = [];
+
+before(async () => {
+  browser = await startBrowser();
+});
+
+after(async () => {
+  await browser?.close();
+  servers.forEach((server) => server.stop());
+  folders.forEach((folder) => rmSync(folder, { recursive: true, force: true }));
+});
+
+function emptyLogdir() {
+  const folder = mkdtempSync(path.join(tmpdir(), "hbmview-page-"));
+  folders.push(folder);
+  return folder;
+}
+
+async function serve(logdir, options) {
+  const server = await startServer(logdir, options);
+  servers.push(server);
+  return server;
+}
+
+test("an empty log directory: what was looked for, where, and how to take a profile", async () => {
+  const logdir = emptyLogdir();
+  const server = await serve(logdir);
+  const page = await newPage(browser, server);
+  await open(page, server, "");
+  const words = await page.textContent(".message");
+  assert.match(words, /No profile data was found/);
+  assert.ok(words.includes(logdir));
+  assert.match(words, /jax\.profiler/);
+  assert.match(words, /hbmview --logdir/);
+  assert.deepEqual(page.complaints, []);
+});
+
+/** A log directory with the given sessions, a file of bytes each. */
+function logdirOf(sessions) {
+  const logdir = emptyLogdir();
+  for (const [session, bytes] of Object.entries(sessions)) {
+    mkdirSync(path.join(logdir, "plugins/profile", session), { recursive: true });
+    writeFileSync(path.join(logdir, "plugins/profile", session, "vm.xplane.pb"), bytes);
+  }
+  return logdir;
+}
+
+const wholeProfile = () =>
+  gunzipSync(readFileSync(path.join(LOGDIR, "plugins/profile/v5e_matmul/tpu-vm-0.xplane.pb.gz")));
+
+test("a profile still being written is said, and opens by itself once it is whole", async () => {
+  const whole = wholeProfile();
+  const logdir = logdirOf({ whole, growing: whole.subarray(0, whole.length / 2) });
+  const server = await serve(logdir);
+  const page = await newPage(browser, server);
+  await open(page, server, "?run=growing");
+  assert.match(await page.textContent(".message"), /"growing" is not complete yet.*vm\.xplane\.pb/s);
+  writeFileSync(path.join(logdir, "plugins/profile/growing/vm.xplane.pb"), whole);
+  await page.waitForSelector(".headline", { timeout: 10000 });
+  assert.match(await page.textContent(".headline-name"), /growing/);
+  assert.deepEqual(page.complaints, []);
+});
+
+test("an unreadable file: the server's sentence, the file, the offset, and the way on", async () => {
+  const server = await serve(logdirOf({ garbage: Buffer.alloc(5000, 0xff), whole: wholeProfile() }));
+  const page = await newPage(browser, server);
+  await open(page, server, "?run=garbage");
+  await page.waitForSelector(".error-line");
+  assert.match(await page.textContent(".error-line"), /garbage\/vm\.xplane\.pb, byte \d/);
+  await page.selectOption("#pick-sessions", "whole");
+  await page.waitForSelector(".headline");
+  assert.deepEqual(page.complaints, []);
+});
+
+test("a damaged module: marked in the list, explained in its place", async () => {
+  const damaged = wholeProfile();
+  damaged.fill(0xff, 1500, 2500);
+  const server = await serve(logdirOf({ damaged }));
+  const page = await newPage(browser, server);
+  await open(page, server, "?run=damaged");
+  await page.waitForSelector(".error-line");
+  assert.match(await page.textContent(".error-line"), /vm\.xplane\.pb, byte/);
+  assert.match(await page.textContent(".module"), /error/);
+});
+
+test("a shared server is closed without its token, and keeps it out of the address", async () => {
+  const server = await serve(LOGDIR, ["--bind_all"]);
+  const page = await newPage(browser, server);
+  const { origin } = new URL(server.url);
+  await page.goto(`${origin}/`);
+  await page.waitForSelector("h1");
+  assert.match(await page.textContent("body"), /token/);
+  await page.goto(`${server.url}&run=v5e_matmul`);
+  await page.waitForSelector(".headline");
+  assert.ok(!page.url().includes("token"));
+  await page.context().clearCookies();
+  await page.click('[aria-label="look again for sessions"]');
+  await page.waitForSelector(".message >> text=needs its token");
+});

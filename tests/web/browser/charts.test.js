@@ -1,0 +1,196 @@
+import { after, before, test } from "node:test";
+import assert from "node:assert/strict";
+import { boxOf, newPage, open, param, picture, settle, startBrowser, startServer } from "./harness.js";
+
+const OOM = "?run=v5e_gpt_12layer_oom&tag=memory_viewer";
+const BARS = ["program", "size", "padding"].map((order) => `canvas[data-order=${order}]`);
+const CURVE_OVERLAY = ".u-over canvas";
+let server, browser, page;
+
+before(async () => {
+  server = await startServer();
+  browser = await startBrowser();
+  page = await newPage(browser, server);
+});
+
+after(async () => {
+  await browser?.close();
+  server?.stop();
+});
+
+const cardName = () => page.textContent(".card-head h2");
+const facts = () => page.textContent(".bars .facts");
+
+test("the overview speaks XProf's words, in the figures of this program", async () => {
+  await open(page, server, OOM);
+  const words = await page.textContent(".overview");
+  for (const label of [
+    "Peak memory allocation",
+    "(with fragmentation)",
+    "total padding overhead",
+    "total argument size",
+    "stack simulated HLO temporary variables",
+    "HLO lifetime temporary variables with fragmentation",
+  ]) {
+    assert.ok(words.includes(label), label);
+  }
+  assert.match(await page.textContent(".headline-figures"), /^52\.\d\d GiB peak, 52\.\d\d GiB total$/);
+  assert.match(await page.textContent(".headline-name"), /v5e_gpt_12layer_oom \/ jit_train_step\(1\) HBM/);
+  assert.match(await page.textContent(".legend"), /Donated.*Temporary at peak/);
+  assert.deepEqual(page.complaints, []);
+});
+
+test("hovering one bar shows the buffer in every chart and in the card", async () => {
+  await open(page, server, OOM);
+  const watched = [...BARS, CURVE_OVERLAY];
+  const beforeHover = await Promise.all(watched.map((one) => picture(page, one)));
+  await page.mouse.move(...(await boxOf(page, BARS[1])).at(0.2, 0.5));
+  await settle(page);
+  const afterHover = await Promise.all(watched.map((one) => picture(page, one)));
+  watched.forEach((one, i) => assert.notEqual(afterHover[i], beforeHover[i], one));
+  assert.match(await page.textContent(".card"), /Size.*GiB.*Buffer ID.*Shape and minor-to-major order/s);
+  await page.waitForSelector(".dimensions tbody tr");
+});
+
+test("a click pins the buffer, a reload keeps it, Esc lets go", async () => {
+  await open(page, server, OOM);
+  const [x, y] = (await boxOf(page, BARS[1])).at(0.3, 0.5);
+  await page.mouse.click(x, y);
+  await settle(page);
+  const name = await cardName();
+  const buffer = await param(page, "buffer");
+  assert.ok(buffer);
+  await page.mouse.move(x, 20);
+  await page.reload();
+  await page.waitForSelector(".card-head h2");
+  await settle(page);
+  assert.equal(await cardName(), name);
+  assert.match(await page.textContent(".card-sub"), /pinned/);
+  await page.keyboard.press("Escape");
+  await settle(page);
+  assert.equal(await param(page, "buffer"), null);
+});
+
+test("the wheel zooms at the cursor, a drag pans, a double click shows everything", async () => {
+  await open(page, server, OOM);
+  const at = (await boxOf(page, ".u-over")).at;
+  await page.mouse.move(...at(0.5, 0.5));
+  await page.mouse.wheel(0, -300);
+  await settle(page);
+  const zoomed = (await param(page, "zoom")).split(",").map(Number);
+  assert.ok(zoomed[0] > 0);
+  await page.mouse.down();
+  await page.mouse.move(...at(0.7, 0.5), { steps: 4 });
+  await page.mouse.up();
+  await settle(page);
+  const panned = (await param(page, "zoom")).split(",").map(Number);
+  assert.ok(panned[0] < zoomed[0]);
+  assert.equal(await param(page, "step"), null, "a drag is not a click");
+  await page.mouse.dblclick(...at(0.5, 0.5));
+  await settle(page);
+  assert.equal(await param(page, "zoom"), null);
+  assert.equal(await param(page, "step"), null, "a double click chooses no step");
+});
+
+test("keys zoom, pan and step; p goes back to the peak", async () => {
+  await open(page, server, OOM);
+  await page.keyboard.press("w");
+  await page.keyboard.press("w");
+  await settle(page);
+  const zoomed = await param(page, "zoom");
+  await page.keyboard.press("d");
+  await settle(page);
+  assert.notEqual(await param(page, "zoom"), zoomed);
+  await page.keyboard.press("ArrowRight");
+  await settle(page);
+  assert.match(await page.textContent(".bars h2"), /chosen step/);
+  await page.keyboard.press("p");
+  await settle(page);
+  assert.match(await facts(), /^At peak/);
+  await page.keyboard.press("0");
+  await settle(page);
+  assert.equal(await param(page, "zoom"), null);
+});
+
+test("a click on the curve shows what is live there, and the way back", async () => {
+  await open(page, server, OOM);
+  const atPeak = await page.textContent("#table-count");
+  await page.mouse.click(...(await boxOf(page, ".u-over")).at(0.85, 0.5));
+  await settle(page);
+  assert.match(await facts(), /^\(step [^,]+, \S+\)\s+\d+ buffers/);
+  assert.notEqual(await page.textContent("#table-count"), atPeak);
+  await page.click("#back-to-peak");
+  await settle(page);
+  assert.equal(await page.textContent("#table-count"), atPeak);
+});
+
+test("the timeline: hover names the smallest block, click pins it, wheel zooms both ways", async () => {
+  await open(page, server, OOM);
+  await page.locator(".blocks").scrollIntoViewIfNeeded();
+  const at = (await boxOf(page, ".blocks-base")).at;
+  assert.match(await page.textContent("#blocks-merged"), /blocks, .* under a pixel merged/);
+  await page.mouse.move(...at(0.4, 0.5));
+  await settle(page);
+  await page.mouse.click(...at(0.4, 0.5));
+  await settle(page);
+  assert.ok(await param(page, "buffer"));
+  await page.waitForTimeout(300);
+  await page.mouse.wheel(0, -200);
+  await settle(page);
+  assert.equal((await param(page, "zoom")).split(",").length, 4);
+  await page.click("#reset-zoom");
+  await settle(page);
+  assert.equal(await param(page, "zoom"), null);
+  await page.keyboard.press("Escape");
+});
+
+test("search dims and filters, Enter goes through the matches", async () => {
+  await open(page, server, OOM);
+  const before = await picture(page, BARS[1]);
+  await page.keyboard.press("/");
+  await page.keyboard.type("fusion");
+  await settle(page);
+  assert.equal(await param(page, "filter"), "fusion");
+  assert.match(await page.textContent("#table-count"), / of \d+ buffers/);
+  assert.notEqual(await picture(page, BARS[1]), before);
+  await page.keyboard.press("Enter");
+  await settle(page);
+  const first = await param(page, "buffer");
+  await page.keyboard.press("Enter");
+  await settle(page);
+  assert.notEqual(await param(page, "buffer"), first);
+  await page.keyboard.press("Escape");
+  await settle(page);
+  assert.equal(await param(page, "filter"), null);
+});
+
+test("the table sorts, is walked by keys, and copies as CSV", async () => {
+  await open(page, server, OOM);
+  await page.click('[data-sort="name"]');
+  await settle(page);
+  assert.equal(await param(page, "sort"), "name");
+  await page.click('[data-sort="size"]');
+  await settle(page);
+  await page.locator("tr[data-row]").first().focus();
+  const first = await cardNameAfterFrame();
+  await page.keyboard.press("ArrowDown");
+  await settle(page);
+  assert.notEqual(await cardName(), first);
+  await page.keyboard.press("Enter");
+  await settle(page);
+  assert.ok(await param(page, "buffer"));
+  await page.click("text=Copy as CSV");
+  const csv = await page.evaluate(() => navigator.clipboard.readText());
+  const rows = csv.trim().split("\n");
+  assert.match(rows[0], /^InstructionName,AllocationType,SizeBytes/);
+  assert.equal(rows.length - 1, Number((await page.textContent("#table-count")).match(/^\d+/)[0]));
+});
+
+async function cardNameAfterFrame() {
+  await settle(page);
+  return cardName();
+}
+
+test("nothing went wrong on the way", () => {
+  assert.deepEqual(page.complaints, []);
+});

@@ -1,0 +1,214 @@
+import { after, before, test } from "node:test";
+import assert from "node:assert/strict";
+import { newPage, open, param, settle, startBrowser, startServer } from "./harness.js";
+
+let server, browser, page;
+
+before(async () => {
+  server = await startServer();
+  browser = await startBrowser();
+  page = await newPage(browser, server);
+});
+
+after(async () => {
+  await browser?.close();
+  server?.stop();
+});
+
+const openModule = () => page.textContent(".module[aria-current] .module-name");
+const moduleNames = () => page.locator(".module-name").allTextContents();
+
+test("without an address the newest session opens, and its largest module", async () => {
+  await open(page, server, "");
+  assert.equal(await param(page, "run"), await page.locator("#pick-sessions option").first().getAttribute("value"));
+  assert.ok(await param(page, "module_name"));
+});
+
+test("XProf's own address opens the same view", async () => {
+  await open(page, server, "?run=v5e_gpt_12layer_oom&tag=memory_viewer&host=tpu-vm-0&moduleName=jit_train_step");
+  assert.equal(await param(page, "module_name"), "jit_train_step(1)");
+  assert.match(await page.textContent(".headline-figures"), /52\.\d\d GiB peak/);
+  await open(page, server, "?run=v5e_gpt_12layer_oom&tool=memory_viewer&module_name=jit_train_step(1)");
+  assert.match(await page.textContent(".headline-figures"), /52\.\d\d GiB peak/);
+});
+
+test("modules: largest first, filtered, walked with j and k", async () => {
+  await open(page, server, "?run=h100_programs");
+  await page.waitForFunction(() => !document.querySelector(".module .figure.unit"));
+  const names = await moduleNames();
+  assert.ok(names.length > 3);
+  assert.equal(await openModule(), names[0]);
+  await page.keyboard.press("j");
+  await settle(page);
+  assert.equal(await openModule(), names[1]);
+  await page.keyboard.press("k");
+  await settle(page);
+  assert.equal(await openModule(), names[0]);
+  await page.fill("#module-filter", "mlp");
+  const left = await moduleNames();
+  assert.ok(left.length > 0 && left.length < names.length && left.every((name) => name.includes("mlp")));
+  await page.fill("#module-filter", "no such module");
+  assert.match(await page.textContent(".modules-section"), /No module matches/);
+});
+
+test("back and forward go through modules", async () => {
+  await open(page, server, "?run=h100_programs");
+  const first = await param(page, "module_name");
+  await page.locator(".module").nth(1).click();
+  await settle(page);
+  const second = await param(page, "module_name");
+  assert.notEqual(second, first);
+  await page.goBack();
+  await settle(page);
+  assert.equal(await param(page, "module_name"), first);
+  assert.equal(await openModule(), first);
+});
+
+test("memory types: only those with data, each with its size", async () => {
+  await open(page, server, "?run=v5e_gpt_12layer_oom");
+  const rows = await page.locator(".space").allTextContents();
+  assert.ok(rows.length >= 2);
+  assert.ok(
+    rows.every((row) => /\d+(\.\d+)? (B|KiB|MiB|GiB)$/.test(row.replace(/\u202f/g, ""))),
+    rows.join(),
+  );
+  await page.click(".space >> text=VMEM");
+  await page.waitForFunction(() => document.querySelector(".headline-space")?.textContent.includes("VMEM"));
+  await settle(page);
+  assert.equal(await param(page, "memory_space"), "1");
+  await page.reload();
+  await page.waitForFunction(() => document.querySelector(".headline-space")?.textContent.includes("VMEM"));
+});
+
+test("units: every figure changes, the choice is in the address", async () => {
+  await open(page, server, "?run=v5e_gpt_12layer_oom");
+  await page.selectOption("#unit", "MiB");
+  await settle(page);
+  assert.equal(await param(page, "unit"), "MiB");
+  assert.match(await page.textContent(".headline-figures"), /^5\d{4}\.\d\d MiB peak/);
+  await page.selectOption("#unit", "bytes");
+  await settle(page);
+  assert.match(await page.textContent(".headline-figures strong"), /^568\d{8} B$/);
+  await page.selectOption("#unit", "auto");
+  await settle(page);
+  assert.equal(await param(page, "unit"), null);
+});
+
+test("a capacity says whether the program fits", async () => {
+  await open(page, server, "?run=v5e_gpt_12layer_oom&capacity=15.75GiB");
+  assert.match(await page.textContent(".verdict"), /^OVERFLOW by 37\.\d\d GiB$/);
+  await page.fill("#capacity", "95 GiB");
+  await page.keyboard.press("Enter");
+  await settle(page);
+  assert.match(await page.textContent(".verdict"), /^fits/);
+  assert.equal(await param(page, "capacity"), "95GiB");
+  await page.fill("#capacity", "a lot");
+  await page.keyboard.press("Enter");
+  assert.equal(await page.getAttribute("#capacity", "aria-invalid"), "true");
+});
+
+test("the whole state survives a reload and travels in a link", async () => {
+  const query =
+    "?run=v5e_gpt_12layer_oom&tag=memory_viewer&host=tpu-vm-0&module_name=jit_train_step(1)&step=500" +
+    "&zoom=400,600&filter=fusion&sort=name&unit=MiB&capacity=16GiB";
+  await open(page, server, query);
+  assert.equal(await page.evaluate(() => location.search), query);
+  assert.match(await page.textContent(".bars .facts"), /step 500 of/);
+  assert.equal(await page.inputValue("#search"), "fusion");
+  await page.click("#copy-link");
+  await settle(page);
+  const link = await page.evaluate(() => navigator.clipboard.readText());
+  assert.equal(new URL(link).search, query);
+  assert.match(await page.textContent(".said"), /this machine only/);
+});
+
+test("a session that does not exist is said, and the others are offered", async () => {
+  await open(page, server, "?run=gone&tag=memory_viewer");
+  await page.waitForSelector(".message >> text=There is no session");
+  assert.match(await page.textContent(".message"), /"gone".*is not under/s);
+  await page.locator(".message button.link").first().click();
+  await page.waitForSelector(".headline, .message h2");
+  assert.notEqual(await param(page, "run"), "gone");
+});
+
+test("a module that does not exist is said, and the others are offered", async () => {
+  await open(page, server, "?run=h100_programs&module_name=nothing(7)");
+  await page.waitForSelector(".message >> text=no module");
+  await page.locator(".message button.link").first().click();
+  await page.waitForSelector(".headline");
+  assert.match(await page.textContent(".headline-name"), /h100_programs/);
+});
+
+test("a session without modules says where it looked and how to make one", async () => {
+  await open(page, server, "?run=tf_tiny");
+  await page.waitForSelector(".message");
+  const words = await page.textContent(".message");
+  assert.match(words, /holds no HLO module/);
+  assert.match(words, /vm\.xplane\.pb/);
+  assert.match(words, /jax\.profiler\.start_trace/);
+  await page.click(".snippet .copy");
+  assert.match(await page.evaluate(() => navigator.clipboard.readText()), /start_trace/);
+});
+
+test("a space without a simulation says why there is no curve", async () => {
+  await open(page, server, "?run=v5e_matmul");
+  assert.match(await page.textContent("#main"), /no heap simulation for HBM/);
+  assert.equal(await page.locator(".bar-canvas").count(), 3);
+});
+
+test("an unknown tool is said", async () => {
+  await open(page, server, "?run=v5e_matmul&tag=overview_page");
+  assert.match(await page.textContent(".message"), /no tool "overview_page"/);
+  await page.click(".message button.link");
+  await page.waitForSelector(".headline");
+});
+
+test("? lists the keys", async () => {
+  await open(page, server, "?run=v5e_matmul");
+  await page.keyboard.press("?");
+  assert.match(await page.textContent("dialog[open]"), /next module.*zoom in.*let go/s);
+  await page.keyboard.press("Escape");
+  assert.equal(await page.locator("dialog[open]").count(), 0);
+});
+
+test("dark and light: by the system, by choice, remembered", async () => {
+  const background = () => page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
+  await open(page, server, "?run=v5e_matmul");
+  await page.emulateMedia({ colorScheme: "light" });
+  assert.equal(await background(), "rgb(255, 255, 255)");
+  await page.emulateMedia({ colorScheme: "dark" });
+  const dark = await background();
+  assert.notEqual(dark, "rgb(255, 255, 255)");
+  await page.click("#theme");
+  assert.equal(await background(), "rgb(255, 255, 255)", "light by choice");
+  await page.reload();
+  await page.waitForSelector(".headline");
+  assert.equal(await background(), "rgb(255, 255, 255)");
+  await page.click("#theme");
+  assert.equal(await background(), dark);
+  await page.click("#theme");
+});
+
+test("no width from 1280 to 2560, nor 200 % zoom, scrolls sideways", async () => {
+  for (const width of [640, 1280, 1700, 2560]) {
+    await page.setViewportSize({ width, height: 800 });
+    await open(page, server, "?run=v5e_gpt_12layer_oom&capacity=15.75GiB");
+    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${width} wide`);
+  }
+  await page.setViewportSize({ width: 1280, height: 800 });
+});
+
+test("Tab reaches search, charts and table, and focus is seen", async () => {
+  await open(page, server, "?run=v5e_gpt_12layer_oom");
+  const reached = new Set();
+  for (let i = 0; i < 60; i += 1) {
+    await page.keyboard.press("Tab");
+    reached.add(await page.evaluate(() => document.activeElement.id || document.activeElement.tagName));
+  }
+  for (const one of ["pick-sessions", "unit", "copy-link", "capacity", "search", "SECTION", "TR"])
+    assert.ok(reached.has(one), one);
+});
+
+test("nothing went wrong on the way", () => {
+  assert.deepEqual(page.complaints, []);
+});

@@ -1,0 +1,167 @@
+import { test } from "node:test";
+import assert from "node:assert/strict";
+import {
+  buildModel,
+  instructionOf,
+  nameOf,
+  paddingOf,
+  rowOfBuffer,
+} from "../../../web/js/tools/memory_viewer/data/model.js";
+import { largestRow, liveRows, sumOf } from "../../../web/js/tools/memory_viewer/data/live.js";
+import { matchRows, matcher, rankedMatches, countFlags } from "../../../web/js/tools/memory_viewer/data/search.js";
+import { compositionOf, fitOf } from "../../../web/js/tools/memory_viewer/data/composition.js";
+import { overviewLines } from "../../../web/js/tools/memory_viewer/data/overview.js";
+import { factsOf } from "../../../web/js/tools/memory_viewer/data/card_facts.js";
+import { findModule, peakOf, sortModules, spacesWithData } from "../../../web/js/tools/memory_viewer/data/modules.js";
+import { sampleView } from "./sample_view.js";
+
+const model = buildModel(sampleView());
+
+test("the live set adds up to the curve at every step", () => {
+  for (let step = 0; step < model.steps; step += 1) {
+    assert.equal(sumOf(model.size, liveRows(model, step)), model.heap[step], `step ${step}`);
+    assert.equal(model.heap[step], sampleView().program.heap_bytes[step + 1]);
+  }
+});
+
+test("a buffer that shares another's bytes is not counted", () => {
+  const view = sampleView();
+  view.buffers.is_shared = [0, 0, 0, 0, 1, 0];
+  const shared = buildModel(view);
+  assert.ok(!liveRows(shared, 3).includes(4));
+});
+
+test("a view without a simulation holds the same all the time", () => {
+  const view = sampleView();
+  view.program = { steps: 0, heap_bytes: [], unpadded_bytes: [], instruction: [] };
+  view.totals.peak_position = 0;
+  view.at_peak = [0, 1, 2];
+  const still = buildModel(view);
+  assert.deepEqual([...liveRows(still, 0)], [0, 1, 2]);
+  assert.equal(instructionOf(still, 0), "");
+});
+
+test("rows by name, id and size", () => {
+  assert.equal(nameOf(model, 4), "t2");
+  assert.equal(rowOfBuffer(model, 21), 4);
+  assert.equal(rowOfBuffer(model, 99), null);
+  assert.equal(paddingOf(model, 1), 10);
+  assert.equal(paddingOf(model, 5), 0, "unknown shape");
+  assert.equal(largestRow(model, liveRows(model, 2)), 0);
+  assert.equal(largestRow(model, []), null);
+});
+
+test("search finds plain text, brackets and all, and regular expressions", () => {
+  assert.equal(matcher("  "), null);
+  assert.ok(matcher("a.d")("jit/ADD"));
+  assert.ok(matcher("f32[10]{")("f32[10]{0}"));
+  const flags = matchRows(model, "jit\\(f\\)|out");
+  assert.deepEqual([...flags], [0, 0, 1, 1, 1, 0]);
+  assert.equal(countFlags(flags), 3);
+  assert.deepEqual(rankedMatches(model, flags), [4, 3, 2]);
+  assert.equal(matchRows(model, ""), null);
+});
+
+test("the stacked bar is the total and the thread-local part", () => {
+  const bytes = Object.fromEntries(compositionOf(model.view).map((one) => [one.key, one.bytes]));
+  assert.deepEqual(bytes, {
+    parameter: 60,
+    donated: 30,
+    output: 10,
+    constant: 0,
+    temporary: 100,
+    fragmentation: 10,
+    "thread-local": 5,
+  });
+});
+
+test("temporaries without a simulation are not called fragmentation", () => {
+  const view = sampleView();
+  Object.assign(view.totals, { peak_bytes: 100 });
+  view.program.steps = 0;
+  const bytes = Object.fromEntries(compositionOf(view).map((one) => [one.key, one.bytes]));
+  assert.deepEqual([bytes.temporary, bytes.fragmentation], [110, 0]);
+});
+
+test("overflow is the peak against the capacity; the total is told apart", () => {
+  const { totals } = model;
+  assert.deepEqual(fitOf(totals, null), { state: "unknown", byBytes: 0 });
+  assert.deepEqual(fitOf(totals, 199), { state: "overflow", byBytes: 1 });
+  assert.deepEqual(fitOf(totals, 205), { state: "fragmented", byBytes: 5 });
+  assert.deepEqual(fitOf(totals, 210), { state: "fits", byBytes: 0 });
+});
+
+test("the overview follows XProf's formulas and shows its figure where it differs", () => {
+  const lines = Object.fromEntries(overviewLines(model.view).map((line) => [line.id, line]));
+  assert.equal(lines.peak.bytes, 200);
+  assert.equal(lines["with-fragmentation"].bytes, 210);
+  assert.equal(lines.arguments.bytes, 90);
+  assert.equal(lines.temporaries.bytes, 100);
+  assert.equal(lines.lifetime.bytes, 110);
+  assert.equal(lines.lifetime.tail, "(fragmentation 9.09%)");
+  assert.deepEqual([lines.padding.bytes, lines.padding.xprofBytes], [20, 5]);
+  assert.equal(lines.peak.xprofBytes, undefined);
+});
+
+test("VMEM adds the largest scoped allocation, as XProf does", () => {
+  const view = sampleView();
+  Object.assign(view.totals, { scoped_vmem_bytes: 7, scoped_vmem_instruction: "fusion.1" });
+  const lines = Object.fromEntries(overviewLines(view).map((line) => [line.id, line]));
+  assert.equal(lines.peak.bytes, 107);
+  assert.equal(lines["with-fragmentation"].bytes, 117);
+  assert.equal(lines.scoped.tail, "(fusion.1)");
+});
+
+test("without XProf's figures there is nothing to compare with", () => {
+  const view = sampleView();
+  view.xprof = null;
+  assert.ok(overviewLines(view).every((line) => line.xprofBytes === undefined));
+});
+
+test("the card as text holds what the server added", () => {
+  const details = {
+    dimensions: [{ dimension: 0, size: 9, padded: 16, tile: 8 }],
+    stack: ["a.py:1:2 f"],
+    source: "a.py:1",
+    allocation: { parameter_number: 2 },
+    shares_with: [],
+  };
+  const { text } = factsOf(model, 1, details);
+  assert.match(text, /Size: 30 B/);
+  assert.match(text, /Dimension 0: 9 padded to 16 \(tile 8\)/);
+  assert.match(text, /#1 \(parameter 2\)/);
+  assert.match(text, /Source Stack:\n {2}a\.py:1:2 f/);
+  assert.match(factsOf(model, 4, null).text, /step 1 to 4/);
+});
+
+test("modules: largest first, unknown last, XProf's short name found", () => {
+  const ready = (name, peak) => ({
+    name,
+    module_name: name.split("(")[0],
+    state: "ready",
+    memory_spaces: [
+      { space: 1, peak_bytes: 9e9 },
+      { space: 0, peak_bytes: peak },
+    ],
+  });
+  const list = [
+    ready("a(1)", 5),
+    { name: "p(2)", module_name: "p", state: "pending", memory_spaces: [] },
+    ready("b(3)", 7),
+    ready("aa(4)", 5),
+  ];
+  assert.deepEqual(
+    sortModules(list).map((one) => one.name),
+    ["b(3)", "a(1)", "aa(4)", "p(2)"],
+  );
+  assert.equal(peakOf(list[1]), null);
+  assert.equal(findModule(list, "b").name, "b(3)");
+  assert.equal(findModule(list, "zz"), null);
+  assert.deepEqual(
+    spacesWithData([
+      { peak_bytes: 0, total_allocation_bytes: 0 },
+      { peak_bytes: 0, total_allocation_bytes: 4 },
+    ]).length,
+    1,
+  );
+});

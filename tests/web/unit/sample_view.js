@@ -1,0 +1,70 @@
+// A small memory view in the API's form, for tests. HBM: two parameters, an output, three temporaries.
+//
+//     event           0 alloc t1   1 alloc t2    2 free t1   3 alloc t3   4 free t2   5 free t3
+//     heap_bytes  100          140          200 (peak)   160          190         130         100
+export function sampleView() {
+  return {
+    session: "s",
+    host: "h",
+    module: "jit_f(1)",
+    module_name: "jit_f",
+    memory_space: 0,
+    memory_space_name: "HBM",
+    memory_spaces: [{ space: 0, name: "HBM", peak_bytes: 200, total_allocation_bytes: 210 }],
+    totals: {
+      peak_bytes: 200,
+      peak_unpadded_bytes: 180,
+      peak_position: 1,
+      peak_instruction: "t2",
+      total_allocation_bytes: 210,
+      indefinite_bytes: 100,
+      parameter_bytes: 60,
+      aliased_bytes: 30,
+      output_bytes: 10,
+      constant_bytes: 0,
+      temporary_bytes: 110,
+      thread_local_bytes: 5,
+      fragmentation_bytes: 10,
+      padding_bytes: 20,
+      scoped_vmem_bytes: 0,
+      scoped_vmem_instruction: "",
+    },
+    xprof: {
+      peak_bytes: 200,
+      peak_unpadded_bytes: 195,
+      entry_parameter_bytes: 90,
+      total_allocation_bytes: 210,
+      indefinite_bytes: 100,
+    },
+    notes: [],
+    program: {
+      steps: 6,
+      heap_bytes: [100, 140, 200, 160, 190, 130, 100],
+      unpadded_bytes: [90, 125, 180, 145, 175, 120, 90],
+      instruction: [0, 1, 2, 3, 4, 5, 6],
+    },
+    strings: ["", "t1", "t2", "t3", "f32[10]", "jit(f)/add", "a.py:1", "p0", "p1", "out"],
+    buffers: {
+      logical_buffer_id: [10, 11, 12, 20, 21, 22],
+      allocation: [0, 1, 2, 3, 3, 3],
+      offset: [0, 0, 0, 0, 40, 0],
+      size_bytes: [60, 30, 10, 40, 60, 30],
+      unpadded_bytes: [60, 20, 10, 35, 55, -1],
+      start_step: [0, 0, 0, 0, 1, 3],
+      end_step: [6, 6, 6, 2, 4, 5],
+      category: [0, 1, 2, 4, 4, 4],
+      instruction: [7, 8, 9, 1, 2, 3],
+      opcode: [0, 0, 0, 0, 0, 0],
+      shape: [4, 4, 4, 4, 4, 4],
+      op_name: [0, 0, 0, 5, 5, 0],
+      source: [0, 0, 0, 6, 6, 0],
+    },
+    at_peak: [0, 1, 2, 3, 4],
+    allocations: {
+      index: [0, 1, 2, 3],
+      size_bytes: [60, 30, 10, 110],
+      category: [0, 1, 2, 4],
+      buffer_count: [1, 1, 1, 3],
+    },
+  };
+}

@@ -1,0 +1,38 @@
+import { test } from "node:test";
+import assert from "node:assert/strict";
+import { formatQuery, linkFor, parseQuery } from "../../../web/js/shell/url_state.js";
+
+test("XProf's address opens the same view", () => {
+  const params = parseQuery("?run=s&tag=memory_viewer&host=h&moduleName=jit_f(1)");
+  assert.deepEqual(
+    [params.run, params.tag, params.host, params.module_name],
+    ["s", "memory_viewer", "h", "jit_f(1)"],
+  );
+  assert.equal(parseQuery("?tool=memory_viewer").tag, "memory_viewer");
+  assert.equal(parseQuery("?module_name=a&moduleName=b").module_name, "a");
+});
+
+test("what is not set is not written, and what is written comes back", () => {
+  const params = {
+    ...parseQuery(""),
+    run: "a b&c",
+    module_name: "jit_f(1)",
+    zoom: "1,2",
+    filter: "dot|exp",
+    step: "0",
+  };
+  const query = formatQuery(params);
+  assert.equal(query, "?run=a+b%26c&module_name=jit_f(1)&step=0&zoom=1,2&filter=dot%7Cexp");
+  assert.deepEqual(parseQuery(query), params);
+  assert.equal(formatQuery(parseQuery("")), "");
+});
+
+test("a token never comes back into the address", () => {
+  assert.equal(formatQuery(parseQuery("?token=secret&run=s")), "?run=s");
+});
+
+test("a link carries the server's token and the page's state", () => {
+  assert.equal(linkFor("http://vm:6006/?token=t", "?run=s"), "http://vm:6006/?token=t&run=s");
+  assert.equal(linkFor("http://vm:6006/", "?run=s"), "http://vm:6006/?run=s");
+  assert.equal(linkFor("http://vm:6006/", ""), "http://vm:6006/");
+});
