@@ -76,12 +76,9 @@ static bool has_stay(const struct replayer *r, uint32_t root) {
 
 static void start_span(struct replayer *r, uint32_t buffer, bool is_shared) {
     if (r->span_of[buffer] == NONE) r->span_of[buffer] = r->replay->span_count++;
-    uint32_t last_step = r->replay->step_count - 1;
-    r->replay->spans[r->span_of[buffer]] = (struct heap_span){.buffer = buffer,
-                                                              .start_step = r->step,
-                                                              .end_step = last_step,
-                                                              .own_end_step = last_step,
-                                                              .is_shared = is_shared};
+    uint32_t never = r->replay->step_count;
+    r->replay->spans[r->span_of[buffer]] = (struct heap_span){
+        .buffer = buffer, .start_step = r->step, .end_step = never, .own_end_step = never, .is_shared = is_shared};
 }
 
 // `root` takes its bytes, shown as `buffer`.

@@ -3,7 +3,7 @@
 //     event         ALLOC a   ALLOC b   SHARE c~b   FREE b    FREE c   (end)
 //     position          0         1         2         3         4        5
 //     heap_bytes        0         a        a+b       a+b       a+b       a      before the event; one more at the end
-//     span a        [0 ..................................................4]     never freed: to the last event
+//     span a        [0 ......................................................5] never freed: to the end
 //     span b                 [1 ..............................4]                freed when its last sharer goes
 //
 // Follows ProcessHeapSimulatorTrace in xprof/convert/hlo_proto_to_memory_visualization_utils.cc (openxla/xprof
@@ -16,7 +16,7 @@
 struct heap_span {
     uint32_t buffer;        // index into the module's buffers
     uint32_t start_step;    // event that allocated it
-    uint32_t end_step;      // event that freed its bytes; the last event when none did
+    uint32_t end_step;      // event that freed its bytes; step_count when none did
     uint32_t own_end_step;  // event that freed the buffer itself: earlier when a sharer lives on
     bool is_shared;         // it took the free bytes of an earlier buffer (SHARE_WITH)
 };

@@ -133,9 +133,13 @@ static void add_indefinite_rows(struct builder *b) {
     view->indefinite_row_count = view->row_count;
 }
 
-// Bytes that one buffer took over from another end, in XProf, with that buffer, though a third may live on in them.
+// In XProf, bytes that one buffer took over from another end with that buffer, though a third may live on in them; and
+// what is never freed ends at the last event.
 static uint32_t end_step(const struct builder *b, const struct heap_span *span) {
-    return b->view->scope == MEMORY_VIEW_AS_XPROF && span->is_shared ? span->own_end_step : span->end_step;
+    if (b->view->scope == MEMORY_VIEW_EXACT) return span->end_step;
+    uint32_t last_step = b->view->replay.step_count - 1;
+    uint32_t end = span->is_shared ? span->own_end_step : span->end_step;
+    return end < last_step ? end : last_step;
 }
 
 static void add_simulated_rows(struct builder *b, uint32_t *row_of_buffer) {
@@ -152,7 +156,6 @@ static void add_simulated_rows(struct builder *b, uint32_t *row_of_buffer) {
             .start_step = span->start_step,
             .end_step = end_step(b, span),
             .category = ALLOCATION_TEMPORARY,
-            .is_shared = span->is_shared,
         };
     }
 }

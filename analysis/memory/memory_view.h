@@ -23,7 +23,6 @@ struct memory_buffer {    // one row: a bar at the peak, a block of the timeline
     int64_t unpadded_bytes;  // -1 when the shape is unknown
     uint32_t start_step, end_step;
     enum allocation_category category;
-    bool is_shared;  // no bytes of its own: drawn inside the buffer it shares with
 };
 
 struct memory_view {

@@ -27,7 +27,7 @@ void output_trim(struct output *output) {
 static bool move_to(struct output *output, size_t capacity) {
     char *data = large_block_new(capacity);
     if (!data) return false;
-    if (output->size) memcpy(data, output->data, output->size);
+    if (output->data) memcpy(data, output->data, output->size);
     free(output->data);
     output->data = data;
     output->capacity = capacity;

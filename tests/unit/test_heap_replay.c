@@ -63,7 +63,7 @@ static void the_curve_is_what_is_live_before_each_event(void **state) {
     assert_int_equal(f.replay.live_at_peak[1], 2);
     expect_span(&f.replay, 0, 0, 0, 2);
     expect_span(&f.replay, 1, 1, 1, 4);
-    expect_span(&f.replay, 2, 2, 3, 4);  // never freed: to the last event
+    expect_span(&f.replay, 2, 2, 3, 5);  // never freed: to the end
     done(&f);
 }
 

@@ -63,7 +63,7 @@ static void every_number_is_the_schemas(void **state) {
         const ProtobufCFieldDescriptor *field = protobuf_c_message_descriptor_get_field_by_name(expected->message,
                                                                                                 expected->field);
         if (!field) fail_msg("%s has no field %s", expected->message->name, expected->field);
-        if (field->id != expected->number)
+        if (field && field->id != expected->number)
             fail_msg("%s.%s is %u, not %u", expected->message->name, expected->field, field->id, expected->number);
     }
 }

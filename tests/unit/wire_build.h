@@ -29,9 +29,13 @@ static inline void wire_build_free(struct wire_build *message) {
 
 static inline void wire_build_raw(struct wire_build *message, struct bytes bytes) {
     if (message->capacity - message->size < bytes.size) {
-        message->capacity = 2 * message->capacity + bytes.size;
-        message->data = realloc(message->data, message->capacity);
-        if (!message->data) abort();
+        size_t capacity = 2 * message->capacity + bytes.size;
+        uint8_t *data = malloc(capacity);
+        if (!data) abort();
+        if (message->data) memcpy(data, message->data, message->size);
+        free(message->data);
+        message->data = data;
+        message->capacity = capacity;
     }
     if (bytes.size) memcpy(message->data + message->size, bytes.data, bytes.size);
     message->size += bytes.size;

@@ -24,13 +24,6 @@ test("the live set adds up to the curve at every step", () => {
   }
 });
 
-test("a buffer that shares another's bytes is not counted", () => {
-  const view = sampleView();
-  view.buffers.is_shared = [0, 0, 0, 0, 1, 0];
-  const shared = buildModel(view);
-  assert.ok(!liveRows(shared, 3).includes(4));
-});
-
 test("a view without a simulation holds the same all the time", () => {
   const view = sampleView();
   view.program = { steps: 0, heap_bytes: [], unpadded_bytes: [], instruction: [] };

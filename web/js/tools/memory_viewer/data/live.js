@@ -7,7 +7,7 @@ export function liveRows(model, step) {
   const rows = new Uint32Array(model.count);
   let count = 0;
   for (let row = 0; row < model.count; row += 1) {
-    if (!model.isShared[row] && isLive(model, row, step)) rows[count++] = row;
+    if (isLive(model, row, step)) rows[count++] = row;
   }
   return rows.slice(0, count);
 }

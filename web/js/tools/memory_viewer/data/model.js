@@ -18,13 +18,11 @@ export function buildModel(view) {
   const steps = view.program.steps;
   const count = columns.size_bytes.length;
   const category = Uint8Array.from(columns.category);
-  const isShared = Uint8Array.from(columns.is_shared ?? new Array(count).fill(0));
   return {
     view,
     steps,
     count,
     category,
-    isShared,
     lastStep: Math.max(0, steps - 1),
     strings: view.strings,
     totals: view.totals,

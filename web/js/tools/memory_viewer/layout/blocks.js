@@ -38,7 +38,7 @@ export function buildBlocks(model) {
 function temporaryRows(model) {
   const rows = [];
   for (let row = 0; row < model.count; row += 1) {
-    if (model.category[row] === TEMPORARY && model.size[row] > 0 && !model.isShared[row]) rows.push(row);
+    if (model.category[row] === TEMPORARY && model.size[row] > 0) rows.push(row);
   }
   return Uint32Array.from(rows).sort((a, b) => model.size[b] - model.size[a] || a - b);
 }

@@ -1,0 +1,28 @@
+// Takes the README's screenshots again, from the fixtures: node scripts/make-screenshots.mjs
+// The browser may talk to hbmview only, as on a machine without internet.
+import { mkdirSync } from "node:fs";
+import { newPage, open, startBrowser, startServer } from "../tests/web/browser/harness.js";
+
+const FOLDER = "docs/images";
+const OOM = "?run=v5e_gpt_12layer_oom&tag=memory_viewer&module_name=jit_train_step(1)&capacity=15.75GiB";
+const SHOTS = [
+  { name: "memory-viewer-light", query: OOM, colorScheme: "light", viewport: { width: 1280, height: 800 } },
+  { name: "memory-viewer-dark", query: `${OOM}&buffer=11471`, colorScheme: "dark", viewport: { width: 1700, height: 1100 } },
+];
+
+mkdirSync(FOLDER, { recursive: true });
+const server = await startServer();
+const browser = await startBrowser();
+try {
+  for (const { name, query, ...look } of SHOTS) {
+    const page = await newPage(browser, server, look);
+    await open(page, server, query);
+    await page.waitForTimeout(600); // the details of the largest buffer come after the charts
+    await page.screenshot({ path: `${FOLDER}/${name}.png` });
+    if (page.complaints.length) throw new Error(`${name}: ${page.complaints.join("; ")}`);
+    await page.close();
+  }
+} finally {
+  await browser.close();
+  server.stop();
+}
