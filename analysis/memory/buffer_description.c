@@ -37,17 +37,15 @@ bool buffer_describer_init(struct buffer_describer *describer, const struct hlo_
     return describer->recent_shapes != NULL;
 }
 
-static struct bytes text_of_shape(struct buffer_describer *describer, struct bytes shape) {
+struct bytes buffer_shape_text(struct buffer_describer *describer, uint32_t buffer, struct bytes instruction_shape) {
+    const struct hlo_buffer *shaped = &describer->module->buffers[buffer];
+    struct bytes shape = memory_view_shape_in(shaped, instruction_shape, describer->scope);
     struct shape_words *recent = &describer->recent_shapes[(uint64_t)id_map_key(shape) % RECENT_SHAPES];
     if (!recent->text.data || !bytes_equal(recent->shape, shape)) {
         const char *text = shape_text(shape, describer->arena);
         *recent = (struct shape_words){shape, text ? bytes_of(text) : (struct bytes){0}};
     }
     return recent->text;
-}
-
-struct bytes buffer_shape_text(struct buffer_describer *describer, uint32_t buffer) {
-    return text_of_shape(describer, memory_view_shape(describer->module, buffer, describer->scope));
 }
 
 struct bytes buffer_name(const struct buffer_describer *describer, uint32_t buffer) {
@@ -80,7 +78,7 @@ struct buffer_description buffer_describe(struct buffer_describer *describer, ui
     description.opcode = instruction.opcode;
     description.computation = module->computation_names[module->instructions[described->instruction].computation];
     description.op_name = metadata.op_name;
-    description.shape = text_of_shape(describer, memory_view_shape_in(described, instruction.shape, describer->scope));
+    description.shape = buffer_shape_text(describer, buffer, instruction.shape);
     set_source(module, &metadata, &description);
     return description;
 }

@@ -36,6 +36,8 @@ MUST_USE bool buffer_describer_init(struct buffer_describer *describer, const st
 // the arena's limit texts are empty.
 struct buffer_description buffer_describe(struct buffer_describer *describer, uint32_t buffer);
 
-// Parts of the description, for those who need no more.
+// Only `name`, for those who need no more.
 struct bytes buffer_name(const struct buffer_describer *describer, uint32_t buffer);
-struct bytes buffer_shape_text(struct buffer_describer *describer, uint32_t buffer);
+
+// The shape of a logical buffer, when that of its instruction is at hand.
+struct bytes buffer_shape_text(struct buffer_describer *describer, uint32_t buffer, struct bytes instruction_shape);

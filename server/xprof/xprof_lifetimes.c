@@ -25,14 +25,14 @@ static void write_shape_index(const struct hlo_buffer *buffer, struct json_write
     json_close_array(w);
 }
 
-static void write_buffer(const struct memory_view *view, uint32_t index, struct bytes shape, struct json_writer *w) {
-    const struct hlo_buffer *buffer = &view->module->buffers[index];
+static void write_buffer(const struct hlo_buffer *buffer, struct bytes instruction_name, struct bytes shape,
+                         struct json_writer *w) {
     json_open_object(w);
     json_key(w, "id");
     xprof_write_int64_string(w, buffer->id);
     xprof_string_key(w, "shape", shape);
     xprof_mib_key(w, "sizeMib", buffer->size_bytes);
-    xprof_string_key(w, "hloName", hlo_instruction_read(view->module, buffer->instruction).name);
+    xprof_string_key(w, "hloName", instruction_name);
     write_shape_index(buffer, w);
     json_close_object(w);
 }
@@ -45,13 +45,15 @@ static struct bytes write_buffers(const struct memory_view *view, const struct h
     for (uint32_t i = 0; i < allocation->assigned_count; i++) {
         uint32_t buffer = view->module->assigned[allocation->first_assigned + i].buffer;
         if (buffer == HLO_NONE) continue;
-        struct bytes shape = buffer_shape_text(&words->describer, buffer);
+        struct hlo_instruction instruction = hlo_instruction_read(view->module,
+                                                                  view->module->buffers[buffer].instruction);
+        struct bytes shape = buffer_shape_text(&words->describer, buffer, instruction.shape);
         if (is_first) json_key(w, "logicalBuffers");
         if (is_first) json_open_array(w);
         if (is_first) common = shape;
         if (!bytes_equal(common, shape)) common = (struct bytes){0};
         is_first = false;
-        write_buffer(view, buffer, shape, w);
+        write_buffer(&view->module->buffers[buffer], instruction.name, shape, w);
     }
     if (!is_first) json_close_array(w);
     return common;
