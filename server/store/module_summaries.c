@@ -48,6 +48,8 @@ static int64_t now_s(void) {
 
 // --- The worker ---
 
+enum { KEPT_MODULES_MAX = 2 };
+
 static struct summary_set *next_set(struct module_summaries *summaries) {
     struct summary_set *best = NULL;
     for (size_t i = 0; i < MODULE_SUMMARIES_SETS_MAX; i++) {
@@ -59,16 +61,29 @@ static struct summary_set *next_set(struct module_summaries *summaries) {
     return best;
 }
 
-static bool summarize(struct work *work, const struct found_module *found, struct memory_summary_list *spaces,
-                      struct error *error) {
-    const struct hlo_module *module = module_store_peek(work, found);
-    struct hlo_module own;
-    if (!module) {
-        if (!module_store_read(found, &work->arena, &own, error)) return false;
-        module = &own;
-    }
+static bool summarize_module(const struct hlo_module *module, struct work *work, const struct found_module *found,
+                             struct memory_summary_list *spaces, struct error *error) {
     if (memory_summaries(module, &work->arena, spaces, error)) return true;
     return error_in_file(error, found->file->path, (int64_t)found->program->offset);
+}
+
+// The modules of a session of few go through the cache: the page opens one of them next, and the load serves both.
+static bool summarize_kept(struct work *work, const struct found_module *found, struct memory_summary_list *spaces,
+                           struct error *error) {
+    const struct hlo_module *module = module_store_load(work, found, error);
+    return module && summarize_module(module, work, found, spaces, error);
+}
+
+// The many others are loaded for their figures only, so that they do not push out what is in view.
+static bool summarize_passing(struct work *work, const struct found_module *found, struct memory_summary_list *spaces,
+                              struct error *error) {
+    const struct hlo_module *module = module_store_peek(work, found);
+    struct hlo_module own;
+    cache_take_slot(work->cache);
+    bool is_good = module || module_store_read(found, &work->arena, &own, error);
+    is_good = is_good && summarize_module(module ? module : &own, work, found, spaces, error);
+    cache_give_slot(work->cache);
+    return is_good;
 }
 
 static struct module_summary good_result(struct arena *arena, const struct memory_summary_list *spaces) {
@@ -97,9 +112,9 @@ static void do_job(struct module_summaries *summaries, struct summary_set *set) 
     work.arena.limit_bytes = MODULE_ARENA_LIMIT_BYTES;
     struct memory_summary_list spaces = {0};
     struct error error;
-    cache_take_slot(summaries->cache);
-    bool is_good = summarize(&work, &job->found, &spaces, &error);
-    cache_give_slot(summaries->cache);
+    bool is_kept = set->job_count <= KEPT_MODULES_MAX;
+    bool is_good = is_kept ? summarize_kept(&work, &job->found, &spaces, &error)
+                           : summarize_passing(&work, &job->found, &spaces, &error);
     pthread_mutex_lock(&summaries->lock);
     job->result = is_good ? good_result(&set->arena, &spaces) : error_result(&set->arena, &error);
     summaries->busy = NULL;

@@ -27,16 +27,32 @@ export function memoryViewUrl({ session, module, host, space }) {
 }
 
 function ask(url) {
-  early.set(url, fetch(url, { headers: { Accept: "application/json" } }));
+  const reply = fetch(url, { headers: { Accept: "application/json" } });
+  early.set(url, reply);
+  return reply;
 }
 
-function askForAddress(address) {
-  const [session, module] = [address.get("run"), address.get("module_name") ?? address.get("moduleName")];
-  ask(apiUrl("/api/v1/sessions"));
+/** What an early answer says; null when it failed, or was taken over already. */
+async function look(reply) {
+  const answer = await reply.catch(() => null);
+  return answer?.ok && !answer.bodyUsed ? answer.clone().json().catch(() => null) : null;
+}
+
+/** The one module that the page will open, as far as that is certain before its figures are known. */
+async function moduleToOpen(address, modules) {
+  const named = address.get("module_name") ?? address.get("moduleName");
+  if (named) return named.includes("(") ? named : null; // without its program id: the list of modules decides
+  const listed = (await look(modules))?.modules ?? [];
+  return listed.length === 1 ? listed[0].name : null;
+}
+
+async function askAhead(address) {
+  const sessions = ask(apiUrl("/api/v1/sessions"));
+  const session = address.get("run") ?? (await look(sessions))?.sessions?.[0]?.name;
   if (!session) return;
-  ask(apiUrl("/api/v1/modules", { session }));
-  if (!module?.includes("(")) return; // without its program id: the list of modules has to come first
+  const module = await moduleToOpen(address, ask(apiUrl("/api/v1/modules", { session })));
+  if (!module) return;
   ask(memoryViewUrl({ session, module, host: address.get("host"), space: address.get("memory_space") }));
 }
 
-askForAddress(new URLSearchParams(location.search));
+askAhead(new URLSearchParams(location.search));
