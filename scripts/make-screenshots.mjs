@@ -7,7 +7,12 @@ const FOLDER = "docs/images";
 const OOM = "?run=v5e_gpt_12layer_oom&tag=memory_viewer&module_name=jit_train_step(1)&capacity=15.75GiB";
 const SHOTS = [
   { name: "memory-viewer-light", query: OOM, colorScheme: "light", viewport: { width: 1280, height: 800 } },
-  { name: "memory-viewer-dark", query: `${OOM}&buffer=11471`, colorScheme: "dark", viewport: { width: 1700, height: 1100 } },
+  {
+    name: "memory-viewer-dark",
+    query: `${OOM}&buffer=11471`,
+    colorScheme: "dark",
+    viewport: { width: 1700, height: 1100 },
+  },
 ];
 
 mkdirSync(FOLDER, { recursive: true });

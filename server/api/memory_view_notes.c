@@ -2,8 +2,17 @@
 
 #include <inttypes.h>
 
+#include "server/text/size_text.h"
+
 static void add(struct memory_view_notes *notes, const char *text) {
     if (text && notes->count < MEMORY_VIEW_NOTES_MAX) notes->texts[notes->count++] = text;
+}
+
+// "186.50 KiB (190976 bytes)"
+static const char *exact(int64_t bytes, struct arena *arena) {
+    char size[SIZE_TEXT_BYTES];
+    const char *text = arena_printf(arena, "%s (%" PRId64 " bytes)", size_text(bytes, size), bytes);
+    return text ? text : "";
 }
 
 static void note_simulation(const struct memory_view *view, struct arena *arena, struct memory_view_notes *notes) {
@@ -11,18 +20,19 @@ static void note_simulation(const struct memory_view *view, struct arena *arena,
         add(notes, "The compiler left no heap simulation of this memory space: temporaries are in the total, but when "
                    "they live is not known, and the peak does not hold them.");
     } else if (view->unsimulated_temporary_count) {
-        add(notes,
-            arena_printf(arena,
-                         "%" PRIu32 " temporary allocation(s) of %" PRId64 " bytes have no heap simulation: they "
-                         "are in the total, not in the curve and the peak.",
-                         view->unsimulated_temporary_count, view->unsimulated_temporary_bytes));
+        add(notes, arena_printf(arena,
+                                "%" PRIu32
+                                " temporary allocation(s), %s, have no heap simulation: they are in the total, not in "
+                                "the curve and the peak.",
+                                view->unsimulated_temporary_count, exact(view->unsimulated_temporary_bytes, arena)));
     }
     if (view->has_simulation && view->fragmentation_bytes < 0) {
         add(notes,
-            arena_printf(arena,
-                         "The simulated peak is %" PRId64 " bytes above what is allocated: the compiler lets some "
-                         "of these buffers share addresses, and the simulation counts such bytes for each.",
-                         -view->fragmentation_bytes));
+            arena_printf(
+                arena,
+                "The simulated peak is %s above what is allocated: the compiler lets some of these buffers share "
+                "addresses, and the simulation counts such bytes for each.",
+                exact(-view->fragmentation_bytes, arena)));
     }
 }
 
@@ -30,9 +40,9 @@ static void note_thread_local(const struct memory_view *view, struct arena *aren
     int64_t bytes = view->totals.bytes[ALLOCATION_THREAD_LOCAL];
     if (!bytes) return;
     add(notes, arena_printf(arena,
-                            "Thread-local allocations (%" PRId64 " bytes) are in neither the peak nor the total, as in "
-                            "XProf; the compiler's own memory-usage report counts them.",
-                            bytes));
+                            "Thread-local allocations, %s, are in neither the peak nor the total, as in XProf; the "
+                            "compiler's own memory-usage report counts them.",
+                            exact(bytes, arena)));
 }
 
 static void note_xprof(const struct memory_view_document *document, struct arena *arena,
@@ -50,10 +60,11 @@ static void note_xprof(const struct memory_view_document *document, struct arena
     }
     int64_t xprof_padding = xprof->replay.peak_bytes - xprof->replay.peak_unpadded_bytes;
     if (xprof_padding != view->padding_bytes) {
-        add(notes, arena_printf(arena,
-                                "XProf shows %" PRId64 " bytes of padding: it counts that of temporaries only, here "
-                                "parameters, outputs and constants are counted too.",
-                                xprof_padding));
+        add(notes,
+            arena_printf(arena,
+                         "XProf shows %s of padding: it counts that of temporaries only, here parameters, outputs "
+                         "and constants are counted too.",
+                         exact(xprof_padding, arena)));
     }
 }
 

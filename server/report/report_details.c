@@ -4,7 +4,7 @@
 
 #include "analysis/base/text_writer.h"
 #include "server/report/printable.h"
-#include "server/report/size_text.h"
+#include "server/text/size_text.h"
 
 struct details {
     struct report_module *module;

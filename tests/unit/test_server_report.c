@@ -7,7 +7,7 @@
 #include "server/report/printable.h"
 #include "server/report/report_options.h"
 #include "server/report/report_sink.h"
-#include "server/report/size_text.h"
+#include "server/text/size_text.h"
 #include "server/report/table.h"
 
 struct scratch {

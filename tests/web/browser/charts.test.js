@@ -194,3 +194,38 @@ async function cardNameAfterFrame() {
 test("nothing went wrong on the way", () => {
   assert.deepEqual(page.complaints, []);
 });
+
+test("a mouse that rests does not speak over the keys", async () => {
+  await open(page, server, OOM);
+  await page.mouse.move(...(await boxOf(page, CURVE_OVERLAY)).at(0.8, 0.5));
+  await page.keyboard.press("ArrowRight");
+  await settle(page);
+  const step = await param(page, "step");
+  assert.match(await page.textContent(".readout"), new RegExp(`^step ${step},`));
+});
+
+test("the table fills its height, ends with the focused row in the card, and needs no sideways scrolling", async () => {
+  await open(page, server, OOM);
+  const [rows, room, sideways] = await page.evaluate(() => {
+    const box = document.querySelector(".table-scroll");
+    return [box.querySelectorAll("tr[data-row]").length * 22, box.clientHeight, box.scrollWidth - box.clientWidth];
+  });
+  assert.ok(rows >= room, `${rows} of ${room} pixels`);
+  assert.equal(sideways, 0);
+  await page.locator("tr[data-row]").first().hover();
+  await page.locator("tr[data-row]").first().focus();
+  await page.keyboard.press("End");
+  await settle(page);
+  assert.equal(await cardName(), await page.textContent("tr:focus td"));
+});
+
+test("the capacity of one memory type is not held against another", async () => {
+  await open(page, server, `${OOM}&capacity=15.75GiB`);
+  assert.match(await page.textContent(".verdict"), /OVERFLOW/);
+  await page.locator(".space", { hasText: "VMEM" }).click();
+  await settle(page);
+  assert.equal(await page.textContent(".verdict"), "");
+  await page.locator(".space", { hasText: "HBM" }).click();
+  await settle(page);
+  assert.match(await page.textContent(".verdict"), /OVERFLOW/);
+});

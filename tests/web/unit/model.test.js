@@ -82,6 +82,9 @@ test("overflow is the peak against the capacity; the total is told apart", () =>
   assert.deepEqual(fitOf(totals, 199), { state: "overflow", byBytes: 1 });
   assert.deepEqual(fitOf(totals, 205), { state: "fragmented", byBytes: 5 });
   assert.deepEqual(fitOf(totals, 210), { state: "fits", byBytes: 0 });
+  const shared = { ...totals, peak_bytes: 300 };
+  assert.deepEqual(fitOf(shared, 250), { state: "fits", byBytes: 40 }, "what shares addresses needs only the total");
+  assert.deepEqual(fitOf(shared, 200), { state: "overflow", byBytes: 10 });
 });
 
 test("the overview follows XProf's formulas and shows its figure where it differs", () => {

@@ -15,12 +15,13 @@ export function fitCanvas(canvas) {
   return { context, width, height, ratio };
 }
 
+const MIN_LETTERS = 3;
+
 /** `text` cut to `width` pixels with an ellipsis; "" when not even three letters fit. */
 export function fitText(context, text, width) {
-  if (context.measureText(text).width <= width) return text;
-  const perLetter = context.measureText("m").width;
-  let length = Math.floor(width / perLetter);
-  if (length < 4) return "";
-  while (length > 3 && context.measureText(`${text.slice(0, length)}…`).width > width) length -= 1;
-  return `${text.slice(0, length)}…`;
+  const whole = context.measureText(text).width;
+  if (whole <= width) return text;
+  let length = Math.min(text.length - 1, Math.floor((text.length * width) / whole));
+  while (length >= MIN_LETTERS && context.measureText(`${text.slice(0, length)}…`).width > width) length -= 1;
+  return length >= MIN_LETTERS ? `${text.slice(0, length)}…` : "";
 }

@@ -24,6 +24,7 @@ import { createUnitSwitch } from "./unit_switch.js";
 import { errorMessage, noSessions, noTool, pendingSession, unknownSession } from "./messages.js";
 
 const LOOK_AGAIN_MS = 2000;
+const LINKS_SHOWN = 12;
 const VERSION_DELAY_MS = 1000; // the charts come first
 
 export function createShell(tools) {
@@ -126,13 +127,15 @@ export function createShell(tools) {
   }
 
   function sessionLinks(names) {
-    const items = names.slice(0, 12).map((name) =>
+    const items = names.slice(0, LINKS_SHOWN).map((name) =>
       el(
         "li",
         {},
         button(name, () => openSession(name), { class: "link" }),
       ),
     );
+    const others = names.length - items.length;
+    if (others > 0) items.push(el("li", {}, `and ${others} more in the list at the left`));
     return el("ul", {}, ...items);
   }
 
@@ -171,6 +174,7 @@ export function createShell(tools) {
     mounted?.unmount();
     mounted = null;
     for (const part of [page.sideTool, page.top, page.main, page.dock]) part.replaceChildren();
+    document.title = "hbmview";
     if (content) page.main.append(content);
   }
 

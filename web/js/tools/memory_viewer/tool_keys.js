@@ -25,6 +25,7 @@ export function toolKeys({ workspace, list, openModule }) {
       keys: ["p"],
       label: "back to the peak",
       run: act((state) => {
+        state.actions.hoverStep(null);
         state.actions.setStep(state.model.peakStep);
       }),
     },

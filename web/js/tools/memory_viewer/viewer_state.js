@@ -88,7 +88,9 @@ export function createViewerState(model, params) {
       const position = Math.max(0, Math.min(model.lastStep, Math.round(step)));
       params.set({ step: position === model.peakStep ? null : String(position) });
     },
+    /** The keys take the cursor from a mouse that rests on a chart: the readout would still tell the mouse's step. */
     moveStep(delta) {
+      actions.hoverStep(null);
       actions.setStep(store.get().step + delta);
       const { step, x } = store.get();
       show(revealRange(x, step, step + 1, full.x));

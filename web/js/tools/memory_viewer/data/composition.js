@@ -35,10 +35,14 @@ function sumByCategory(allocations) {
   return sums;
 }
 
-/** How `bytes` stand against what the device has. */
+/**
+ * How the program stands against what the device has. A simulated peak above the total counts shared addresses more
+ * than once (VMEM): no more than the total is ever needed.
+ */
 export function fitOf(totals, capacityBytes) {
   if (capacityBytes === null) return { state: "unknown", byBytes: 0 };
-  if (totals.peak_bytes > capacityBytes) return { state: "overflow", byBytes: totals.peak_bytes - capacityBytes };
+  const needed = Math.min(totals.peak_bytes, totals.total_allocation_bytes);
+  if (needed > capacityBytes) return { state: "overflow", byBytes: needed - capacityBytes };
   if (totals.total_allocation_bytes > capacityBytes) {
     return { state: "fragmented", byBytes: totals.total_allocation_bytes - capacityBytes };
   }

@@ -6,8 +6,10 @@ import { palette } from "../../../base/palette.js";
 import { nameOf } from "../data/model.js";
 import { GUTTER_LEFT, GUTTER_RIGHT, byteTicks, stepTicks, toPixel } from "../layout/axes.js";
 import { rasterBlocks } from "../layout/raster.js";
+import { isFadedStyle } from "./block_styles.js";
 
 const FONT = "11px system-ui, sans-serif";
+const NAME_COLOR = "#14181c";
 export const AXIS_BELOW = 36;
 export const ROOM_ABOVE = 6;
 
@@ -32,24 +34,26 @@ export function createBlockPainter(canvas) {
     };
     const drawn = rasterBlocks(blocks, view, target, { ...colors, ofBlock });
     context.putImageData(image, 0, 0);
-    drawNames(context, { model, blocks, view, width, height }, drawn.large);
+    drawNames(context, { model, blocks, view, width, height, ofBlock }, drawn.large);
     return drawn;
   }
 
   return { paint };
 }
 
-function drawNames(context, { model, blocks, view, width, height }, large) {
+function drawNames(context, { model, blocks, view, width, height, ofBlock }, large) {
   context.font = FONT;
   context.textBaseline = "middle";
-  context.fillStyle = "#14181c";
+  const colors = palette();
   for (const i of large) {
     const x0 = Math.max(0, toPixel(blocks.x0[i], view.x, width));
     const x1 = Math.min(width, toPixel(blocks.x1[i], view.x, width));
     const y0 = Math.max(0, height - toPixel(blocks.y1[i], view.y, height));
     const y1 = Math.min(height, height - toPixel(blocks.y0[i], view.y, height));
     const text = fitText(context, nameOf(model, blocks.row[i]), x1 - x0 - 8);
-    if (text) context.fillText(text, x0 + 4, (y0 + y1) / 2);
+    if (!text) continue;
+    context.fillStyle = isFadedStyle(ofBlock[i]) ? colors["ink-3"] : NAME_COLOR;
+    context.fillText(text, x0 + 4, (y0 + y1) / 2);
   }
 }
 

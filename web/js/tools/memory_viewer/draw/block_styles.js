@@ -22,6 +22,10 @@ export function blockColors() {
   };
 }
 
+export function isFadedStyle(style) {
+  return style >= SHADES.length;
+}
+
 /** Style number of each block; `flags` (of a search) and `onlyLiveAt` (a step) say which are faded, null for none. */
 export function blockStyles(model, blocks, { flags, onlyLiveAt }) {
   return Uint8Array.from(blocks.row, (row) => {

@@ -56,8 +56,12 @@ function legendRow(segment, total, unit, column) {
     el("span", { class: `swatch cat-${segment.key}` }),
     el("span", { class: "legend-label" }, segment.label),
     sizeFigure(segment.bytes, unit, vanishes(segment.bytes, column) && unit === "auto" ? undefined : column),
-    el("span", { class: "figure share" }, formatPercent(segment.bytes / total)),
+    el("span", { class: "figure share" }, shareText(segment.bytes / total)),
   );
+}
+
+function shareText(share) {
+  return share < 0.0005 ? "<0.1 %" : formatPercent(share);
 }
 
 /** Would read "<0.01" in the column's unit; with automatic units it gets its own. */

@@ -18,7 +18,9 @@ const DOUBLE_CLICK_MS = 500;
 
 export function createCurve(state) {
   const { model } = state;
-  const readout = el("span", { class: "readout", "aria-live": "off" });
+  const where = el("span", { class: "readout-where" });
+  const figures = el("span");
+  const readout = el("span", { class: "readout", "aria-live": "off" }, where, figures);
   const holder = el("div", { class: "curve", role: "img", "aria-label": summary(model) });
   const note = el("span", { class: "aside" });
   const node = el(
@@ -63,8 +65,9 @@ export function createCurve(state) {
 
   function showReadout() {
     const { hoverStep, step, unit, capacity } = state.get();
-    setText(readout, readoutText(model, hoverStep ?? step, unit));
-    readout.title = `${exactBytes(model.heap[hoverStep ?? step])} live`;
+    setText(where, whereText(model, hoverStep ?? step));
+    setText(figures, figuresText(model, hoverStep ?? step, unit));
+    readout.title = `${where.textContent.trim()} ${exactBytes(model.heap[hoverStep ?? step])} live`;
     setText(
       note,
       capacity !== null && capacity > yMax() ? `capacity ${formatSize(capacity, unit)} is above this chart` : "",
@@ -147,11 +150,14 @@ export function createCurve(state) {
   };
 }
 
-function readoutText(model, step, unit) {
+function whereText(model, step) {
   const name = instructionOf(model, step);
-  const where = `step ${groupDigits(step)}${name ? `, ${name}` : ""}`;
+  return `step ${groupDigits(step)}${name ? `, ${name}` : ""}:  `;
+}
+
+function figuresText(model, step, unit) {
   const [live, unpadded] = [model.heap[step], model.unpaddedHeap[step]].map((bytes) => formatSize(bytes, unit));
-  return `${where}:  ${live} live, ${unpadded} unpadded`;
+  return `${live} live, ${unpadded} unpadded`;
 }
 
 function key() {

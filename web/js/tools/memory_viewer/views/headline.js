@@ -64,14 +64,18 @@ function capacityField(params) {
     autocomplete: "off",
     title: "Memory of the device, such as 15.75GiB: draws the line and says whether the program fits",
   });
+  const isSize = (text) => parseSize(text) !== null;
+  const mark = (text) => field.setAttribute("aria-invalid", String(text !== "" && !isSize(text)));
   const show = () => {
-    if (document.activeElement !== field) field.value = params.get().capacity ?? "";
+    if (document.activeElement === field) return;
+    field.value = params.get().capacity ?? "";
+    mark(field.value);
   };
+  /** What is no size is marked, and no verdict of an earlier one stays beside it. */
   const take = () => {
     const text = field.value.trim();
-    field.setAttribute("aria-invalid", String(text !== "" && parseSize(text) === null));
-    if (text === "" || parseSize(text) !== null)
-      params.set({ capacity: text === "" ? null : text.replaceAll(" ", "") });
+    mark(text);
+    params.set({ capacity: isSize(text) ? text.replaceAll(" ", "") : null });
   };
   field.addEventListener("change", take);
   field.addEventListener("keydown", (event) => {

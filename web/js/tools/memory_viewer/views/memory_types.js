@@ -10,6 +10,8 @@ export function createMemoryTypes(params) {
   const title = el("h2", { class: "side-title" }, "Memory Types");
   const list = el("ul", { class: "spaces", "aria-label": "memory types" });
   const node = el("section", { class: "side-section", hidden: true }, el("div", { class: "side-head" }, title), list);
+  /** What one memory space can hold says nothing about another: each keeps its own while this list stands. */
+  const capacities = new Map();
   let spaces = [];
 
   function setSpaces(all) {
@@ -26,7 +28,11 @@ export function createMemoryTypes(params) {
   }
 
   function pick(space) {
-    params.go({ memory_space: space === 0 ? null : String(space), step: null, buffer: null, zoom: null });
+    const { memory_space: before, capacity: known } = params.get();
+    if (space === Number(before ?? 0)) return;
+    capacities.set(Number(before ?? 0), known);
+    const capacity = capacities.get(space) ?? null;
+    params.go({ memory_space: space === 0 ? null : String(space), step: null, buffer: null, zoom: null, capacity });
   }
 
   const stop = params.watch(["memory_space", "unit"], show);

@@ -12,6 +12,7 @@ import { COLUMNS, arrangeRows, shortSource, toCsv } from "../data/table_rows.js"
 const ROW_HEIGHT = 22;
 const SPARE_ROWS = 6;
 const GIB = 2 ** 30;
+const KEYS_OWN_MS = 300; // rows that a key scrolls under a resting mouse are not hovered
 
 export function createTable(state) {
   const { model } = state;
@@ -23,18 +24,26 @@ export function createTable(state) {
   });
   const head = el("tr");
   const body = el("tbody");
-  const table = el("table", { class: "buffers", "aria-label": "live buffers" }, el("thead", {}, head), body);
+  const table = el(
+    "table",
+    { class: "buffers", role: "grid", "aria-label": "live buffers" },
+    el("thead", {}, head),
+    body,
+  );
+  const none = el("p", { class: "note", hidden: true });
   const scroller = el("div", { class: "table-scroll", on: { scroll: () => requestFrame(showRows) } }, table);
   const node = el(
     "section",
     { class: "chart" },
     el("div", { class: "chart-head" }, el("h2", {}, "Live buffers"), count, csv),
     scroller,
+    none,
   );
   /** @type {Uint32Array<ArrayBufferLike>} */
   let arranged = new Uint32Array(0);
   let units = {};
   let shown = "";
+  let keyedAt = -Infinity;
 
   function arrange() {
     const { rows, sort, flags, unit } = state.get();
@@ -46,6 +55,9 @@ export function createTable(state) {
       `${groupDigits(arranged.length)}${of} ${rows.length === 1 ? "buffer" : "buffers"}, ` +
         formatSize(sumOf(model.size, arranged), unit),
     );
+    none.hidden = arranged.length > 0 || rows.length === 0;
+    setText(none, `None of the ${plural(rows.length, "buffer")} live at this step matches the search.`);
+    table.setAttribute("aria-rowcount", String(arranged.length + 1));
     showHead();
     shown = "";
     showRows();
@@ -75,7 +87,7 @@ export function createTable(state) {
   function fill(first, last) {
     const focused = document.activeElement?.closest("tr[data-row]")?.getAttribute("data-row");
     const rows = [];
-    for (let i = first; i < last; i += 1) rows.push(rowNode(model, arranged[i], units, i));
+    for (let i = first; i < last; i += 1) rows.push(rowNode(model, arranged[i], units, i, i === first));
     body.replaceChildren(spacer(first), ...rows, spacer(arranged.length - last));
     if (focused) body.querySelector(`tr[data-row="${focused}"]`)?.focus({ preventScroll: true });
   }
@@ -119,10 +131,13 @@ export function createTable(state) {
     if (event.key in moves) focusRow(Math.max(0, Math.min(arranged.length - 1, index + moves[event.key])));
     else if (event.key === "Enter" || event.key === " ") state.actions.pinRow(row);
     else return;
+    keyedAt = event.timeStamp;
     event.preventDefault();
   }
 
-  body.addEventListener("pointerover", (event) => state.actions.hoverRow(rowOf(event)));
+  body.addEventListener("pointerover", (event) => {
+    if (event.timeStamp - keyedAt > KEYS_OWN_MS) state.actions.hoverRow(rowOf(event));
+  });
   body.addEventListener("pointerleave", () => state.actions.hoverRow(null));
   body.addEventListener("click", (event) => {
     const row = rowOf(event);
@@ -131,6 +146,8 @@ export function createTable(state) {
   body.addEventListener("focusin", (event) => state.actions.hoverRow(rowOf(event)));
   body.addEventListener("focusout", () => state.actions.hoverRow(null));
   body.addEventListener("keydown", onKeyDown);
+  const observer = new ResizeObserver(() => requestFrame(showRows)); // it has its height only once it has rows
+  observer.observe(scroller);
   const stops = [
     state.watch(["rows", "sort", "flags", "unit"], () => requestFrame(arrange)),
     state.watch(["hover", "pinned"], () => requestFrame(markRows)),
@@ -140,6 +157,7 @@ export function createTable(state) {
     start: arrange,
     redraw: arrange,
     dispose() {
+      observer.disconnect();
       stops.forEach((stop) => stop());
     },
   };
@@ -174,17 +192,18 @@ function headCell(column, sort, onSort) {
   );
 }
 
-function rowNode(model, row, units, index) {
+/** Tab enters the table at the first row there is; the arrow keys go on from it. */
+function rowNode(model, row, units, index, isFirst) {
   return el(
     "tr",
-    { data: { row }, tabindex: index === 0 ? 0 : -1 },
+    { data: { row }, tabindex: isFirst ? 0 : -1, "aria-rowindex": index + 2 },
     ...COLUMNS.map((column) => cell(model, row, column, units)),
   );
 }
 
 function cell(model, row, column, units) {
   const value = column.value(model, row);
-  const node = el("td", { class: `kind-${column.kind}` });
+  const node = el("td", { class: `col-${column.key} kind-${column.kind}` });
   if (value === null || value === "" || (value === 0 && column.key === "padding")) return node;
   node.append(...CONTENT[column.kind](value, { model, row, unit: units[column.key] }));
   if (column.kind === "text" || column.kind === "source") node.title = value;
@@ -205,7 +224,7 @@ const CONTENT = {
 };
 
 function spacer(rows) {
-  const node = el("tr", { class: "spacer", "aria-hidden": "true" }, el("td", { colspan: COLUMNS.length }));
+  const node = el("tr", { class: "spacer", "aria-hidden": "true" }, el("td"));
   node.style.height = `${rows * ROW_HEIGHT}px`;
   node.hidden = rows === 0;
   return node;

@@ -1,4 +1,4 @@
-#include "server/report/size_text.h"
+#include "server/text/size_text.h"
 
 #include <inttypes.h>
 #include <stdio.h>
