@@ -1,6 +1,7 @@
 #include "server/serve.h"
 
 #include <signal.h>
+#include <pthread.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <string.h>
@@ -61,6 +62,20 @@ static void wait_for_stop(const sigset_t *stops) {
     pthread_sigmask(SIG_UNBLOCK, stops, NULL);
 }
 
+static void *end_after_grace(void *nothing) {
+    enum { GRACE_SECONDS = 3 };
+    sleep(GRACE_SECONDS);
+    _exit(EXIT_CODE_GOOD);
+    return nothing;
+}
+
+// A load that is under way can take long (a large .gz, a slow disk). Nothing is written anywhere, so nothing is lost by
+// not waiting for it to its end.
+static void end_soon(void) {
+    pthread_t grace;
+    if (pthread_create(&grace, NULL, end_after_grace, NULL) == 0) pthread_detach(grace);
+}
+
 // --- The command ---
 
 static unsigned parallel_loads(const struct options *options) {
@@ -81,6 +96,7 @@ static enum exit_code serve_on(struct app *app, int socket_fd) {
     greet(app);
     if (app->options->open_browser) open_browser(app->access.urls[0]);
     wait_for_stop(&stops);
+    end_soon();
     http_stop(server);
     module_summaries_free(app->summaries);
     return EXIT_CODE_GOOD;

@@ -1,12 +1,13 @@
 // Memory with one lifetime: allocate piece by piece, free all at once.
 //
-//     arena ->  [block 64 KiB: ####====.....]  ->  [block 1 MiB: ########======..]  ...
+//     arena ->  [block 16 KiB: ####====.....]  ->  [block 1 MiB: ########======..]  ...
 //                              ^ used                 bigger blocks as it grows; a large request gets its own
 //
 // hbmview has three lifetimes and no fourth: the process, a loaded file or module (one arena each, dropped whole by the
 // cache), a request. An arena has a limit, so that hostile input ends in an error, not in swap; at the limit
-// arena_push returns NULL and the caller reports ERROR_TOO_BIG. Memory is zeroed. Not thread-safe: one owner at a time;
-// what is read-only after loading may be shared. Unused tails are poisoned under AddressSanitizer.
+// arena_push returns NULL and the caller reports ERROR_TOO_BIG. Memory is zeroed, but for arena_push_raw. Not
+// thread-safe: one owner at a time; what is read-only after loading may be shared. Unused tails are poisoned under
+// AddressSanitizer.
 #pragma once
 
 #include <stdbool.h>

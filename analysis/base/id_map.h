@@ -1,7 +1,8 @@
 // A map from 64-bit ids (instruction ids, buffer ids: sparse, in any order, hostile) to indexes of a column.
 //
-// Open addressing on an arena, sized once for a known count; keys are hashed, so chosen ids do not make it slow in
-// practice, and probing is bounded by the load factor of one half. The first insertion of a key wins.
+// Open addressing on an arena, sized once for a known count, at most half full. Keys are hashed with a seed that
+// differs from run to run (where the table lies), so that ids cannot be chosen to meet in one slot. Nothing that is
+// computed depends on the order of slots. The first insertion of a key wins.
 #pragma once
 
 #include "analysis/base/arena.h"
@@ -15,6 +16,7 @@ struct id_map_slot {  // key and value side by side: one cache miss a look-up
 
 struct id_map {
     struct id_map_slot *slots;
+    uint64_t seed;
     uint64_t mask;
 };
 

@@ -8,7 +8,7 @@
 //     allocations[a]    flags, size, color, assigned[first .. first+count): (buffer b, offset, size)
 //     traces[t]         events[first .. first+count): (kind, buffer b, canonical b, instruction name)
 //
-// One wire pass counts, a second fills exactly sized arrays. Strings, and what is read on demand (an instruction's
+// A first walk counts, a second fills exactly sized arrays. Strings, and what is read on demand (an instruction's
 // name, shape, metadata), are views into the blob, which must outlive the module: a module is the blob and one arena.
 // Immutable after loading; may be shared between threads. Ids that name nothing become HLO_NONE and are reported by
 // whoever needs them, so that one wrong id does not hide the rest of the module.

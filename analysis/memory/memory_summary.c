@@ -41,9 +41,14 @@ bool memory_summaries(const struct hlo_module *module, struct arena *arena, stru
     if (!list->summaries) return error_set(error, ERROR_TOO_BIG, "no memory left for the summaries");
     for (size_t i = 0; i < totals.space_count; i++) {
         if (totals.spaces[i].total_bytes == 0 && totals.spaces[i].bytes[ALLOCATION_THREAD_LOCAL] == 0) continue;
-        if (!summarize(module, &totals.spaces[i], arena->limit_bytes, &list->summaries[list->count], error))
-            return false;
-        list->count++;
+        struct error fault;
+        if (summarize(module, &totals.spaces[i], arena->limit_bytes, &list->summaries[list->count], &fault)) {
+            list->count++;
+        } else if (list->fault.code == ERROR_NONE) {
+            list->fault = fault;
+        }
     }
-    return true;
+    if (list->count || list->fault.code == ERROR_NONE) return true;
+    *error = list->fault;
+    return false;
 }

@@ -13,6 +13,7 @@ struct memory_summary {
 struct memory_summary_list {
     struct memory_summary *summaries;  // one for each space that holds anything, ascending by space
     size_t count;
+    struct error fault;  // of the first space whose trace cannot be replayed: it is left out, the others are there
 };
 
 MUST_USE bool memory_summaries(const struct hlo_module *module, struct arena *arena, struct memory_summary_list *list,

@@ -19,7 +19,7 @@ struct memory_totals_list {
     size_t space_count;
 };
 
-enum { MEMORY_SPACES_MAX = 4096 };  // more distinct spaces than this is ERROR_MALFORMED
+enum { MEMORY_SPACES_MAX = 64 };  // compilers use a dozen; more is ERROR_MALFORMED
 
 // Sums every allocation of the module. Sums that overflow int64 are ERROR_MALFORMED.
 MUST_USE bool memory_totals_list(const struct hlo_module *module, struct arena *arena, struct memory_totals_list *list,

@@ -16,6 +16,11 @@ static bool too_big(const struct builder *b) {
                      (long long)b->view->totals.space);
 }
 
+static bool more_than_int64(const struct builder *b) {
+    return error_set(b->error, ERROR_MALFORMED, "the buffers of memory space %lld hold more than 2^63 bytes",
+                     (long long)b->view->totals.space);
+}
+
 struct bytes memory_view_shape_in(const struct hlo_buffer *buffer, struct bytes shape, enum memory_view_scope scope) {
     int64_t index[HLO_SHAPE_INDEX_MAX];
     size_t count = hlo_buffer_shape_index(buffer, index, HLO_SHAPE_INDEX_MAX);
@@ -117,7 +122,7 @@ static struct memory_buffer indefinite_row(const struct builder *b, uint32_t all
     return row;
 }
 
-static void add_indefinite_rows(struct builder *b) {
+static bool add_indefinite_rows(struct builder *b) {
     struct memory_view *view = b->view;
     for (uint32_t i = 0; i < b->module->allocation_count; i++) {
         const struct hlo_allocation *allocation = &b->module->allocations[i];
@@ -128,9 +133,13 @@ static void add_indefinite_rows(struct builder *b) {
         view->at_peak[view->at_peak_count++] = view->row_count;
         view->rows[view->row_count++] = row;
         view->indefinite_bytes += allocation->size_bytes;  // at most the total, which does not overflow
-        view->indefinite_unpadded_bytes += row.unpadded_bytes < 0 ? row.size_bytes : row.unpadded_bytes;
+        int64_t unpadded = row.unpadded_bytes < 0 ? row.size_bytes : row.unpadded_bytes;
+        if (__builtin_add_overflow(view->indefinite_unpadded_bytes, unpadded, &view->indefinite_unpadded_bytes)) {
+            return more_than_int64(b);
+        }
     }
     view->indefinite_row_count = view->row_count;
+    return true;
 }
 
 // In XProf, bytes that one buffer took over from another end with that buffer, though a third may live on in them; and
@@ -178,7 +187,7 @@ static bool build_rows(struct builder *b) {
     view->at_peak = arena_push_raw(b->arena, most, sizeof *view->at_peak);
     if (!row_of_buffer || !view->rows || !view->at_peak) return too_big(b);
     if (b->module->buffer_count) memset(row_of_buffer, 0xff, b->module->buffer_count * sizeof *row_of_buffer);
-    add_indefinite_rows(b);
+    if (!add_indefinite_rows(b)) return false;
     add_simulated_rows(b, row_of_buffer);
     set_offsets(b, row_of_buffer);
     for (uint32_t i = 0; i < replay->live_at_peak_count; i++) {
@@ -202,14 +211,30 @@ static void count_unsimulated(struct builder *b) {
     }
 }
 
+// What is live at the unpadded curve's highest: a space of tuples or sub-byte values can have it above the padded one.
+static int64_t highest_unpadded(const struct heap_replay *replay) {
+    int64_t highest = 0;
+    for (uint32_t i = 0; replay->unpadded_bytes && i <= replay->step_count; i++) {
+        if (replay->unpadded_bytes[i] > highest) highest = replay->unpadded_bytes[i];
+    }
+    return highest;
+}
+
+// Whoever draws the view adds indefinite bytes to the curves: that must not overflow, whichever are added to which.
+static bool curves_fit(const struct memory_view *view) {
+    int64_t largest_base = view->indefinite_bytes > view->indefinite_unpadded_bytes ? view->indefinite_bytes
+                                                                                    : view->indefinite_unpadded_bytes;
+    int64_t sum;
+    return !__builtin_add_overflow(largest_base, view->replay.peak_bytes, &sum) &&
+           !__builtin_add_overflow(largest_base, highest_unpadded(&view->replay), &sum);
+}
+
 static bool sum_up(struct builder *b) {
     struct memory_view *view = b->view;
     const struct heap_replay *replay = &view->replay;
-    if (__builtin_add_overflow(view->indefinite_bytes, replay->peak_bytes, &view->peak_bytes) ||
-        __builtin_add_overflow(view->indefinite_unpadded_bytes, replay->peak_unpadded_bytes,
-                               &view->peak_unpadded_bytes)) {
-        return error_set(b->error, ERROR_MALFORMED, "more than 2^63 bytes at the peak");
-    }
+    if (!curves_fit(view)) return more_than_int64(b);
+    view->peak_bytes = view->indefinite_bytes + replay->peak_bytes;
+    view->peak_unpadded_bytes = view->indefinite_unpadded_bytes + replay->peak_unpadded_bytes;
     view->padding_bytes = view->peak_bytes - view->peak_unpadded_bytes;
     view->fragmentation_bytes = view->totals.bytes[ALLOCATION_TEMPORARY] - replay->peak_bytes;
     return true;

@@ -91,30 +91,56 @@ static uint32_t place_in_spine(const struct id_map *first_position, uint32_t fro
     return position == ID_MAP_NONE || position < from ? from : position;
 }
 
-static void merge(struct heap_events spine, const struct id_map *first_position, struct heap_events other,
-                  struct hlo_event *out) {
-    uint32_t at = 0, count = 0;
-    for (uint32_t i = 0; i < other.count; i++) {
-        uint32_t until = place_in_spine(first_position, at, &other.events[i]);
-        while (at < until) out[count++] = spine.events[at++];
-        out[count++] = other.events[i];
+// Events to be placed among those of the spine, all in one pass: a counting sort by place, so that many traces cost no
+// more than their events.
+struct placement {
+    uint32_t *place;  // of each other event, trace by trace: before which event of the spine
+    uint32_t *start;  // how many others come before each place
+    uint32_t count;
+};
+
+static bool place_others(const struct hlo_module *module, const struct trace_list *list, struct heap_events spine,
+                         struct arena *arena, struct placement *placement) {
+    struct id_map first_position;
+    placement->place = arena_push_raw(arena, module->event_count, sizeof *placement->place);
+    placement->start = arena_new(arena, uint32_t, (size_t)spine.count + 2);
+    if (!placement->place || !placement->start || !index_spine(spine, arena, &first_position)) return false;
+    for (uint32_t i = 0; i < list->count; i++) {
+        struct heap_events other = trace_events(module, list->traces[i]);
+        uint32_t at = 0;
+        for (uint32_t k = 0; k < other.count && i != list->longest; k++) {
+            at = place_in_spine(&first_position, at, &other.events[k]);
+            placement->place[placement->count++] = at;
+            placement->start[at + 1]++;
+        }
     }
-    while (at < spine.count) out[count++] = spine.events[at++];
+    for (uint32_t p = 0; p <= spine.count; p++) placement->start[p + 1] += placement->start[p];
+    return true;
+}
+
+static void fill_merged(const struct hlo_module *module, const struct trace_list *list, struct heap_events spine,
+                        struct placement *placement, struct hlo_event *merged) {
+    for (uint32_t p = 0; p < spine.count; p++) merged[p + placement->start[p + 1]] = spine.events[p];
+    uint32_t next = 0;
+    for (uint32_t i = 0; i < list->count; i++) {
+        struct heap_events other = trace_events(module, list->traces[i]);
+        for (uint32_t k = 0; k < other.count && i != list->longest; k++) {
+            uint32_t place = placement->place[next++];
+            merged[place + placement->start[place]++] = other.events[k];
+        }
+    }
 }
 
 static bool merge_all(const struct hlo_module *module, const struct trace_list *list, struct arena *arena,
                       struct heap_events *events, struct error *error) {
-    for (uint32_t i = 0; i < list->count; i++) {
-        if (i == list->longest) continue;
-        struct heap_events other = trace_events(module, list->traces[i]);
-        struct id_map first_position;
-        struct hlo_event *merged = arena_push_raw(arena, (size_t)events->count + other.count, sizeof *merged);
-        if (!merged || UINT32_MAX - events->count <= other.count || !index_spine(*events, arena, &first_position)) {
-            return error_set(error, ERROR_TOO_BIG, "no memory left to merge %u heap simulator traces", list->count);
-        }
-        merge(*events, &first_position, other, merged);
-        *events = (struct heap_events){merged, events->count + other.count};
+    struct heap_events spine = *events;
+    struct placement placement = {0};
+    struct hlo_event *merged = arena_push_raw(arena, module->event_count, sizeof *merged);
+    if (!merged || !place_others(module, list, spine, arena, &placement)) {
+        return error_set(error, ERROR_TOO_BIG, "no memory left to merge %u heap simulator traces", list->count);
     }
+    fill_merged(module, list, spine, &placement, merged);
+    *events = (struct heap_events){merged, spine.count + placement.count};
     return true;
 }
 

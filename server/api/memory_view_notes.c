@@ -74,4 +74,8 @@ void memory_view_notes_make(const struct memory_view_document *document, struct 
     note_simulation(document->view, arena, notes);
     note_thread_local(document->view, arena, notes);
     note_xprof(document, arena, notes);
+    if (document->summaries.fault.code != ERROR_NONE) {
+        add(notes,
+            arena_printf(arena, "A memory space is left out of the list: %s.", document->summaries.fault.message));
+    }
 }

@@ -215,10 +215,11 @@ struct http_server *http_start(const struct app *app, int listening_socket) {
     } context = {app};
     server->daemon = MHD_start_daemon(
         MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION | MHD_USE_POLL | MHD_USE_ITC, 0, NULL, NULL,
-        handle, context.out, MHD_OPTION_LISTEN_SOCKET, listening_socket, MHD_OPTION_CONNECTION_LIMIT,
-        (unsigned)HTTP_CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)HTTP_IDLE_SECONDS,
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HTTP_HEADERS_MAX_BYTES, MHD_OPTION_URI_LOG_CALLBACK, begin,
-        context.out, MHD_OPTION_NOTIFY_COMPLETED, end, context.out, MHD_OPTION_END);
+        handle, context.out, MHD_OPTION_LISTEN_SOCKET, listening_socket, MHD_OPTION_PER_IP_CONNECTION_LIMIT,
+        (unsigned)HTTP_CONNECTIONS_PER_ADDRESS_MAX, MHD_OPTION_CONNECTION_LIMIT, (unsigned)HTTP_CONNECTIONS_MAX,
+        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)HTTP_IDLE_SECONDS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        (size_t)HTTP_HEADERS_MAX_BYTES, MHD_OPTION_URI_LOG_CALLBACK, begin, context.out, MHD_OPTION_NOTIFY_COMPLETED,
+        end, context.out, MHD_OPTION_END);
     if (server->daemon) return server;
     free(server);
     return NULL;

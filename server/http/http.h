@@ -6,6 +6,7 @@
 
 enum {
     HTTP_CONNECTIONS_MAX = 256,
+    HTTP_CONNECTIONS_PER_ADDRESS_MAX = 192,  // one client cannot take all
     HTTP_IDLE_SECONDS = 30,     // how long a client may take to send a request, or keep a connection without one
     HTTP_ANSWER_SECONDS = 900,  // how long an answer may take
     HTTP_HEADERS_MAX_BYTES = 32 << 10,

@@ -1,5 +1,6 @@
 #include "server/http/listener.h"
 
+#include <fcntl.h>
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -27,6 +28,7 @@ static int port_of(int socket_fd) {
 // -1: errno says why.
 static int open_on(const struct addrinfo *address) {
     int fd = socket(address->ai_family, address->ai_socktype, address->ai_protocol);
+    if (fd >= 0) fcntl(fd, F_SETFD, FD_CLOEXEC);  // the browser that --open starts must not keep the port
     if (fd < 0) return -1;
     int on = 1, off = 0;
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "server/app.h"
@@ -46,6 +47,16 @@ static bool check_host(const struct request *request, const struct session *sess
                      session->name);
 }
 
+static const char *name_of_id(struct work *work, const struct xspace_index *index, const char *id) {
+    for (size_t i = 0; i < index->program_count; i++) {
+        const struct xspace_program *program = &index->programs[i];
+        char digits[24];
+        snprintf(digits, sizeof digits, "%" PRIu64, (uint64_t)program->program_id);
+        if (program->has_program_id && strcmp(digits, id) == 0) return arena_string(&work->arena, program->name);
+    }
+    return NULL;
+}
+
 static const char *name_with_text(struct work *work, const struct xspace_index *index, const char *text) {
     for (size_t i = 0; i < index->program_count; i++) {
         const char *name = arena_string(&work->arena, index->programs[i].name);
@@ -54,12 +65,14 @@ static const char *name_with_text(struct work *work, const struct xspace_index *
     return NULL;
 }
 
-// XProf looks for the program id anywhere in the names of its *.hlo_proto.pb files.
+// XProf looks for the program id anywhere in the names of its *.hlo_proto.pb files; here the program that has just this
+// id comes first.
 static const char *find_program(struct work *work, const struct session *session, const char *program_id,
                                 struct error *error) {
     for (size_t i = 0; i < session->files.file_count; i++) {
         const struct file_index *indexed = module_store_index(work, &session->files.files[i], error);
-        const char *name = indexed ? name_with_text(work, &indexed->index, program_id) : NULL;
+        const char *name = indexed ? name_of_id(work, &indexed->index, program_id) : NULL;
+        if (indexed && !name) name = name_with_text(work, &indexed->index, program_id);
         if (name) return name;
     }
     error_set(error, ERROR_NOT_FOUND, "No module of the run %.100s has \"%.60s\" (program_id) in its name.",

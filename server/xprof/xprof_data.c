@@ -16,5 +16,8 @@ bool xprof_data(struct request *request, struct reply *reply, struct error *erro
     for (size_t i = 0; tag && i < sizeof tools / sizeof tools[0]; i++) {
         if (strcmp(tools[i].tag, tag) == 0) return tools[i].handler(request, reply, error);
     }
+    if (tag && strcmp(tag, "memory_profile") == 0) {
+        return error_set(error, ERROR_NOT_FOUND, "hbmview does not have XProf's Memory Profile yet.");
+    }
     return error_set(error, ERROR_NOT_FOUND, "hbmview has no tool \"%.60s\" (the argument tag).", tag ? tag : "");
 }

@@ -129,6 +129,8 @@ class MemoryView(unittest.TestCase):
         query = {"run": "h100_programs", "tag": "memory_viewer", "host": "gpu-vm-0"}
         by_id = self.server.get("/data", {**query, "program_id": "2045"}).json()
         self.assertEqual(by_id, self.server.get("/data", {**query, "module_name": "jit_loop(2045)"}).json())
+        exact = self.server.get("/data", {**query, "program_id": "1"}).json()
+        self.assertEqual(exact["moduleName"], "jit_matmul")
 
 
 class Damaged(unittest.TestCase):

@@ -128,6 +128,60 @@ static void merged_traces_keep_program_order(void **state) {
     done(&f);
 }
 
+// Each trace of one event is claimed by an allocation of its own: the merge costs as much as its events, not their square.
+static void many_small_traces_merge_in_little_memory(void **state) {
+    (void)state;
+    enum { TRACES = 4000, BYTES_PER_TRACE = 2000 };
+    struct fixture f = {0};
+    hlo_build_instruction(&f.build, 1, "t", 1);
+    for (int64_t id = 1; id <= TRACES; id++) {
+        hlo_build_buffer(&f.build, id, 1, 10, 0);
+        hlo_build_allocation(&f.build, (struct hlo_build_allocation){.index = id, .size = 10, .buffers = {id}});
+        hlo_build_event(&f.build, HLO_EVENT_ALLOC, id, 0);
+        hlo_build_end_trace(&f.build);
+    }
+    assert_true(view_of(&f, 0, MEMORY_VIEW_EXACT));
+    assert_int_equal(f.view.peak_bytes, 10 * TRACES);
+    assert_true(f.arena.used_bytes < (size_t)TRACES * BYTES_PER_TRACE);
+    done(&f);
+}
+
+static void a_damaged_space_leaves_the_others_their_figures(void **state) {
+    (void)state;
+    struct fixture f = {0};
+    build_one(&f.build);
+    hlo_build_buffer(&f.build, 40, 2, 64, 1);
+    hlo_build_allocation(&f.build, (struct hlo_build_allocation){.index = 9, .size = 64, .color = 1, .buffers = {40}});
+    hlo_build_event(&f.build, HLO_EVENT_FREE, 40, 0);
+    hlo_build_end_trace(&f.build);
+    assert_true(view_of(&f, 0, MEMORY_VIEW_EXACT));
+    struct memory_summary_list list;
+    assert_true(memory_summaries(&f.module, &f.arena, &list, &f.error));
+    assert_int_equal(list.count, 1);
+    assert_int_equal(list.summaries[0].space, 0);
+    assert_int_equal(list.fault.code, ERROR_MALFORMED);
+    assert_false(memory_view_build(&f.module, 1, MEMORY_VIEW_EXACT, &f.arena, &f.view, &f.error));
+    done(&f);
+}
+
+// Tuples of pointers can be larger unpadded than padded: XProf's scope adds them up as they are.
+static void unpadded_sums_past_int64_are_refused(void **state) {
+    (void)state;
+    struct fixture f = {0};
+    for (int64_t id = 1; id <= 3; id++) {
+        hlo_build_instruction(&f.build, id, "p", INT64_MAX / 32 - 1);
+        for (int64_t k = 0; k < 4; k++) {
+            hlo_build_buffer(&f.build, id * 10 + k, id, 1, 0);
+            hlo_build_allocation(&f.build,
+                                 (struct hlo_build_allocation){
+                                     .index = id * 10 + k, .size = 1, .is_parameter = true, .buffers = {id * 10 + k}});
+        }
+    }
+    assert_false(view_of(&f, 0, MEMORY_VIEW_AS_XPROF));
+    assert_non_null(strstr(f.error.message, "more than 2^63"));
+    done(&f);
+}
+
 static void descriptions_name_tuple_elements(void **state) {
     (void)state;
     struct fixture f = {0};
@@ -174,6 +228,9 @@ int main(void) {
         cmocka_unit_test(several_temporary_allocations_are_all_counted),
         cmocka_unit_test(one_trace_over_two_allocations),
         cmocka_unit_test(merged_traces_keep_program_order),
+        cmocka_unit_test(many_small_traces_merge_in_little_memory),
+        cmocka_unit_test(a_damaged_space_leaves_the_others_their_figures),
+        cmocka_unit_test(unpadded_sums_past_int64_are_refused),
         cmocka_unit_test(descriptions_name_tuple_elements),
         cmocka_unit_test(summaries_agree_with_views),
     };
