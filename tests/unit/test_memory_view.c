@@ -128,7 +128,7 @@ static void merged_traces_keep_program_order(void **state) {
     done(&f);
 }
 
-// Each trace of one event is claimed by an allocation of its own: the merge costs as much as its events, not their square.
+// Each trace of one event is claimed by an allocation of its own: the merge costs what its events cost, no more.
 static void many_small_traces_merge_in_little_memory(void **state) {
     (void)state;
     enum { TRACES = 4000, BYTES_PER_TRACE = 2000 };
