@@ -161,6 +161,15 @@ static bool no_such_module(const struct session *session, const char *name, cons
                      known->count, known->text, known->count > known->shown ? ", ..." : "");
 }
 
+// `before` was taken before the index was: a file that was replaced since must not be read by the old one's offsets.
+static bool name_unchanged(struct work *work, const struct profile_file *file, const struct xspace_program *program,
+                           struct file_identity before, struct found_module *found, struct error *error) {
+    if (!module_store_name(work, file, program, found, error)) return false;
+    if (identity_equal(found->identity, before)) return true;
+    error_set(error, ERROR_UNREADABLE, "The file changed while it was being read; reload the page.");
+    return error_in_file(error, file->path, 0);
+}
+
 bool module_store_find(struct work *work, const struct session *session, const char *host, const char *name,
                        struct found_module *found, struct error *error) {
     struct known_names known = {.text = ""};
@@ -170,14 +179,16 @@ bool module_store_find(struct work *work, const struct session *session, const c
         const struct profile_file *file = &session->files.files[i];
         if (host && !utf8_same_text(bytes_of(file->host), host)) continue;
         has_host = true;
-        const struct file_index *indexed = module_store_index(work, file, error);
+        struct file_identity before;
+        const struct file_index *indexed = identity_of(file, &before, error) ? module_store_index(work, file, error)
+                                                                             : NULL;
         if (!indexed) {
             unreadable = *error;
             continue;
         }
         if (indexed->fault.code != ERROR_NONE) unreadable = indexed->fault;
         const struct xspace_program *program = program_of(&indexed->index, name);
-        if (program) return module_store_name(work, file, program, found, error);
+        if (program) return name_unchanged(work, file, program, before, found, error);
         for (size_t k = 0; k < indexed->index.program_count; k++) add_known(&known, indexed->index.programs[k].name);
     }
     if (host && !has_host) return no_such_host(session, host, error);
