@@ -153,7 +153,7 @@ static uint32_t end_step(const struct builder *b, const struct heap_span *span) 
 
 static void add_simulated_rows(struct builder *b, uint32_t *row_of_buffer) {
     const struct heap_replay *replay = &b->view->replay;
-    if (!b->view->has_simulation) return;
+    if (!b->unpadded_of_buffer) return;  // nothing was simulated
     for (uint32_t i = 0; i < replay->span_count; i++) {
         const struct heap_span *span = &replay->spans[i];
         row_of_buffer[span->buffer] = b->view->row_count;
