@@ -5,9 +5,21 @@
 // lost. What is never touched costs nothing. Freed with free().
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 enum { LARGE_BLOCK_BYTES = 2 << 20 };  // from here on it pays
 
 // A block of `size` bytes, not zeroed. NULL when there is no memory.
 void *large_block_new(size_t size);
+
+// A block that grows, for what is as long as the input turns out to be: what is left of it moves without being copied
+// where the system can (mremap). Start with {0}; large_block_release frees it.
+struct growing_block {
+    void *data;
+    size_t capacity_bytes;
+};
+
+// Room for `size` bytes; at least doubles. False when there is no memory: the block stays as it is.
+bool large_block_reserve(struct growing_block *block, size_t size);
+void large_block_release(struct growing_block *block);
