@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "analysis/input/growing_array.h"
+#include "analysis/input/map_entry.h"
 #include "analysis/input/profile_name.h"
 #include "proto/hlo_fields.h"
 #include "proto/xplane_fields.h"
@@ -63,25 +64,10 @@ static bool learn_stat_name(struct plane_walk *walk, int64_t id, const struct fi
     return bytes_equal(text, BYTES("program_id")) ? add_id(&walk->program_id, id) : true;
 }
 
-// A map entry: its key (0 when missing) and its value, empty when missing.
-static bool read_entry(struct byte_source *source, const struct file_field *entry, int64_t *key,
-                       struct file_field *value, struct error *error) {
-    struct file_cursor cursor = file_cursor_inside(source, entry);
-    struct file_field field;
-    enum file_cursor_step step;
-    *key = 0;
-    *value = (struct file_field){.payload_offset = entry->payload_offset};
-    while ((step = file_cursor_next(&cursor, &field, error)) == FILE_CURSOR_FIELD) {
-        if (field.number == MAP_ENTRY_KEY && field.type == WIRE_VARINT) *key = (int64_t)field.value;
-        if (field.number == MAP_ENTRY_VALUE && field.type == WIRE_LEN) *value = field;
-    }
-    return step == FILE_CURSOR_END;
-}
-
 static bool learn_stat_metadata(struct plane_walk *walk, const struct file_field *entry, struct error *error) {
     int64_t key;
     struct file_field value, field, name = {0};
-    if (!read_entry(walk->source, entry, &key, &value, error)) return false;
+    if (!map_entry_read(walk->source, entry, &key, &value, error)) return false;
     struct file_cursor cursor = file_cursor_inside(walk->source, &value);
     enum file_cursor_step step;
     while ((step = file_cursor_next(&cursor, &field, error)) == FILE_CURSOR_FIELD) {
@@ -149,7 +135,7 @@ static bool read_event_metadata(struct plane_walk *walk, const struct file_field
     int64_t key;
     struct file_field value, field;
     *event = (struct event_metadata){0};
-    if (!read_entry(walk->source, entry, &key, &value, error)) return false;
+    if (!map_entry_read(walk->source, entry, &key, &value, error)) return false;
     event->id = key;
     struct file_cursor cursor = file_cursor_inside(walk->source, &value);
     enum file_cursor_step step;

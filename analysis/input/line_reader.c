@@ -1,0 +1,97 @@
+#include "analysis/input/line_reader.h"
+
+enum { LONGEST_HEAD_BYTES = 20 };  // key and value or length: two varints
+
+bool line_reader_init(struct line_reader *reader, struct byte_source *source, struct arena *arena) {
+    *reader = (struct line_reader){.source = source};
+    reader->window = arena_push_raw(arena, LINE_READER_WINDOW_BYTES + LINE_READER_SLACK_BYTES, 1);
+    if (reader->window) memset(reader->window + LINE_READER_WINDOW_BYTES, 0, LINE_READER_SLACK_BYTES);
+    return reader->window != NULL;
+}
+
+void line_reader_open(struct line_reader *reader, uint64_t offset, uint64_t size) {
+    reader->at = offset;
+    reader->end = offset + size;
+}
+
+static uint64_t left(const struct line_reader *reader) {
+    return reader->end - reader->at;
+}
+
+// The bytes of the window from the next field on, none beyond the message.
+static struct bytes view(const struct line_reader *reader) {
+    uint64_t skipped = reader->at - reader->window_offset;
+    if (reader->at < reader->window_offset || skipped >= reader->filled) return (struct bytes){reader->window, 0};
+    uint64_t size = reader->filled - skipped;
+    return (struct bytes){reader->window + skipped, (size_t)(size < left(reader) ? size : left(reader))};
+}
+
+static bool refill(struct line_reader *reader, struct error *error) {
+    size_t size = left(reader) < LINE_READER_WINDOW_BYTES ? (size_t)left(reader) : LINE_READER_WINDOW_BYTES;
+    uint64_t reached;
+    if (!byte_source_reach(reader->source, reader->at + size, &reached, error)) return false;
+    if (reached > reader->at && reached < reader->at + size) size = (size_t)(reached - reader->at);
+    reader->filled = 0;
+    if (!byte_source_read(reader->source, reader->at, reader->window, size, error)) return false;
+    reader->window_offset = reader->at;
+    reader->filled = size;
+    return true;
+}
+
+// Key and length of the field at `head`: true when it is a LEN field, whose payload may lie beyond the window.
+static bool read_length(struct bytes head, uint32_t *number, size_t *head_size, uint64_t *size) {
+    struct wire w = wire_open(head);
+    uint64_t key;
+    if (!wire_next_varint(&w, &key) || (key & 7) != WIRE_LEN || !wire_next_varint(&w, size)) return false;
+    *number = (uint32_t)(key >> 3);
+    *head_size = (size_t)(w.at - head.data);
+    return true;
+}
+
+static enum line_reader_step fail(struct line_reader *reader, const char *fault, struct error *error) {
+    error_at(error, ERROR_MALFORMED, (int64_t)reader->at, "expected the next field of an XLine: %s", fault);
+    error_in_file(error, byte_source_path(reader->source), 0);
+    return LINE_READER_ERROR;
+}
+
+static enum line_reader_step take(struct line_reader *reader, struct bytes bytes, struct wire_field *field,
+                                  struct error *error) {
+    struct wire w = wire_open(bytes);
+    if (!wire_next(&w, field)) return fail(reader, w.fault ? w.fault : "it is cut", error);
+    reader->at += (uint64_t)(w.at - bytes.data);
+    return LINE_READER_FIELD;
+}
+
+static enum line_reader_step step_over(struct line_reader *reader, uint32_t number, uint64_t whole,
+                                       struct wire_field *field) {
+    *field = (struct wire_field){.number = number, .type = WIRE_LEN};
+    reader->at += whole;
+    return LINE_READER_TOO_LONG;
+}
+
+// The careful way: the field may not be in the window as a whole.
+static enum line_reader_step next_any(struct line_reader *reader, struct wire_field *field, struct error *error) {
+    struct bytes bytes = view(reader);
+    uint32_t number;
+    size_t head_size;
+    uint64_t size;
+    if (bytes.size < LONGEST_HEAD_BYTES && bytes.size < left(reader)) {
+        if (!refill(reader, error)) return LINE_READER_ERROR;
+        bytes = view(reader);
+    }
+    if (!read_length(bytes, &number, &head_size, &size)) return take(reader, bytes, field, error);
+    if (size > left(reader) - head_size) return fail(reader, "its length runs past the line", error);
+    if (size > LINE_READER_WINDOW_BYTES - head_size) return step_over(reader, number, head_size + size, field);
+    if (size > bytes.size - head_size && !refill(reader, error)) return LINE_READER_ERROR;
+    return take(reader, view(reader), field, error);
+}
+
+enum line_reader_step line_reader_next(struct line_reader *reader, struct wire_field *field, struct error *error) {
+    if (reader->at == reader->end) return LINE_READER_END;
+    struct wire w = wire_open(view(reader));
+    if (w.end - w.at >= LONGEST_HEAD_BYTES && wire_next(&w, field)) {
+        reader->at = reader->window_offset + (uint64_t)(w.at - reader->window);
+        return LINE_READER_FIELD;
+    }
+    return next_any(reader, field, error);
+}
