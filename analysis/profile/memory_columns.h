@@ -1,0 +1,64 @@
+// The columns behind all timelines of a profile: grown row by row in the order of the file, then put in order in place.
+//
+//     file order   rows of thread 1, rows of thread 2, ...        each thread's rows nearly always by time already
+//     sorted       rows of timeline 0 by time, rows of timeline 1 by time, ...
+//
+// Each column is a block of its own, so putting it in order needs room for one more column, not for all.
+#pragma once
+
+#include <stdint.h>
+
+#include "analysis/base/large_block.h"
+
+enum memory_column {
+    COLUMN_TIME,  // int64, as is what follows
+    COLUMN_HEAP,
+    COLUMN_STACK,
+    COLUMN_FREE,
+    COLUMN_PEAK,
+    COLUMN_FRAGMENTATION,  // double
+    COLUMN_ADDRESS,        // uint64
+    COLUMN_STEP,           // int64
+    COLUMN_SITE,           // uint32
+    COLUMN_PARTNER,
+    COLUMN_THREAD,
+    COLUMN_TIMELINE,
+    COLUMN_FLAGS,  // uint8
+    COLUMN_COUNT,
+};
+
+struct memory_columns {
+    struct growing_block blocks[COLUMN_COUNT];
+    uint32_t count;
+    uint32_t capacity;
+};
+
+// One row, as it is added.
+struct memory_row {
+    int64_t time_ps, heap_bytes, stack_bytes, free_bytes, peak_bytes, step;
+    double fragmentation;
+    uint64_t address;
+    uint32_t site, thread, timeline;
+    uint8_t flags;
+};
+
+// Room for so many rows at once, which costs nothing until they come. Not having it is no error.
+void memory_columns_expect(struct memory_columns *columns, uint64_t rows);
+
+// False when there is no memory.
+bool memory_columns_add(struct memory_columns *columns, const struct memory_row *row);
+void memory_columns_release(struct memory_columns *columns);
+
+// What the rows take; room that was never used takes nothing.
+size_t memory_columns_bytes(const struct memory_columns *columns);
+
+// Sorts the rows by timeline, then time, equal ones as they were. order[i] is the place in the file of row i; NULL when
+// nothing had to move. False when there is no memory. Free `order` with large_block_release.
+bool memory_columns_sort(struct memory_columns *columns, struct growing_block *order);
+
+static inline int64_t *memory_column_int64(const struct memory_columns *columns, enum memory_column column) {
+    return columns->blocks[column].data;
+}
+static inline uint32_t *memory_column_uint32(const struct memory_columns *columns, enum memory_column column) {
+    return columns->blocks[column].data;
+}

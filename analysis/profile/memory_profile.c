@@ -1,0 +1,364 @@
+#include "analysis/profile/memory_profile.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "analysis/profile/free_matching.h"
+#include "analysis/profile/module_runs.h"
+#include "analysis/profile/profile_reader.h"
+
+struct assembly {
+    struct profile_reader reader;
+    struct module_run_list runs;
+    struct memory_profile *profile;
+    struct arena *arena;
+    int64_t begin_ns;  // of the earliest line: where times count from
+};
+
+static bool too_much(const struct assembly *assembly, struct error *error) {
+    error_set(error, ERROR_TOO_BIG, "no memory left for this memory profile");
+    return error_in_file(error, byte_source_path(assembly->reader.source), 0);
+}
+
+static void note_fault(struct memory_profile *profile, const struct error *error) {
+    if (profile->fault.code == ERROR_NONE) profile->fault = *error;
+}
+
+// --- Times ---
+
+// Of a line that starts `ns` after the earliest one. Times beyond 2^62 ps (53 days) end there: no profile is so long.
+static int64_t line_begin_ps(const struct assembly *assembly, int64_t ns) {
+    uint64_t since = (uint64_t)ns - (uint64_t)assembly->begin_ns;
+    uint64_t most = (INT64_MAX / 2) / 1000;
+    return (int64_t)((since < most ? since : most) * 1000);
+}
+
+static int64_t add_clamped(int64_t a, int64_t b) {
+    int64_t sum;
+    if (!__builtin_add_overflow(a, b, &sum)) return sum;
+    return a > 0 ? INT64_MAX : INT64_MIN;
+}
+
+static void find_begin(struct assembly *assembly) {
+    const struct profile_reader *reader = &assembly->reader;
+    int64_t first = INT64_MAX, last = INT64_MIN;
+    for (uint32_t i = 0; i < reader->thread_count; i++) {
+        if (reader->thread_begin_ns[i] < first) first = reader->thread_begin_ns[i];
+        if (reader->thread_begin_ns[i] > last) last = reader->thread_begin_ns[i];
+    }
+    assembly->profile->lines_start_together = first >= last;
+    for (size_t i = 0; i < assembly->runs.count; i++) {
+        if (assembly->runs.line_begin_ns[i] < first) first = assembly->runs.line_begin_ns[i];
+    }
+    assembly->begin_ns = first == INT64_MAX ? 0 : first;
+}
+
+static void set_thread_times(struct assembly *assembly) {
+    struct profile_reader *reader = &assembly->reader;
+    for (uint32_t i = 0; i < reader->thread_count; i++)
+        reader->threads[i].begin_ps = line_begin_ps(assembly, reader->thread_begin_ns[i]);
+    int64_t *time = memory_column_int64(&reader->columns, COLUMN_TIME);
+    const uint32_t *thread = memory_column_uint32(&reader->columns, COLUMN_THREAD);
+    for (uint32_t row = 0; row < reader->columns.count; row++)
+        time[row] = add_clamped(time[row], reader->threads[thread[row]].begin_ps);
+}
+
+static void set_run_times(struct assembly *assembly) {
+    for (size_t i = 0; i < assembly->runs.count; i++) {
+        struct module_run *run = &assembly->runs.runs[i];
+        run->line_begin_ps = line_begin_ps(assembly, assembly->runs.line_begin_ns[i]);
+        run->begin_ps = add_clamped(run->begin_ps, run->line_begin_ps);
+        run->end_ps = add_clamped(run->end_ps, run->line_begin_ps);
+    }
+    assembly->profile->module_runs = assembly->runs.runs;
+    assembly->profile->module_run_count = assembly->runs.count;
+}
+
+// --- Steps ---
+
+static bool name_step(struct assembly *assembly, const struct step_group *group, struct profile_step *step) {
+    struct bytes root = metadata_name(&assembly->reader.head.events, (int64_t)group->metadata_id);
+    static const char *const nameless[] = {"FunctionRun", "SessionRun", "RunGraph", "ExecutorState::Process"};
+    bool has_name = group->has_name && root.size > 0;
+    for (size_t i = 0; i < sizeof nameless / sizeof nameless[0]; i++) {
+        if (bytes_equal(root, bytes_of(nameless[i]))) has_name = false;
+    }
+    int shown = has_name ? (int)(root.size < 200 ? root.size : 200) : 0;
+    char *name = arena_printf(assembly->arena, "%.*s%s%" PRId64, shown, (const char *)root.data, has_name ? " " : "",
+                              group->number);
+    if (!name) return false;
+    step->name = bytes_of(name);
+    return true;
+}
+
+static bool keep_steps(struct assembly *assembly, const struct step_groups *groups) {
+    struct memory_profile *profile = assembly->profile;
+    uint64_t base = (uint64_t)assembly->begin_ns * 1000u;
+    profile->steps = arena_new(assembly->arena, struct profile_step, groups->count);
+    if (!profile->steps) return false;
+    for (size_t i = 0; i < groups->count; i++) {
+        struct profile_step *step = &profile->steps[profile->step_count++];
+        step->id = (int64_t)i;
+        step->begin_ps = (int64_t)((uint64_t)groups->groups[i].begin_ps - base);
+        step->end_ps = (int64_t)((uint64_t)groups->groups[i].end_ps - base);
+        if (!name_step(assembly, &groups->groups[i], step)) return false;
+    }
+    return true;
+}
+
+// The step column holds nodes until now.
+static void set_steps(struct memory_columns *columns, const struct step_groups *groups) {
+    int64_t *step = memory_column_int64(columns, COLUMN_STEP);
+    for (uint32_t row = 0; row < columns->count; row++) {
+        int32_t group = step[row] == STEP_NODE_NONE ? -1 : groups->of_node[step[row]];
+        step[row] = group < 0 ? STEP_UNKNOWN : group;
+    }
+}
+
+static bool find_steps(struct assembly *assembly) {
+    struct profile_reader *reader = &assembly->reader;
+    struct step_groups groups;
+    if (reader->is_grouped || reader->has_no_steps) return true;
+    bool ok = step_graph_group(&reader->graph, &reader->scratch, &groups);
+    if (ok) set_steps(&reader->columns, &groups);
+    ok = ok && keep_steps(assembly, &groups);
+    step_groups_release(&groups);
+    step_graph_release(&reader->graph);
+    return ok;
+}
+
+// An event without a step belongs to the one after the last that was known (UpdateStepId).
+static void complete_steps(struct memory_timeline *timeline) {
+    int64_t last = -1;
+    for (uint32_t row = 0; row < timeline->count; row++) {
+        // XProf's mark for "unknown" is -1, so a step that the file gives that number is unknown as well.
+        if (timeline->step[row] != STEP_UNKNOWN && timeline->step[row] != -1) {
+            last = timeline->step[row];
+            continue;
+        }
+        timeline->step[row] = last == INT64_MAX ? last : last + 1;
+        timeline->flags[row] |= MEMORY_EVENT_STEP_IS_COMPLETED;
+    }
+}
+
+// --- Timelines ---
+
+struct timeline_rank {
+    struct bytes memory_id;
+    uint32_t timeline;
+};
+
+static int compare_ranks(const void *a, const void *b) {
+    return bytes_compare(((const struct timeline_rank *)a)->memory_id, ((const struct timeline_rank *)b)->memory_id);
+}
+
+// rank[i]: the place of the reader's timeline i among the sorted ones.
+static bool rank_timelines(struct assembly *assembly, uint32_t *rank, struct timeline_rank *ranks) {
+    struct profile_reader *reader = &assembly->reader;
+    const struct timeline_notes *notes = reader->timelines.data;
+    for (uint32_t i = 0; i < reader->timeline_count; i++)
+        ranks[i] = (struct timeline_rank){text_table_get(&reader->texts, notes[i].memory_id), i};
+    if (reader->timeline_count) qsort(ranks, reader->timeline_count, sizeof *ranks, compare_ranks);
+    for (uint32_t i = 0; i < reader->timeline_count; i++) rank[ranks[i].timeline] = i;
+    uint32_t *timeline = memory_column_uint32(&reader->columns, COLUMN_TIMELINE);
+    for (uint32_t row = 0; row < reader->columns.count; row++) timeline[row] = rank[timeline[row]];
+    return true;
+}
+
+static struct memory_timeline part_of(const struct memory_columns *columns, uint32_t from, uint32_t end) {
+    return (struct memory_timeline){
+        .count = end - from,
+        .time_ps = memory_column_int64(columns, COLUMN_TIME) + from,
+        .heap_bytes = memory_column_int64(columns, COLUMN_HEAP) + from,
+        .stack_bytes = memory_column_int64(columns, COLUMN_STACK) + from,
+        .free_bytes = memory_column_int64(columns, COLUMN_FREE) + from,
+        .peak_bytes = memory_column_int64(columns, COLUMN_PEAK) + from,
+        .fragmentation = (double *)columns->blocks[COLUMN_FRAGMENTATION].data + from,
+        .address = (uint64_t *)columns->blocks[COLUMN_ADDRESS].data + from,
+        .step = memory_column_int64(columns, COLUMN_STEP) + from,
+        .site = memory_column_uint32(columns, COLUMN_SITE) + from,
+        .partner = memory_column_uint32(columns, COLUMN_PARTNER) + from,
+        .thread = memory_column_uint32(columns, COLUMN_THREAD) + from,
+        .flags = (uint8_t *)columns->blocks[COLUMN_FLAGS].data + from,
+    };
+}
+
+// Where in the sorted rows the row of the file stands, counted from the timeline's first.
+static void set_file_order(struct assembly *assembly, const struct timeline_rank *ranks, const uint32_t *order,
+                           uint32_t *first_row) {
+    const struct profile_reader *reader = &assembly->reader;
+    const struct timeline_notes *notes = reader->timelines.data;
+    const uint32_t *timeline = memory_column_uint32(&reader->columns, COLUMN_TIMELINE);
+    for (uint32_t row = 0; row < reader->columns.count; row++) {
+        struct memory_timeline *one = &assembly->profile->timelines[timeline[row]];
+        const struct timeline_notes *noted = &notes[ranks[timeline[row]].timeline];
+        uint32_t in_file = order ? order[row] : row, here = row - first_row[timeline[row]];
+        if (noted->peak_row == in_file) one->file_order.peak = here;
+        if (noted->last_row == in_file) one->file_order.last = here;
+    }
+}
+
+static void find_highest(struct assembly *assembly, const struct timeline_rank *ranks) {
+    const struct timeline_notes *notes = assembly->reader.timelines.data;
+    size_t *highest = &assembly->profile->highest_timeline;
+    for (size_t i = 1; i < assembly->profile->timeline_count; i++) {
+        if (notes[ranks[i].timeline].peak_bytes > notes[ranks[*highest].timeline].peak_bytes) *highest = i;
+    }
+}
+
+static bool cut_into_timelines(struct assembly *assembly, const struct timeline_rank *ranks, const uint32_t *order) {
+    struct profile_reader *reader = &assembly->reader;
+    struct memory_profile *profile = assembly->profile;
+    const uint32_t *timeline = memory_column_uint32(&reader->columns, COLUMN_TIMELINE);
+    uint32_t *first_row = arena_new(&reader->scratch, uint32_t, reader->timeline_count);
+    profile->timelines = arena_new(assembly->arena, struct memory_timeline, reader->timeline_count);
+    if (!first_row || !profile->timelines) return false;
+    for (uint32_t from = 0, end; from < reader->columns.count; from = end) {
+        for (end = from; end < reader->columns.count && timeline[end] == timeline[from];) end++;
+        struct memory_timeline *one = &profile->timelines[profile->timeline_count];
+        *one = part_of(&reader->columns, from, end);
+        one->memory_id = ranks[profile->timeline_count].memory_id;
+        one->file_order = (struct memory_file_order){MEMORY_EVENT_NONE, MEMORY_EVENT_NONE};
+        first_row[profile->timeline_count++] = from;
+    }
+    set_file_order(assembly, ranks, order, first_row);
+    find_highest(assembly, ranks);
+    return true;
+}
+
+static bool finish_timelines(struct memory_profile *profile) {
+    for (size_t i = 0; i < profile->timeline_count; i++) {
+        struct memory_timeline *one = &profile->timelines[i];
+        complete_steps(one);
+        if (!free_matching_find(one->address, one->flags, one->count, one->partner, &one->reused_address_count))
+            return false;
+    }
+    return true;
+}
+
+static bool make_timelines(struct assembly *assembly) {
+    struct profile_reader *reader = &assembly->reader;
+    struct growing_block order = {0};
+    uint32_t *rank = arena_new(&reader->scratch, uint32_t, reader->timeline_count);
+    struct timeline_rank *ranks = arena_new(&reader->scratch, struct timeline_rank, reader->timeline_count);
+    bool ok = rank && ranks && rank_timelines(assembly, rank, ranks) && memory_columns_sort(&reader->columns, &order) &&
+              cut_into_timelines(assembly, ranks, order.data);
+    large_block_release(&order);
+    return ok && finish_timelines(assembly->profile);
+}
+
+// --- All of it ---
+
+static bool assemble(struct assembly *assembly) {
+    struct memory_profile *profile = assembly->profile;
+    struct profile_reader *reader = &assembly->reader;
+    profile->threads = reader->threads;
+    profile->thread_count = reader->thread_count;
+    profile->event_count = reader->columns.count;
+    profile->other_event_count = reader->other_event_count;
+    profile->left_out_count = reader->left_out_count;
+    find_begin(assembly);
+    set_run_times(assembly);
+    set_thread_times(assembly);
+    if (!find_steps(assembly) || !make_timelines(assembly)) return false;
+    if (!site_table_finish(&reader->sites, &reader->texts, assembly->arena, &profile->sites)) return false;
+    profile->columns = reader->columns;
+    reader->columns = (struct memory_columns){0};
+    return true;
+}
+
+// XProf looks at the names of every plane: are events grouped already (IsXSpaceGrouped), can they be (CheckLoopOp)?
+static void look_at_other_planes(struct assembly *assembly, const struct xspace_index *index) {
+    struct profile_reader *reader = &assembly->reader;
+    for (size_t i = 0; i < index->plane_count; i++) {
+        struct arena arena;
+        struct plane_head head;
+        struct error ignored;
+        arena_init(&arena, reader->scratch.limit_bytes);
+        (void)!plane_head_read(reader->source, index->planes[i].offset, index->planes[i].size_bytes, &arena, &head,
+                               &ignored);
+        if (metadata_has_name(&head.stats, BYTES("group_id"))) reader->is_grouped = true;
+        if (host_event_has_loops(&head.events)) reader->has_no_steps = true;
+        arena_free(&arena);
+    }
+}
+
+static bool read_host_plane(struct assembly *assembly, const struct xspace_index *index,
+                            const struct xspace_plane *plane, struct error *error) {
+    struct profile_reader *reader = &assembly->reader;
+    struct error fault;
+    if (!profile_reader_open(reader, plane->offset, plane->size_bytes, &fault)) {
+        if (fault.code == ERROR_TOO_BIG) return *error = fault, false;
+        note_fault(assembly->profile, &fault);
+    }
+    if (!profile_reader_has_memory_events(reader)) return true;
+    look_at_other_planes(assembly, index);
+    if (profile_reader_read_lines(reader, &fault)) return true;
+    note_fault(assembly->profile, &fault);
+    if (fault.code != ERROR_TOO_BIG) return true;
+    *error = fault;
+    return false;
+}
+
+static const struct xspace_plane *find_host_plane(const struct xspace_index *index) {
+    for (size_t i = 0; i < index->plane_count; i++) {
+        if (bytes_equal(index->planes[i].name, BYTES("/host:CPU"))) return &index->planes[i];
+    }
+    return NULL;
+}
+
+static bool read_planes(struct assembly *assembly, const struct xspace_index *index, struct error *error) {
+    struct error fault;
+    const struct xspace_plane *host = find_host_plane(index);
+    if (!module_runs_read(assembly->reader.source, index, assembly->arena, &assembly->runs, &fault))
+        note_fault(assembly->profile, &fault);
+    assembly->profile->has_host_plane = host != NULL;
+    if (host && !read_host_plane(assembly, index, host, error)) return false;
+    return assemble(assembly) || too_much(assembly, error);
+}
+
+bool memory_profile_read(struct byte_source *source, struct arena *arena, struct memory_profile *profile,
+                         struct error *error) {
+    struct assembly assembly = {.profile = profile, .arena = arena};
+    struct xspace_index index;
+    struct error fault;
+    *profile = (struct memory_profile){.lines_start_together = true};
+    profile_reader_init(&assembly.reader, source, arena);
+    if (!xspace_index_read(source, &assembly.reader.scratch, &index, &fault)) note_fault(profile, &fault);
+    bool ok = true;
+    if (profile->fault.code != ERROR_NONE && index.plane_count == 0) {
+        *error = profile->fault;
+        ok = false;
+    }
+    ok = ok && read_planes(&assembly, &index, error);
+    profile_reader_release(&assembly.reader);
+    return ok;
+}
+
+void memory_profile_free(struct memory_profile *profile) {
+    memory_columns_release(&profile->columns);
+}
+
+size_t memory_profile_column_bytes(const struct memory_profile *profile) {
+    return memory_columns_bytes(&profile->columns);
+}
+
+const struct memory_timeline *memory_profile_timeline(const struct memory_profile *profile, struct bytes memory_id) {
+    for (size_t i = 0; i < profile->timeline_count; i++) {
+        if (bytes_equal(profile->timelines[i].memory_id, memory_id)) return &profile->timelines[i];
+    }
+    return NULL;
+}
+
+uint32_t memory_timeline_row_at(const struct memory_timeline *timeline, int64_t time_ps) {
+    uint32_t low = 0, high = timeline->count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (timeline->time_ps[middle] < time_ps)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}

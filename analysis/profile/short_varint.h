@@ -1,0 +1,37 @@
+// Varints without a loop: times, sizes and addresses of a trace are four to seven bytes long, negative ids ten.
+//
+//     bytes    1aaaaaaa 1bbbbbbb 0ccccccc xxxxxxxx ...   eight are loaded; the first clear top bit ends the number
+//     value    ccccccc bbbbbbb aaaaaaa                   the sevens are moved together in three steps
+//
+// VARINT_SLACK_BYTES must be readable at `at`, whatever they are; the caller checks that the number ends where it should.
+#pragma once
+
+#include <stdint.h>
+#include <string.h>
+
+enum { VARINT_SLACK_BYTES = 10 };
+
+// Moves the low seven bits of each of the eight bytes together.
+static inline uint64_t join_sevens(uint64_t x) {
+    x = (x & 0x007f007f007f007fu) | (x & 0x7f007f007f007f00u) >> 1;
+    x = (x & 0x00003fff00003fffu) | (x & 0x3fff00003fff0000u) >> 2;
+    return (x & 0x000000000fffffffu) | (x & 0x0fffffff00000000u) >> 4;
+}
+
+// Where the number ends; `at` itself when it is none.
+static inline const uint8_t *short_varint(const uint8_t *at, uint64_t *value) {
+    uint64_t x;
+    memcpy(&x, at, 8);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    x = __builtin_bswap64(x);
+#endif
+    uint64_t ends = ~x & 0x8080808080808080u;
+    if (ends) {
+        *value = join_sevens(x & (ends ^ (ends - 1)) & 0x7f7f7f7f7f7f7f7fu);
+        return at + (__builtin_ctzll(ends) + 1) / 8;
+    }
+    *value = join_sevens(x & 0x7f7f7f7f7f7f7f7fu) | (uint64_t)(at[8] & 0x7f) << 56 | (uint64_t)(at[9] & 1) << 63;
+    if (at[8] >= 0x80) return at[9] <= 1 ? at + 10 : at;
+    *value &= ~(UINT64_C(1) << 63);
+    return at + 9;
+}
