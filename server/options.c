@@ -7,7 +7,7 @@
 #include "server/flags.h"
 
 // 64 MiB keep the program below 150 MB while it serves modules of 13 MB.
-enum { DEFAULT_PORT = 6006, DEFAULT_CACHE_MIB = 64, CACHE_MIB_MAX = 1 << 20, PORT_MAX = 65535, THREADS_MAX = 256 };
+enum { DEFAULT_PORT = 6006, DEFAULT_CACHE_MIB = 160, CACHE_MIB_MAX = 1 << 20, PORT_MAX = 65535, THREADS_MAX = 256 };
 
 const char *options_help(void) {
     return "hbmview: where did the memory of my accelerator go?\n"
@@ -23,7 +23,7 @@ const char *options_help(void) {
            "  --host ADDRESS    listen on this address instead of this machine only\n"
            "  --bind_all        listen on all addresses: for colleagues; the printed link carries a token\n"
            "  --no_token        let anybody in who reaches the port\n"
-           "  --cache_mib N     how much to keep in memory between requests (64)\n"
+           "  --cache_mib N     how much to keep in memory between requests (160)\n"
            "  --threads N       how many profiles to read at the same time (by the number of cores)\n"
            "  --verbose         one line for each request on stderr\n"
            "  --web_dir DIR     serve the page from DIR instead of from the program (for development)\n"

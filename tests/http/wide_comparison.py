@@ -11,7 +11,7 @@ import sys
 from server_fixture import Server
 
 # The requests we answer as XProf does; memory_viewer brings module_list and hosts with it.
-TAGS = ("memory_viewer", "runs", "run_tools")
+TAGS = ("memory_viewer", "memory_profile", "runs", "run_tools")
 
 
 def compare(tool, corpus, url, tag):

@@ -10,6 +10,7 @@ versions that mean the same and refuse versions that were altered.
 XProf's own answers vary from run to run in what follows its hash tables, so this may differ:
   - the order of parameters, outputs and constants at the peak, in indefiniteLifetimes and in bufferBlocks
   - the running numbers that stand for colours (numbered, color), and with the order the two index maps
+  - which of several allocations that look alike stands for their row of the Memory Profile's table
   - the order of keys; a key that is absent means the default (0, "", false, empty), as protobuf prints JSON
 All else must agree, numbers that are not whole to 1e-9 relative.
 """
@@ -138,6 +139,38 @@ def viewer_differences(xprof, ours):
     yield from differences(rest_a, rest_b)
 
 
+# What a merged row of the Memory Profile does not say, in the event that stands for it.
+FREE_OF_MERGED_ROW = {"": ("timeOffsetPs", "aggregationStats"), "activityMetadata": ("address", "stepId")}
+
+
+def merged_places(profile):
+    """The places of the events that stand for rows of more than one allocation."""
+    for row in profile["activeAllocations"]:
+        place = int(row["snapshotIndex"])
+        if place >= 0 and int(row["numOccurrences"]) > 1:
+            yield place
+
+
+def without_choice(answer, xprof):
+    """A copy of a Memory Profile without what hash order decided in XProf's."""
+    result = copy.deepcopy(answer)
+    for name, theirs in xprof["memoryProfilePerAllocator"].items():
+        snapshots = result.get("memoryProfilePerAllocator", {}).get(name, {}).get("memoryProfileSnapshots", [])
+        for place in merged_places(theirs):
+            if place < len(snapshots):
+                for part, keys in FREE_OF_MERGED_ROW.items():
+                    for key in keys:
+                        (snapshots[place].get(part, {}) if part else snapshots[place]).pop(key, None)
+    return result
+
+
+def profile_differences(xprof, ours):
+    yield from differences(without_choice(xprof, xprof), without_choice(ours, xprof))
+
+
+TOOLS = {"memory_viewer": viewer_differences, "memory_profile": profile_differences}
+
+
 def memory_tools(tools):
     """We offer XProf's memory tools and need not offer the others."""
     return sorted(t for t in tools if t.startswith("memory_"))
@@ -148,9 +181,13 @@ def body_differences(entry, xprof, ours):
     if entry["path"] == "module_list":
         yield from differences(sorted(xprof.decode().split(",")), sorted(ours.decode().split(",")), "modules")
         return
+    if not xprof.strip():
+        if ours.strip():
+            yield f"XProf's body is empty, ours is {ours[:80]!r}"
+        return
     xprof, ours = json.loads(xprof), json.loads(ours)
-    if entry["path"] == "data" and entry["query"]["tag"] == "memory_viewer":
-        yield from viewer_differences(xprof, ours)
+    if entry["path"] == "data":
+        yield from TOOLS[entry["query"]["tag"]](xprof, ours)
     elif entry["path"] == "run_tools":
         yield from differences(memory_tools(xprof), memory_tools(ours), "tools")
     else:
@@ -172,6 +209,11 @@ def leaves(value, path=()):
         yield path
 
 
+def fixed(answer):
+    """The part of an answer of which leaves() may be altered."""
+    return without_choice(answer, answer) if "memoryProfilePerAllocator" in answer else answer
+
+
 def holder_of(answer, path):
     for key in path[:-1]:
         answer = answer[key]
@@ -181,7 +223,7 @@ def holder_of(answer, path):
 def altered(answer, dice):
     """A copy with one value changed, or one taken away."""
     result = copy.deepcopy(answer)
-    path = dice.choice(list(leaves(result)))
+    path = dice.choice(list(leaves(fixed(answer))))
     holder, key = holder_of(result, path), path[-1]
     value = holder[key]
     if dice.random() < 0.25:
@@ -193,7 +235,18 @@ def altered(answer, dice):
     return result, ".".join(map(str, path))
 
 
-def same_meaning(answer, dice):
+def same_profile(answer, dice):
+    """A copy in which other allocations stand for merged rows, keys reversed."""
+    result = copy.deepcopy(answer)
+    for profile in result["memoryProfilePerAllocator"].values():
+        for place in merged_places(profile):
+            snapshot = profile["memoryProfileSnapshots"][place]
+            snapshot["timeOffsetPs"] = str(dice.randrange(1 << 40))
+            snapshot["activityMetadata"]["address"] = str(dice.randrange(1 << 60))
+    return dict(reversed(result.items()))
+
+
+def same_view(answer, dice):
     """A copy in another order: the indefinite bars shuffled among their places, colours renumbered, keys reversed."""
     result = copy.deepcopy(answer)
     heap, live = result.get("maxHeap", []), set(temporaries(result))
@@ -237,11 +290,13 @@ def self_check(recorded):
         if entry["path"] != "data" or not body.strip(b"{} \n"):
             continue
         answer, dice = json.loads(body), random.Random(entry["file"])
-        again = list(viewer_differences(answer, same_meaning(answer, dice)))
+        compare = TOOLS[entry["query"]["tag"]]
+        same_meaning = same_profile if compare == profile_differences else same_view
+        again = list(compare(answer, same_meaning(answer, dice)))
         yield entry["file"], f"refused what means the same: {again[0]}" if again else None
         for _ in range(ALTERATIONS_EACH):
             other, what = altered(answer, dice)
-            yield entry["file"], None if any(viewer_differences(answer, other)) else f"accepted a change of {what}"
+            yield entry["file"], None if any(compare(answer, other)) else f"accepted a change of {what}"
         swapped = swapped_temporaries(answer)
         if swapped and not any(viewer_differences(answer, swapped)):
             yield entry["file"], "accepted temporaries in another order"

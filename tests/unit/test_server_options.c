@@ -25,7 +25,7 @@ static void has_defaults(void **state) {
     assert_null(options.logdir);
     assert_int_equal(options.port, 6006);
     assert_false(options.bind_all);
-    assert_int_equal(options.cache_mib, 64);
+    assert_int_equal(options.cache_mib, 160);
 }
 
 static void reads_both_forms(void **state) {

@@ -1,0 +1,61 @@
+#include "server/store/profile_store.h"
+
+#include <stdlib.h>
+
+#include "server/store/module_store.h"
+
+static const size_t PROFILE_ARENA_LIMIT_BYTES = (size_t)4 << 30;
+
+struct loaded_profile {
+    struct arena arena;
+    struct memory_profile profile;
+};
+
+static void destroy_profile(void *data) {
+    struct loaded_profile *loaded = data;
+    memory_profile_free(&loaded->profile);
+    arena_free(&loaded->arena);
+    free(loaded);
+}
+
+static bool read_profile(const struct profile_file *file, struct loaded_profile *loaded, struct error *error) {
+    if (file->kind != PROFILE_FILE_XPLANE) {
+        error_set(error, ERROR_NOT_FOUND,
+                  "This file holds a compiled program; memory over time is in *.xplane.pb files.");
+        return error_in_file(error, file->path, 0);
+    }
+    struct byte_source *source = module_store_open(file, error);
+    if (!source) return error_in_file(error, file->path, 0);
+    bool ok = memory_profile_read(source, &loaded->arena, &loaded->profile, error);
+    byte_source_close(source);
+    return ok || error_in_file(error, file->path, 0);
+}
+
+static bool load_profile(void *context, struct cache_value *value, struct error *error) {
+    struct loaded_profile *loaded = calloc(1, sizeof *loaded);
+    if (!loaded) return work_out_of_memory(error);
+    arena_init(&loaded->arena, PROFILE_ARENA_LIMIT_BYTES);
+    if (!read_profile(context, loaded, error)) {
+        destroy_profile(loaded);
+        return false;
+    }
+    size_t cost = sizeof *loaded + loaded->arena.used_bytes + memory_profile_column_bytes(&loaded->profile);
+    *value = (struct cache_value){loaded, cost, destroy_profile};
+    return true;
+}
+
+const char *profile_store_key(struct work *work, const struct profile_file *file, struct error *error) {
+    const char *file_key = module_store_file_key(work, file, error);
+    if (!file_key) return NULL;
+    const char *key = arena_printf(&work->arena, "profile %s", file_key);
+    if (!key) work_out_of_memory(error);
+    return key;
+}
+
+const struct memory_profile *profile_store_load(struct work *work, const struct profile_file *file,
+                                                struct error *error) {
+    const char *key = profile_store_key(work, file, error);
+    struct profile_file mine = *file;
+    const struct loaded_profile *loaded = key ? work_get(work, key, load_profile, &mine, error) : NULL;
+    return loaded ? &loaded->profile : NULL;
+}

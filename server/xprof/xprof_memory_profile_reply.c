@@ -1,0 +1,72 @@
+#include "server/xprof/xprof_memory_profile_reply.h"
+
+#include "server/app.h"
+#include "server/http/kept_reply.h"
+#include "server/store/profile_store.h"
+#include "server/text/utf8.h"
+#include "server/xprof/xprof_memory_profile.h"
+
+// --- Which host ---
+
+static const struct profile_file *only_host(const struct session *session, struct error *error) {
+    size_t count = session->files.host_count;
+    if (count == 1) return &session->files.files[0];
+    if (count == 0)
+        error_set(error, ERROR_NOT_FOUND, "No xplane file found for run: %.100s, tool: memory_profile", session->name);
+    else
+        error_set(error, ERROR_NOT_FOUND, "Which host? The run %.100s has %zu; give host (see /hosts).", session->name,
+                  count);
+    return NULL;
+}
+
+static const struct profile_file *find_host(const struct session *session, const char *host, struct error *error) {
+    if (!host || !*host) return only_host(session, error);
+    for (size_t i = 0; i < session->files.host_count; i++) {
+        const struct profile_file *file = &session->files.files[i];
+        if (utf8_same_text(bytes_of(file->host), host)) return file;
+    }
+    error_set(error, ERROR_NOT_FOUND, "No xplane file found for host: %.100s in run: %.100s", host, session->name);
+    return NULL;
+}
+
+static const struct profile_file *find_file(struct request *request, struct error *error) {
+    const struct session_place place = {
+        .name = request_query(request, "run"),
+        .session_path = request_query(request, "session_path"),
+        .run_path = request_query(request, "run_path"),
+    };
+    struct session session;
+    if (!store_open_session(request->app->store, &request->work, &place, &session, error)) return NULL;
+    const char *hosts = request_query(request, "hosts"), *host = request_query(request, "host");
+    if (hosts && *hosts && !(host && *host)) {
+        error_set(error, ERROR_NOT_FOUND, "The Memory Profile is of one host: give host, not hosts.");
+        return NULL;
+    }
+    return find_host(&session, host, error);
+}
+
+// --- The answer ---
+
+// XProf refuses a file that is cut or damaged, and its JSON has no word for "up to here": so do we.
+static bool write_json(struct work *work, void *context, struct output *output, struct error *error) {
+    const struct profile_file *file = context;
+    const struct memory_profile *profile = profile_store_load(work, file, error);
+    if (!profile) return false;
+    if (profile->fault.code != ERROR_NONE) {
+        *error = profile->fault;
+        return error_in_file(error, file->path, 0);
+    }
+    if (!profile->has_host_plane) return true;
+    struct json_writer w = json_writer_on(output);
+    return xprof_memory_profile_write(profile, &w, error);
+}
+
+bool xprof_memory_profile_reply(struct request *request, struct reply *reply, struct error *error) {
+    const struct profile_file *file = find_file(request, error);
+    const char *version = file ? profile_store_key(&request->work, file, error) : NULL;
+    if (!version) return false;
+    const char *key = arena_printf(&request->work.arena, "xprof_memory_profile %s", version);
+    if (!key) return work_out_of_memory(error);
+    struct profile_file asked = *file;
+    return kept_reply(request, key, REPLY_JSON, write_json, &asked, reply, error);
+}
