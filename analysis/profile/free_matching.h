@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-// Fills partner[0..count) with rows, UINT32_MAX for none; *reused counts the places taken. False when there is no memory.
+// Fills partner[0..count) with rows, UINT32_MAX for none; *reused counts the places taken. False when there is no
+// memory.
 bool free_matching_find(const uint64_t *address, const uint8_t *flags, uint32_t count, uint32_t *partner,
                         uint32_t *reused);

@@ -1,6 +1,6 @@
 // One MemoryAllocation or MemoryDeallocation: its stats by name, as XProf reads them (GenerateMemoryProfile in
-// xprof/convert/xplane_to_memory_profile.cc of openxla/xprof, at 26fa5aac): of two memory ids in one event the last counts,
-// and texts are given inline or as references to names of stats.
+// xprof/convert/xplane_to_memory_profile.cc of openxla/xprof, at 26fa5aac): of two memory ids in one event the last
+// counts, and texts are given inline or as references to names of stats.
 #pragma once
 
 #include "analysis/profile/memory_columns.h"

@@ -107,9 +107,9 @@ enum {
     MEMORY_PROFILE_MAX_THREADS = 1 << 20
 };
 
-// Reads the profile in one pass over the host plane's events. All but the columns is on `arena`. A file without a host plane or
-// without memory events gives a profile without timelines. A file that was cut or damaged gives the events before the
-// fault, and the fault. False, *error filled: nothing could be read, or a limit was passed.
+// Reads the profile in one pass over the host plane's events. All but the columns is on `arena`. A file without a host
+// plane or without memory events gives a profile without timelines. A file that was cut or damaged gives the events
+// before the fault, and the fault. False, *error filled: nothing could be read, or a limit was passed.
 MUST_USE bool memory_profile_read(struct byte_source *source, struct arena *arena, struct memory_profile *profile,
                                   struct error *error);
 

@@ -1,4 +1,5 @@
-// Runs of compiled programs: the line "XLA Modules" of the planes "/device:TPU:N" (xprof/convert/xplane_to_memory_profile.cc).
+// Runs of compiled programs: the line "XLA Modules" of the planes "/device:TPU:N" (XProf:
+// xprof/convert/xplane_to_memory_profile.cc).
 #pragma once
 
 #include "analysis/input/xspace_index.h"
@@ -12,7 +13,7 @@ struct module_run_list {
 
 enum { MODULE_RUNS_MAX = 1 << 22 };
 
-// Reads the runs of all planes in file order onto `arena`; begin_ps and end_ps are relative to their line. False: *error
-// is the first fault, and the list holds what stands before it.
+// Reads the runs of all planes in file order onto `arena`; begin_ps and end_ps are relative to their line. False:
+// *error is the first fault, and the list holds what stands before it.
 MUST_USE bool module_runs_read(struct byte_source *source, const struct xspace_index *index, struct arena *arena,
                                struct module_run_list *list, struct error *error);

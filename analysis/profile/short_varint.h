@@ -3,7 +3,8 @@
 //     bytes    1aaaaaaa 1bbbbbbb 0ccccccc xxxxxxxx ...   eight are loaded; the first clear top bit ends the number
 //     value    ccccccc bbbbbbb aaaaaaa                   the sevens are moved together in three steps
 //
-// VARINT_SLACK_BYTES must be readable at `at`, whatever they are; the caller checks that the number ends where it should.
+// VARINT_SLACK_BYTES must be readable at `at`, whatever they are; the caller checks that the number ends where it
+// should.
 #pragma once
 
 #include <stdint.h>

@@ -1,5 +1,5 @@
-// TensorFlow's loops inside a function: executors that tell an iteration. Where there is any, XProf makes each iteration
-// of each function's run a group (ProcessTensorFlowLoop), started by the executor that began first.
+// TensorFlow's loops inside a function: executors that tell an iteration. Where there is any, XProf makes each
+// iteration of each function's run a group (ProcessTensorFlowLoop), started by the executor that began first.
 #pragma once
 
 #include "analysis/profile/step_reach.h"

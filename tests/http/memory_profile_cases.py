@@ -229,8 +229,9 @@ def steps_of_levels(profile):
 @step_case
 def steps_of_known_roots(profile):
     """Batches are roots by their name."""
-    line_of(profile, [("ProcessBatch", 0, 100, {}), ("ProcessBatch", 200, 100, {}), ("BatchingSessionRun", 400, 100, {}),
-                      ("OrbaxServing::ProcessBatch", 600, 100, {})], [50, 250, 450, 650])
+    line_of(profile, [("ProcessBatch", 0, 100, {}), ("ProcessBatch", 200, 100, {}),
+                      ("BatchingSessionRun", 400, 100, {}), ("OrbaxServing::ProcessBatch", 600, 100, {})],
+            [50, 250, 450, 650])
 
 
 @step_case

@@ -1,5 +1,5 @@
-// analysis/profile/memory_profile: events to timelines, from hand-made host planes: order, texts, steps, damage. XProf's
-// answers for such planes are compared in the golden tests; here stands what XProf does not tell.
+// analysis/profile/memory_profile: events to timelines, from hand-made host planes: order, texts, steps, damage.
+// XProf's answers for such planes are compared in the golden tests; here stands what XProf does not tell.
 #include "analysis/profile/memory_profile.h"
 
 #include "tests/unit/cmocka_all.h"
