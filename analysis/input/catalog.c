@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "analysis/input/device_memory_files.h"
 #include "analysis/input/file_completeness.h"
 #include "analysis/input/folder.h"
 #include "analysis/input/growing_array.h"
@@ -58,15 +59,23 @@ static void add_pending(struct scan *scan, const char *path, const char *file_na
     add_remark(scan, &scan->catalog->pending, &scan->catalog->pending_count, path, reason);
 }
 
-static void add_session(struct scan *scan, const char *path, char *name, int64_t modified_s) {
-    struct catalog *catalog = scan->catalog;
-    struct catalog_session *grown = growing_array_room(scan->arena, catalog->sessions, catalog->session_count,
-                                                       sizeof *grown);
-    struct catalog_session session = {name, arena_string(scan->arena, bytes_of(path)), modified_s, catalog->root};
+static void add_to(struct scan *scan, struct catalog_session **sessions, size_t *count, const char *path, char *name,
+                   int64_t modified_s) {
+    struct catalog_session *grown = growing_array_room(scan->arena, *sessions, *count, sizeof *grown);
+    struct catalog_session session = {name, arena_string(scan->arena, bytes_of(path)), modified_s, scan->catalog->root};
     scan->out_of_memory = scan->out_of_memory || !grown || !session.name || !session.path;
     if (scan->out_of_memory) return;
-    catalog->sessions = grown;
-    grown[catalog->session_count++] = session;
+    *sessions = grown;
+    grown[(*count)++] = session;
+}
+
+static void add_session(struct scan *scan, const char *path, char *name, int64_t modified_s) {
+    add_to(scan, &scan->catalog->sessions, &scan->catalog->session_count, path, name, modified_s);
+}
+
+static void add_device_memory(struct scan *scan, const struct profile_file *file, char *name) {
+    add_to(scan, &scan->catalog->device_memory, &scan->catalog->device_memory_count, file->path, name,
+           file->modified_s);
 }
 
 // --- Folders ---
@@ -91,6 +100,18 @@ static void add_session_or_pending(struct scan *scan, const char *path, char *na
         add_session(scan, path, name, modified_s);
 }
 
+// Device memory profiles in a folder that is no session: each is one of its own.
+static void consider_device_memory(struct scan *scan, const struct place *place, const struct folder *folder,
+                                   struct arena *scratch) {
+    const char *root = scan->catalog->root;
+    struct device_memory_files files;
+    struct error error;
+    if (!device_memory_files_in_folder(folder, place->path, root, scratch, &files, &error))
+        return leave_out(scan, place->path, error.message);
+    for (size_t i = 0; i < files.file_count; i++)
+        add_device_memory(scan, &files.files[i], run_names_make(root, files.files[i].path, scan->arena));
+}
+
 // Lists the folder as a session if it is one: a run folder, or any with xplane files; the root also with HLO files.
 static void consider_folder(struct scan *scan, const struct place *place, const struct folder *folder,
                             struct arena *scratch) {
@@ -101,7 +122,7 @@ static void consider_folder(struct scan *scan, const struct place *place, const 
                                  &error))
         return leave_out(scan, place->path, error.message);
     for (size_t i = 0; i < files.left_out_count; i++) leave_out(scan, files.left_out[i].path, files.left_out[i].reason);
-    if (!is_run && files.file_count == 0) return;
+    if (!is_run && files.file_count == 0) return consider_device_memory(scan, place, folder, scratch);
     add_session_or_pending(scan, place->path, run_names_make(scan->catalog->root, place->path, scan->arena),
                            folder->modified_s, &files);
 }
@@ -176,12 +197,22 @@ static bool is_no_profile(const char *path, const char *why, struct error *error
     return error_in_file(error, path, 0);
 }
 
+// A file whose name says nothing: a device memory profile may have any.
+static bool scan_other_file(struct scan *scan, struct error *error) {
+    struct catalog_session session = {.path = scan->catalog->root, .root = scan->catalog->root};
+    struct device_memory_files files;
+    if (!device_memory_files_list(&session, scan->arena, &files, error)) return false;
+    if (files.file_count == 0) return is_no_profile(session.path, "its name is not that of a profile", error);
+    add_device_memory(scan, &files.files[0], files.files[0].name);
+    return true;
+}
+
 static bool scan_file(struct scan *scan, struct error *error) {
     char *path = scan->catalog->root;
     struct profile_name name = profile_name_parse(bytes_of(strrchr(path, '/') + 1));
     struct catalog_session session = {.path = path, .root = path};
     struct session_files files;
-    if (name.kind == PROFILE_NAME_OTHER) return is_no_profile(path, "its name is not that of a profile", error);
+    if (name.kind == PROFILE_NAME_OTHER) return scan_other_file(scan, error);
     if (!session_files_list(&session, scan->arena, &files, error)) return false;
     if (files.file_count == 0) return is_no_profile(path, "it is not a regular file", error);
     add_session_or_pending(scan, path, arena_string(scan->arena, name.stem), files.files[0].modified_s, &files);
@@ -216,6 +247,18 @@ static bool scan_root(struct scan *scan, struct error *error) {
     return scan_folder(scan, NULL, scan->catalog->root, &reason) || cannot_open(scan->catalog->root, &reason, error);
 }
 
+// The device memory profiles in their order; no name is taken twice, the sessions' included.
+static bool order_device_memory(struct catalog *catalog, struct arena *arena) {
+    struct catalog apart = {.sessions = catalog->device_memory, .session_count = catalog->device_memory_count};
+    for (size_t i = 0; i < apart.session_count; i++) {
+        struct catalog_session *session = &apart.sessions[i];
+        while (session->name && catalog_find(catalog, bytes_of(session->name)))
+            session->name = arena_printf(arena, "./%s", session->name);
+        if (!session->name) return false;
+    }
+    return run_names_order(&apart, arena);
+}
+
 bool catalog_scan(const char *path, struct arena *arena, struct catalog *catalog, struct error *error) {
     *catalog = (struct catalog){0};
     struct scan scan = {
@@ -226,7 +269,7 @@ bool catalog_scan(const char *path, struct arena *arena, struct catalog *catalog
     if (!catalog->root) return cannot_resolve(path, errno, error);
     bool ok = S_ISDIR(status.st_mode) ? scan_root(&scan, error) : scan_file(&scan, error);
     if (!ok) return false;
-    if (!run_names_order(catalog, arena)) scan.out_of_memory = true;
+    if (!run_names_order(catalog, arena) || !order_device_memory(catalog, arena)) scan.out_of_memory = true;
     if (!scan.out_of_memory) return true;
     error_set(error, ERROR_TOO_BIG, "no memory left for the list of sessions; give a folder further down");
     return error_in_file(error, catalog->root, 0);

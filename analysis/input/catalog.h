@@ -6,6 +6,7 @@
 //     /data/traces  (holds *.xplane.pb)               one session, named after the folder
 //     /data/runs    (sub-folders hold *.xplane.pb)    each of them, named by its path below the root
 //     host-0.xplane.pb  jit_f.hlo_proto.pb  x.hlo.pb  one session of one file, named after it; each also .gz
+//     memory.prof                                     one device memory profile (device_memory_files.h)
 //
 // Run names and order are XProf's (plugin/xprof/profile_plugin.py in openxla/xprof): "<session>" at the root, else
 // "<path below the root>/<session>"; reverse lexicographic. Any sub-directory of plugins/profile counts as a run there.
@@ -13,8 +14,11 @@
 // session under plugins/profile, the loose one gets "./" before it.
 // A session of which a file is still being written (it ends inside a message and changed within the last
 // CATALOG_WRITING_SECONDS) is `pending`, not an error and not listed as a session, until it is complete.
-// Reads directories, and of files only what tells whether a fresh one is complete. Writes nothing. Symbolic links are
-// followed only while they stay inside the root; what is left out is listed with its reason.
+// Device memory profiles that lie in no session's folder are listed apart, each as a session of its own, named by its
+// path below the root: XProf knows no such sessions, so whoever answers as XProf does sees none of them.
+// Reads directories, and of files only what tells whether a fresh one is complete, or whether one whose name leaves it
+// open is a device memory profile. Writes nothing. Symbolic links are followed only while they stay inside the root;
+// what is left out is listed with its reason.
 #pragma once
 
 #include "analysis/base/arena.h"
@@ -38,6 +42,8 @@ struct catalog {
     char *root;                        // absolute, resolved
     struct catalog_session *sessions;  // reverse lexicographic
     size_t session_count;
+    struct catalog_session *device_memory;  // device memory profiles outside any session, reverse lexicographic
+    size_t device_memory_count;
     struct catalog_remark *pending;
     size_t pending_count;
     struct catalog_remark *left_out;
@@ -48,10 +54,10 @@ struct catalog {
 // that says what to do; an unreadable folder below it is a `left_out` remark.
 MUST_USE bool catalog_scan(const char *path, struct arena *arena, struct catalog *catalog, struct error *error);
 
-// Session by run name, or NULL.
+// Session by run name, or NULL. Not among the device memory profiles.
 const struct catalog_session *catalog_find(const struct catalog *catalog, struct bytes name);
 
-enum profile_file_kind { PROFILE_FILE_XPLANE, PROFILE_FILE_HLO };
+enum profile_file_kind { PROFILE_FILE_XPLANE, PROFILE_FILE_HLO, PROFILE_FILE_DEVICE_MEMORY };
 
 // One file of a session.
 struct profile_file {
@@ -73,6 +79,6 @@ struct session_files {
 
 // Lists the files of a session now (one readdir). HLO files are listed only when the session has no xplane file: they
 // are XProf's cache of what the xplanes hold. NO_MODULE.hlo_proto.pb is never a module. Of x.xplane.pb and
-// x.xplane.pb.gz the plain one is the host's file.
+// x.xplane.pb.gz the plain one is the host's file. Device memory profiles are listed by device_memory_files.h.
 MUST_USE bool session_files_list(const struct catalog_session *session, struct arena *arena,
                                  struct session_files *files, struct error *error);

@@ -1,0 +1,39 @@
+// Which files are device memory profiles: what jax.profiler.save_device_memory_profile writes, under a name that the
+// user chose.
+//
+//     name       *.prof  *.pprof  *.pb, each also .gz, and no name of profile_name.h    worth a look inside
+//     content    inflated where it is gzip, the first field is a sample type of pprof,
+//                one of its sample types is space/bytes                                  is one
+//
+// So neither Python's cProfile (*.prof), nor a TensorFlow graph (*.pb), nor a pprof of CPU time is taken for one. The
+// look inside reads up to the names of the sample types, which a small real file has in its first kilobytes, and at
+// most DEVICE_MEMORY_LOOK_BYTES. A file that starts as one and is cut or damaged before these names counts as one:
+// opening it says what is wrong. Links are followed only while they stay inside the root.
+//
+// One that lies in a session's folder belongs to that session; any other one is a session of its own (catalog.h).
+#pragma once
+
+#include "analysis/input/catalog.h"
+#include "analysis/input/folder.h"
+
+enum { DEVICE_MEMORY_LOOK_BYTES = 16 << 20 };
+
+struct device_memory_files {
+    struct profile_file *files;  // by name; host is ""
+    size_t file_count;
+};
+
+// Whether the name alone may be that of one.
+bool device_memory_name_fits(struct bytes file_name);
+
+// Whether the content is one; reads the file. False also when it cannot be opened.
+bool device_memory_content_fits(const char *path);
+
+// Those in a folder that is listed already.
+MUST_USE bool device_memory_files_in_folder(const struct folder *folder, const char *path, const char *root,
+                                            struct arena *arena, struct device_memory_files *files,
+                                            struct error *error);
+
+// Those of a session, now: the ones in its folder; the file itself where the session is one; none for any other file.
+MUST_USE bool device_memory_files_list(const struct catalog_session *session, struct arena *arena,
+                                       struct device_memory_files *files, struct error *error);
