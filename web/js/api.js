@@ -1,6 +1,6 @@
 // @ts-check
 // The HTTP API: the only thing the page knows of the world. Errors carry the server's own sentence, file and offset.
-import { apiUrl, memoryViewUrl, takeEarly } from "./early.js";
+import { apiUrl, memoryProfileUrl, memoryViewUrl, takeEarly } from "./early.js";
 
 export class ApiError extends Error {
   constructor(status, body, path) {
@@ -24,11 +24,52 @@ export function fetchBuffer({ session, module, host, space, buffer }, signal) {
   return getJson(apiUrl("/api/v1/buffer", query), signal);
 }
 
+/** All hosts and memories of a session at a glance. */
+export const fetchMemoryProfile = (session, signal) => getJson(memoryProfileUrl("", { session }), signal);
+
+/**
+ * What the allocator of one memory did. `where` is {session, host, memoryId}; the rest of each query is in docs/api.md.
+ * @typedef {{session: string, host: string, memoryId: string}} Where
+ */
+const ofMemory = (resource) => (/** @type {Where} */ where, query, signal) =>
+  getJson(memoryProfileUrl(resource, { ...memoryKeys(where), ...query }), signal);
+const wholeMemory = (resource) => (/** @type {Where} */ where, signal) => ofMemory(resource)(where, {}, signal);
+
+/** query: from_ps, to_ps, buckets */
+export const fetchTimeline = ofMemory("timeline");
+/** query: row, or from_ps, to_ps, offset, limit, only */
+export const fetchEvents = ofMemory("events");
+/** query: time_ps or row; neither: the peak */
+export const fetchBreakdown = ofMemory("breakdown");
+/** query: op */
+export const fetchHeld = ofMemory("held");
+export const fetchOps = wholeMemory("ops");
+export const fetchSteps = wholeMemory("steps");
+export const fetchPressure = wholeMemory("pressure");
+export const fetchModuleRuns = ({ session, host }, signal) =>
+  getJson(memoryProfileUrl("modules", { session, host }), signal);
+
+function memoryKeys({ session, host, memoryId }) {
+  return { session, host, memory_id: memoryId };
+}
+
+/** The device memory profiles of a session. */
+export const fetchDeviceMemory = (session, signal) => getJson(apiUrl("/api/v1/device_memory", { session }), signal);
+/** query: session, file, frames */
+export const fetchDeviceMemoryProfile = (query, signal) =>
+  getJson(apiUrl("/api/v1/device_memory/profile", query), signal);
+
 async function getJson(url, signal) {
   const response = (await takeEarly(url)) ?? (await reach(url, signal));
-  const body = await response.json().catch(() => null);
+  const body = await response.json().catch(notJson);
   if (response.ok && body) return body;
   throw new ApiError(response.status, body?.error ?? unknownError(response, body), url);
+}
+
+/** An answer that is no longer wanted may be cut in its middle. */
+function notJson(error) {
+  if (error.name === "AbortError") throw error;
+  return null;
 }
 
 async function reach(url, signal) {

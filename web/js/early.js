@@ -26,6 +26,11 @@ export function memoryViewUrl({ session, module, host, space }) {
   return apiUrl("/api/v1/memory_view", { session, module, host, memory_space: space });
 }
 
+/** `resource` is "" for the overview of a session, or what is asked of one memory: "timeline", "breakdown", ... */
+export function memoryProfileUrl(resource, query) {
+  return apiUrl(resource ? `/api/v1/memory_profile/${resource}` : "/api/v1/memory_profile", query);
+}
+
 function ask(url) {
   const reply = fetch(url, { headers: { Accept: "application/json" } });
   early.set(url, reply);
@@ -50,6 +55,8 @@ async function askAhead(address) {
   const sessions = ask(apiUrl("/api/v1/sessions"));
   const session = address.get("run") ?? (await look(sessions))?.sessions?.[0]?.name;
   if (!session) return;
+  const tool = address.get("tag") ?? address.get("tool") ?? "";
+  if (tool.startsWith("memory_profile")) return void ask(memoryProfileUrl("", { session }));
   const module = await moduleToOpen(address, ask(apiUrl("/api/v1/modules", { session })));
   if (!module) return;
   ask(memoryViewUrl({ session, module, host: address.get("host"), space: address.get("memory_space") }));

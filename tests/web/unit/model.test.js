@@ -8,7 +8,8 @@ import {
   rowOfBuffer,
 } from "../../../web/js/tools/memory_viewer/data/model.js";
 import { largestRow, liveRows, sumOf } from "../../../web/js/tools/memory_viewer/data/live.js";
-import { matchRows, matcher, rankedMatches, countFlags } from "../../../web/js/tools/memory_viewer/data/search.js";
+import { matcher } from "../../../web/js/base/text_match.js";
+import { matchRows, rankedMatches, countFlags } from "../../../web/js/tools/memory_viewer/data/search.js";
 import { compositionOf, fitOf } from "../../../web/js/tools/memory_viewer/data/composition.js";
 import { overviewLines } from "../../../web/js/tools/memory_viewer/data/overview.js";
 import { factsOf } from "../../../web/js/tools/memory_viewer/data/card_facts.js";

@@ -1,14 +1,8 @@
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { clampRange, niceStep, panRange, range, revealRange, ticks, zoomRange } from "../../../web/js/base/range.js";
-import {
-  byteTicks,
-  parseZoom,
-  stepTicks,
-  toPixel,
-  toValue,
-  zoomText,
-} from "../../../web/js/tools/memory_viewer/layout/axes.js";
+import { byteTicks, toPixel, toValue } from "../../../web/js/base/axes.js";
+import { parseZoom, stepTicks, zoomText } from "../../../web/js/tools/memory_viewer/layout/axes.js";
 import { pickUnit } from "../../../web/js/base/format.js";
 
 const FULL = range(0, 100);

@@ -25,3 +25,24 @@ export function fitText(context, text, width) {
   while (length >= MIN_LETTERS && context.measureText(`${text.slice(0, length)}…`).width > width) length -= 1;
   return length >= MIN_LETTERS ? `${text.slice(0, length)}…` : "";
 }
+
+/** Text on a scrap of background, so that lines behind it do not cross it. */
+export function labelOnScrap(context, text, { x, y, ink, scrap }) {
+  const baseline = Math.max(10, y);
+  context.fillStyle = scrap;
+  context.globalAlpha = 0.8;
+  context.fillRect(x - 2, baseline - 10, context.measureText(text).width + 4, 13);
+  context.globalAlpha = 1;
+  context.fillStyle = ink;
+  context.fillText(text, x, baseline);
+}
+
+/** The title of a vertical axis. */
+export function drawSideways(context, text, x, y) {
+  context.save();
+  context.translate(x, y);
+  context.rotate(-Math.PI / 2);
+  context.textAlign = "center";
+  context.fillText(text, 0, 0);
+  context.restore();
+}

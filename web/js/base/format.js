@@ -26,6 +26,11 @@ export function pickUnit(maxBytes, mode = "auto") {
   return UNITS.find((unit) => size >= unit.bytes) ?? unitNamed("B");
 }
 
+/** One unit for a column of sizes: with automatic units at most MiB, since most rows are small. @returns {Unit} */
+export function pickColumnUnit(maxBytes, mode = "auto") {
+  return mode === "auto" && Math.abs(maxBytes) >= 2 ** 30 ? unitNamed("MiB") : pickUnit(maxBytes, mode);
+}
+
 function unitNamed(name) {
   return /** @type {Unit} */ (UNITS.find((unit) => unit.name === name));
 }

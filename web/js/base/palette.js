@@ -20,6 +20,17 @@ const NAMES = [
   "cat-temporary",
   "cat-fragmentation",
   "cat-thread-local",
+  "mem-stack",
+  "mem-heap",
+  "mem-line",
+  "mem-free",
+  "mem-fragmentation",
+  "over-1",
+  "over-2",
+  "over-3",
+  "over-4",
+  "over-5",
+  "over-6",
 ];
 
 /** @type {Record<string, string> | null} */

@@ -2,15 +2,6 @@
 // The list of keys and of what the mouse does.
 import { button, el } from "../base/dom.js";
 
-const MOUSE = [
-  ["hover", "one buffer, in all charts at once"],
-  ["click a buffer", "pin it; click it again or press Esc to let go"],
-  ["click the line chart", "see what is live at that step"],
-  ["wheel", "zoom at the cursor"],
-  ["drag", "pan; with Shift, zoom into what is marked"],
-  ["double click", "show everything again"],
-];
-
 export function createHelp(keys) {
   const body = el("div", { class: "help-columns" });
   const dialog = el(
@@ -27,7 +18,7 @@ export function createHelp(keys) {
       ...groups,
       section(
         "Mouse",
-        MOUSE.map(([what, does]) => row(el("span", {}, what), does)),
+        keys.groups().flatMap((group) => group.mouse.map(([what, does]) => row(el("span", {}, what), does))),
       ),
     );
     dialog.showModal();

@@ -6,11 +6,12 @@
 import { isTyping } from "../base/dom.js";
 
 export function createKeys() {
-  /** @type {Set<{title: string, bindings: Binding[]}>} */
+  /** @type {Set<{title: string, bindings: Binding[], mouse: string[][]}>} */
   const groups = new Set();
 
-  function add(title, bindings) {
-    const group = { title, bindings };
+  /** @param {string[][]} mouse what the mouse does there: [gesture, effect] */
+  function add(title, bindings, mouse = []) {
+    const group = { title, bindings, mouse };
     groups.add(group);
     return () => groups.delete(group);
   }

@@ -3,6 +3,7 @@
 import { el } from "../base/dom.js";
 import { copyButton } from "../base/clipboard.js";
 import { groupDigits } from "../base/format.js";
+import { toolLink } from "./other_tool.js";
 
 const SNIPPET = `import jax
 
@@ -72,7 +73,7 @@ export function pendingSession(name, reply) {
   );
 }
 
-export function noModules(reply) {
+export function noModules(reply, openTool) {
   const files = reply.hosts.map((host) => host.file).filter(Boolean);
   return message(
     "This session holds no HLO module.",
@@ -90,6 +91,11 @@ export function noModules(reply) {
       " off.",
     ),
     ...hostErrors(reply),
+    paragraph(
+      "What the allocators of this session did, in time: ",
+      toolLink("memory_profile", "Memory Profile", openTool),
+      ".",
+    ),
     howToProfile(),
   );
 }

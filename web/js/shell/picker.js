@@ -7,7 +7,7 @@ import { el, setText } from "../base/dom.js";
  * @param {(value: string) => void} onPick
  */
 export function createPicker(noun, onPick, extra = null) {
-  const id = `pick-${noun.toLowerCase()}`;
+  const id = `pick-${noun.toLowerCase().replaceAll(" ", "-")}`;
   const label = el("label", { for: id, class: "side-title" }, noun);
   const select = el("select", { id, on: { change: () => onPick(select.value) } });
   const note = el("div", { class: "side-note" });

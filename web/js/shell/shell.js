@@ -2,11 +2,14 @@
 /**
  * The frame around the tools: sessions, tools and hosts at the left, a bar at the top, the tool in the middle.
  *
+ * A session that is one device memory profile opens in that tool alone; any other one in all of them.
+ *
  * A tool is {id, name, mount(context)}; mount gives back {redraw(), unmount()}. The context has
  *     params      the page's state (shell/params.js); the tool watches its keys
  *     side, top, main, dock   elements that the tool fills
  *     hosts       the host picker, filled by the tool: only it knows which hosts it can show
  *     progress, keys
+ *     openTool(id)   the same session in another tool
  *     sessions()  a promise of the sessions reply
  *     fail(error) shows an error instead of the tool's content
  */
@@ -21,10 +24,13 @@ import { createPicker } from "./picker.js";
 import { createProgress } from "./progress.js";
 import { createThemeSwitch } from "./theme.js";
 import { createUnitSwitch } from "./unit_switch.js";
+import { parseQuery } from "./url_state.js";
 import { errorMessage, noSessions, noTool, pendingSession, unknownSession } from "./messages.js";
 
+const KEPT = ["tag", "panel", "filter", "sort", "unit", "capacity"]; // from one session to the next
 const LOOK_AGAIN_MS = 2000;
 const LINKS_SHOWN = 12;
+const DEVICE_MEMORY = "device_memory"; // its tool, and where the sessions reply lists such sessions
 const VERSION_DELAY_MS = 1000; // the charts come first
 
 export function createShell(tools) {
@@ -42,10 +48,11 @@ export function createShell(tools) {
       "aria-label": "look again for sessions",
     }),
   );
-  const toolPicker = createPicker("Tools", (tag) => params.go({ tag }));
+  const toolPicker = createPicker("Tools", openTool);
   const hosts = createPicker("Hosts", (host) => params.go({ host: host || null }));
   const theme = createThemeSwitch(() => mounted?.redraw());
   let sessions = Promise.resolve(null);
+  let deviceMemorySessions = [];
   let mounted = null;
   let mountedFor = "";
   let waitTimer = 0;
@@ -87,10 +94,14 @@ export function createShell(tools) {
   }
 
   function showSessions(reply) {
-    const names = reply.sessions.map((session) => session.name);
+    const profiles = reply.sessions.map((session) => session.name);
+    deviceMemorySessions = (reply[DEVICE_MEMORY] ?? []).map((session) => session.name);
+    const names = [...profiles, ...deviceMemorySessions];
+    showTools();
     const pending = (reply.pending ?? []).map((one) => one.path.split("/").at(-1));
     const options = [
-      ...names.map((name) => ({ value: name, label: name })),
+      ...profiles.map((name) => ({ value: name, label: name })),
+      ...deviceMemorySessions.map((name) => ({ value: name, label: `${name} (device memory)` })),
       ...pending.map((name) => ({ value: name, label: `${name} (not complete)` })),
     ];
     sessionPicker.show(options, params.get().run, { count: names.length, notes: sessionNotes(reply) });
@@ -99,6 +110,7 @@ export function createShell(tools) {
     if (names.length === 0 && params.get().run === null) return replaceTool(noSessions(reply));
     if (params.get().run === null) return params.set({ run: names[0] });
     if (!names.includes(params.get().run)) replaceTool(unknownSession(params.get().run, reply, sessionLinks(names)));
+    else if (mountKey() !== mountedFor) show(); // only now it is known which tools the session has
   }
 
   /** A session that is still being written opens by itself once it is complete. */
@@ -140,19 +152,22 @@ export function createShell(tools) {
   }
 
   function openSession(run) {
-    params.go({ run, host: null, module_name: null, memory_space: null, step: null, buffer: null, zoom: null });
+    const kept = Object.fromEntries(KEPT.map((key) => [key, params.get()[key]]));
+    params.go({ ...parseQuery(""), ...kept, run });
+  }
+
+  /** What one tool was asked (a search, an order) means nothing to another; places in the session stay. */
+  function openTool(tag) {
+    params.go({ tag, filter: null, sort: null });
   }
 
   /** Mounts the tool of the present session; a session or a tool that changed means a fresh mount. */
   async function show() {
     const { run, tag } = params.get();
-    const tool = toolFor(tag);
-    toolPicker.show(
-      tools.map((one) => ({ value: one.id, label: one.name })),
-      tool?.id ?? tag,
-    );
+    const tool = toolFor(tag, run);
+    showTools();
     if (run === null) return;
-    const wanted = `${tool?.id} ${run}`;
+    const wanted = mountKey();
     if (wanted === mountedFor) return;
     mountedFor = wanted;
     replaceTool(tool ? null : noTool(tag, toolLink()));
@@ -162,12 +177,31 @@ export function createShell(tools) {
   }
 
   /** XProf matches tools by prefix ("memory_viewer@" and the like). */
-  function toolFor(tag) {
-    return tag === null ? tools[0] : (tools.find((tool) => tag.startsWith(tool.id)) ?? null);
+  function toolFor(tag, run) {
+    const mine = toolsOf(run);
+    if (tag === null || mine.length === 1) return mine[0];
+    return mine.find((tool) => tag.startsWith(tool.id)) ?? null;
+  }
+
+  function toolsOf(run) {
+    return deviceMemorySessions.includes(run) ? tools.filter((tool) => tool.id === DEVICE_MEMORY) : tools;
+  }
+
+  function showTools() {
+    const { run, tag } = params.get();
+    toolPicker.show(
+      toolsOf(run).map((one) => ({ value: one.id, label: one.name })),
+      toolFor(tag, run)?.id ?? tag,
+    );
+  }
+
+  function mountKey() {
+    const { run, tag } = params.get();
+    return `${toolFor(tag, run)?.id} ${run}`;
   }
 
   function toolLink() {
-    return button(tools[0].name, () => params.go({ tag: tools[0].id }), { class: "link" });
+    return button(tools[0].name, () => openTool(tools[0].id), { class: "link" });
   }
 
   function replaceTool(content) {
@@ -192,6 +226,7 @@ export function createShell(tools) {
       progress,
       hosts,
       fail,
+      openTool,
       sessions: () => sessions,
       top: page.top,
       side: page.sideTool,

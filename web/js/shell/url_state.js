@@ -10,9 +10,21 @@ export const KEYS = [
   "host",
   "module_name",
   "memory_space",
+  "memory_id",
+  "file",
+  "kind",
+  "device",
+  "frames",
+  "measure",
   "step",
   "buffer",
   "zoom",
+  "from",
+  "to",
+  "y",
+  "at",
+  "overlay",
+  "panel",
   "filter",
   "sort",
   "unit",
@@ -20,7 +32,7 @@ export const KEYS = [
 ];
 
 /** Changing one of these is a step that "back" undoes. */
-export const NAVIGATION_KEYS = ["run", "tag", "host", "module_name", "memory_space"];
+export const NAVIGATION_KEYS = ["run", "tag", "host", "module_name", "memory_space", "memory_id", "file"];
 
 const ALIASES = { tool: "tag", moduleName: "module_name", sessionId: "run" };
 

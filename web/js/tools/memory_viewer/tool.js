@@ -8,7 +8,7 @@ import { createModuleFeed } from "./module_feed.js";
 import { createModuleList } from "./views/module_list.js";
 import { createMemoryTypes } from "./views/memory_types.js";
 import { createWorkspace } from "./workspace.js";
-import { toolKeys } from "./tool_keys.js";
+import { MOUSE, toolKeys } from "./tool_keys.js";
 import { findModule } from "./data/modules.js";
 import { noModules, errorMessage, errorSentence } from "../../shell/messages.js";
 import { failedModule, unknownModule } from "./views/empty_states.js";
@@ -29,7 +29,7 @@ function mount(shell) {
   shell.side.append(list.node, types.node);
   const stops = [
     params.watch(["module_name", "host", "memory_space"], openFromAddress),
-    shell.keys.add("Memory Viewer", toolKeys({ workspace: () => workspace, list, openModule })),
+    shell.keys.add("Memory Viewer", toolKeys({ workspace: () => workspace, list, openModule }), MOUSE),
   ];
   openFromAddress();
   feed.start();
@@ -50,7 +50,8 @@ function mount(shell) {
   function settleModule(now) {
     const wanted = params.get().module_name;
     if (wanted === null) {
-      if (now.complete || now.modules.length === 1 || feed.isPatienceOver()) params.set({ module_name: list.first() });
+      if (now.complete || now.modules.length === 1 || feed.isPatienceOver())
+        params.set({ module_name: list.first() });
       return;
     }
     const found = findModule(now.modules, wanted);
@@ -101,7 +102,7 @@ function mount(shell) {
     document.title = `${view.module}, ${view.session} | hbmview`;
     const fetchDetails = (buffer, signal) =>
       fetchBuffer({ session, module: view.module, host: view.host, space: view.memory_space, buffer }, signal);
-    workspace = createWorkspace(view, params, fetchDetails);
+    workspace = createWorkspace(view, params, fetchDetails, shell.openTool);
     top.replaceChildren(workspace.top);
     main.replaceChildren(workspace.main);
     dock.replaceChildren(workspace.dock);
@@ -118,7 +119,7 @@ function mount(shell) {
   }
 
   function showNoModules(now) {
-    if (now.complete) showEmpty(noModules(now));
+    if (now.complete) showEmpty(noModules(now, shell.openTool));
   }
 
   /** A module that the list does not know gets the list's message; anything else the server's sentence. */

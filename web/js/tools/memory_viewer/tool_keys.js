@@ -5,6 +5,15 @@ const PAN_SHARE = 0.12;
 const ZOOM_STEP = 0.7;
 const LONG_STEP_SHARE = 50;
 
+export const MOUSE = [
+  ["hover", "one buffer, in all charts at once"],
+  ["click a buffer", "pin it; click it again or press Esc to let go"],
+  ["click the line chart", "see what is live at that step"],
+  ["wheel", "zoom at the cursor"],
+  ["drag", "pan; with Shift, zoom into what is marked"],
+  ["double click", "show everything again"],
+];
+
 export function toolKeys({ workspace, list, openModule }) {
   const act = (run) => (event) => {
     const state = workspace()?.state;

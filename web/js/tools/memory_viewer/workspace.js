@@ -2,6 +2,7 @@
 // One memory view on the page: its state and the charts that share it.
 import { el } from "../../base/dom.js";
 import { requestFrame } from "../../base/frame.js";
+import { otherToolLine } from "../../shell/other_tool.js";
 import { buildModel } from "./data/model.js";
 import { createBufferDetails } from "./data/buffer_details.js";
 import { createViewerState } from "./viewer_state.js";
@@ -16,7 +17,7 @@ import { createSearchBox } from "./views/search_box.js";
 import { createTable } from "./views/table_view.js";
 import { nothingHere, noSimulation } from "./views/empty_states.js";
 
-export function createWorkspace(view, params, fetchDetails) {
+export function createWorkspace(view, params, fetchDetails, openTool) {
   const model = buildModel(view);
   const state = createViewerState(model, params);
   const search = createSearchBox(state);
@@ -42,6 +43,7 @@ export function createWorkspace(view, params, fetchDetails) {
       { class: "workspace" },
       el("div", { class: "figures-line" }, headline.node, search.node),
       el("div", { class: "summary" }, composition.node, overview.node, overview.below),
+      otherToolLine("memory_viewer", openTool),
       ...charts.map((chart) => chart.node),
       el("p", { class: "note advice" }, ADVICE),
     ),

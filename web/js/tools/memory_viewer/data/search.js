@@ -1,6 +1,6 @@
 // @ts-check
-// Searching the buffers of a model: as plain text (names are full of brackets) or as a regular expression, in any case.
-// Every distinct string is tested once, however many rows share it.
+// Searching the buffers of a model. Every distinct string is tested once, however many rows share it.
+import { matcher } from "../../../base/text_match.js";
 
 const COLUMNS = ["instruction", "opName", "opcode", "shape", "source"];
 
@@ -15,23 +15,6 @@ export function matchRows(model, query) {
     for (let row = 0; row < model.count; row += 1) flags[row] |= hits[indexes[row]];
   }
   return flags;
-}
-
-/** @returns {((text: string) => boolean) | null} */
-export function matcher(query) {
-  const text = (query ?? "").trim();
-  if (text === "") return null;
-  const lower = text.toLowerCase();
-  const pattern = compiled(text);
-  return (candidate) => candidate.toLowerCase().includes(lower) || (pattern !== null && pattern.test(candidate));
-}
-
-function compiled(text) {
-  try {
-    return new RegExp(text, "i");
-  } catch {
-    return null;
-  }
 }
 
 export function countFlags(flags) {

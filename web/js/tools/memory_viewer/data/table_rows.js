@@ -1,5 +1,7 @@
 // @ts-check
 // The table of live buffers: its columns, their order, and the same as CSV. Pure.
+import { csvLine } from "../../../base/csv.js";
+import { compareValues, parseSort as parseSortOf, sortText as sortTextOf } from "../../../base/sorting.js";
 import { categoryOf } from "./categories.js";
 import { nameOf, paddingOf } from "./model.js";
 
@@ -47,22 +49,8 @@ export function expansionOf(model, row) {
   return model.unpadded[row] > 0 ? model.size[row] / model.unpadded[row] : null;
 }
 
-/** "size" sorts descending, "name-asc" says so: the direction is written only when it is not the column's own. */
-export function parseSort(text) {
-  const [key, direction] = (text ?? "").split("-");
-  const column = COLUMNS.find((one) => one.key === key) ?? COLUMNS.find((one) => one.key === "size");
-  return { key: column.key, descending: direction ? direction === "desc" : startsDescending(column) };
-}
-
-export function sortText({ key, descending }) {
-  const column = COLUMNS.find((one) => one.key === key);
-  if (descending === startsDescending(column)) return key === "size" ? null : key;
-  return `${key}-${descending ? "desc" : "asc"}`;
-}
-
-function startsDescending(column) {
-  return column.kind === "size" || column.kind === "ratio";
-}
+export const parseSort = (text) => parseSortOf(text, COLUMNS, "size");
+export const sortText = (sort) => sortTextOf(sort, COLUMNS, "size");
 
 /** @returns {Uint32Array} the rows that `flags` lets through, sorted; equal ones stay in program order */
 export function arrangeRows(model, rows, sort, flags) {
@@ -74,24 +62,11 @@ export function arrangeRows(model, rows, sort, flags) {
   return kept.sort((a, b) => compareValues(values.get(a), values.get(b), sign) || a - b);
 }
 
-/** An unknown value comes last in either direction. */
-function compareValues(a, b, sign) {
-  if (a === b) return 0;
-  if (a === null) return 1;
-  if (b === null) return -1;
-  return a < b ? -sign : sign;
-}
-
 export function toCsv(model, rows) {
   const columns = [...COLUMNS, ...CSV_ONLY];
-  const lines = [columns.map((column) => column.csv).join(",")];
-  for (const row of rows) lines.push(columns.map((column) => csvField(column.value(model, row))).join(","));
+  const lines = [csvLine(columns.map((column) => column.csv))];
+  for (const row of rows) lines.push(csvLine(columns.map((column) => column.value(model, row))));
   return `${lines.join("\n")}\n`;
-}
-
-function csvField(value) {
-  const text = value === null || value === undefined ? "" : String(value);
-  return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
 /** The end of a path, which tells files apart: "…/jax/train.py:70". */

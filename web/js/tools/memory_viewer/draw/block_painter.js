@@ -1,10 +1,11 @@
 // @ts-check
 // The timeline's two layers: the blocks (pixels, then the names that fit) and, above, axes, outlines and cursors.
-import { fitCanvas, fitText } from "../../../base/canvas.js";
+import { byteTickDigits, byteTicks, toPixel } from "../../../base/axes.js";
+import { drawSideways, fitCanvas, fitText } from "../../../base/canvas.js";
 import { groupDigits, pickAxisUnit, tickText } from "../../../base/format.js";
 import { palette } from "../../../base/palette.js";
 import { nameOf } from "../data/model.js";
-import { GUTTER_LEFT, GUTTER_RIGHT, byteTicks, stepTicks, toPixel } from "../layout/axes.js";
+import { GUTTER_LEFT, GUTTER_RIGHT, stepTicks } from "../layout/axes.js";
 import { rasterBlocks } from "../layout/raster.js";
 import { isFadedStyle } from "./block_styles.js";
 
@@ -98,28 +99,13 @@ function drawAxes(context, plot, view, unitMode, colors) {
   for (const bytes of byteTicks(view.y, plot.height, unit)) {
     const y = bottom - toPixel(bytes, view.y, plot.height);
     context.fillText(
-      tickText(bytes, unit, tickDigits(view.y, unit)),
+      tickText(bytes, unit, byteTickDigits(view.y, unit)),
       plot.left - 6,
       Math.max(plot.top + 4, Math.min(bottom - 4, y)),
     );
   }
   drawSideways(context, "Memory Offset", 8, plot.top + plot.height / 2);
   context.textAlign = "left";
-}
-
-/** As many decimals as the zoom needs to tell ticks apart. */
-function tickDigits(y, unit) {
-  const shown = (y.end - y.begin) / unit.bytes;
-  return unit.bytes === 1 ? 0 : Math.max(0, Math.min(9, 2 - Math.floor(Math.log10(shown))));
-}
-
-function drawSideways(context, text, x, y) {
-  context.save();
-  context.translate(x, y);
-  context.rotate(-Math.PI / 2);
-  context.textAlign = "center";
-  context.fillText(text, 0, 0);
-  context.restore();
 }
 
 /** Several temporary allocations: a line between them and the number of each. */

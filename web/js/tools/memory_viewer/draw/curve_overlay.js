@@ -1,10 +1,10 @@
 // @ts-check
 // What lies over the curves: the capacity, the peak, the lifetime of the buffer in focus, and the cursors.
-import { fitCanvas } from "../../../base/canvas.js";
+import { toPixel } from "../../../base/axes.js";
+import { fitCanvas, labelOnScrap } from "../../../base/canvas.js";
 import { formatSize, groupDigits } from "../../../base/format.js";
 import { palette } from "../../../base/palette.js";
 import { categoryOf } from "../data/categories.js";
-import { toPixel } from "../layout/axes.js";
 
 const FONT = "11px system-ui, sans-serif";
 
@@ -55,7 +55,12 @@ function drawCapacity({ context, width, toY, colors }, { capacity, unit }, yMax)
   context.lineTo(width, y);
   context.stroke();
   context.setLineDash([]);
-  label({ context, colors }, `capacity ${formatSize(capacity, unit)}`, 6, y - 4, colors.danger);
+  labelOnScrap(context, `capacity ${formatSize(capacity, unit)}`, {
+    x: 6,
+    y: y - 4,
+    ink: colors.danger,
+    scrap: colors.bg,
+  });
 }
 
 function drawPeak({ context, width, toX, toY, colors }, state) {
@@ -71,18 +76,12 @@ function drawPeak({ context, width, toX, toY, colors }, state) {
   context.fill();
   const text = `peak ${formatSize(model.totals.peak_bytes, state.get().unit)}, step ${groupDigits(model.peakStep)}`;
   const fits = x + 10 + context.measureText(text).width < width;
-  label({ context, colors }, text, fits ? x + 8 : x - 8 - context.measureText(text).width, y, colors.ink);
-}
-
-/** Text on a scrap of background, so that lines behind it do not cross it. */
-function label({ context, colors }, text, x, y, color) {
-  const baseline = Math.max(10, y);
-  context.fillStyle = colors.bg;
-  context.globalAlpha = 0.8;
-  context.fillRect(x - 2, baseline - 10, context.measureText(text).width + 4, 13);
-  context.globalAlpha = 1;
-  context.fillStyle = color;
-  context.fillText(text, x, baseline);
+  labelOnScrap(context, text, {
+    x: fits ? x + 8 : x - 8 - context.measureText(text).width,
+    y,
+    ink: colors.ink,
+    scrap: colors.bg,
+  });
 }
 
 function drawCursor({ context, width, height, toX }, step, color, thickness) {

@@ -5,10 +5,11 @@
  *            plotWidth: () => number}} Scene
  */
 import uPlot from "/vendor/uplot.js";
+import { byteTicks } from "../../../base/axes.js";
 import { groupDigits, pickAxisUnit, tickText } from "../../../base/format.js";
 import { palette } from "../../../base/palette.js";
 import { range } from "../../../base/range.js";
-import { GUTTER_LEFT, GUTTER_RIGHT, byteTicks, stepTicks } from "../layout/axes.js";
+import { GUTTER_LEFT, GUTTER_RIGHT, stepTicks } from "../layout/axes.js";
 
 export const CURVE_HEIGHT = 204;
 const LEAST_WIDTH = 200;

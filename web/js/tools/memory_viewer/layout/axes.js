@@ -9,23 +9,9 @@ export function fullSteps(model) {
   return range(0, Math.max(1, model.steps));
 }
 
-export function toPixel(value, r, width) {
-  return ((value - r.begin) / span(r)) * width;
-}
-
-export function toValue(pixel, r, width) {
-  return r.begin + (pixel / width) * span(r);
-}
-
 /** Ticks at whole steps. */
 export function stepTicks(r, width) {
   return ticks(r, width / 90, Math.max(1, niceStep(span(r) / (width / 90))));
-}
-
-/** Byte ticks that are round in `unit`. */
-export function byteTicks(r, height, unit) {
-  const rough = span(r) / unit.bytes / Math.max(1, height / 44);
-  return ticks(r, 0, niceStep(rough) * unit.bytes);
 }
 
 /** A zoomed view as the URL writes it: "x0,x1" or "x0,x1,y0,y1"; null when it is not one. */

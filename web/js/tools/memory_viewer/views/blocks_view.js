@@ -1,16 +1,16 @@
 // @ts-check
 // "Buffer Allocation Timeline": where every temporary buffer lies, and when. Shares its steps axis with the curve.
+import { toValue } from "../../../base/axes.js";
 import { button, el, setText } from "../../../base/dom.js";
 import { formatSize, groupDigits, plural } from "../../../base/format.js";
 import { requestFrame } from "../../../base/frame.js";
+import { attachGestures } from "../../../base/gestures.js";
 import { range, sameRange, span } from "../../../base/range.js";
 import { chartOwnsWheel, wheelFactor } from "../../../base/wheel.js";
 import { nameOf } from "../data/model.js";
 import { blockAt } from "../layout/blocks.js";
-import { toValue } from "../layout/axes.js";
 import { createBlockPainter, drawBlockOverlay } from "../draw/block_painter.js";
 import { blockColors, blockStyles } from "../draw/block_styles.js";
-import { attachGestures } from "./gestures.js";
 
 export function createBlocks(state) {
   const { model, blocks } = state;

@@ -1,17 +1,18 @@
 // @ts-check
 // "Memory Allocation Size vs Program Order": what is live at each step, padded and unpadded. uPlot draws the curves
 // and the axes; what follows the mouse is drawn on a canvas above them (draw/curve_overlay.js).
+import { toValue } from "../../../base/axes.js";
 import { el, setText } from "../../../base/dom.js";
 import { exactBytes, formatSize, groupDigits } from "../../../base/format.js";
 import { requestFrame } from "../../../base/frame.js";
+import { attachGestures } from "../../../base/gestures.js";
 import { chartOwnsWheel, wheelFactor } from "../../../base/wheel.js";
 import { range, sameRange } from "../../../base/range.js";
 import { instructionOf } from "../data/model.js";
-import { GUTTER_LEFT, GUTTER_RIGHT, toValue } from "../layout/axes.js";
+import { GUTTER_LEFT, GUTTER_RIGHT } from "../layout/axes.js";
 import { sampleCurve } from "../layout/curve_samples.js";
 import { createPlot, resizePlot } from "../draw/curve_plot.js";
 import { drawCurveOverlay } from "../draw/curve_overlay.js";
-import { attachGestures } from "./gestures.js";
 
 const CAPACITY_REACH = 3; // a capacity this many times the peak is said, not drawn: it would flatten the curve
 const DOUBLE_CLICK_MS = 500;

@@ -4,7 +4,7 @@ import { el, setText } from "../../../base/dom.js";
 import { exactBytes, formatSize } from "../../../base/format.js";
 import { sizeFigure } from "../../../base/figures.js";
 import { unitMode } from "../../../shell/unit_switch.js";
-import { matcher } from "../data/search.js";
+import { matcher } from "../../../base/text_match.js";
 import { peakOf, sortModules } from "../data/modules.js";
 
 export function createModuleList(params, onOpen) {

@@ -1,0 +1,276 @@
+import { after, before, test } from "node:test";
+import assert from "node:assert/strict";
+import { boxOf, newPage, open, param, picture, settle, startBrowser, startServer } from "./harness.js";
+
+const OOM = "?run=tf_oom&tag=memory_profile";
+const HOSTS = "?run=tf_two_hosts&tag=memory_profile";
+const TPU = "?run=tf_with_tpu_modules&tag=memory_profile";
+const PLOT = ".timeline-base";
+const OVERLAY = ".timeline .overlay";
+const PEAK_PS = 218848228000; // of tf_oom, as XProf's recorded answer has it
+let server, browser, page;
+
+before(async () => {
+  server = await startServer();
+  browser = await startBrowser();
+  page = await newPage(browser, server);
+});
+
+after(async () => {
+  await browser?.close();
+  server?.stop();
+});
+
+const line = (id) => page.textContent(`[data-line="${id}"]`);
+const readout = () => page.textContent(".profile .readout");
+const eventName = () => page.textContent(".event-card h2");
+const inView = () => page.textContent("#timeline-events");
+const selectedRow = () => page.textContent(".memories [aria-selected=true]");
+const press = async (key) => {
+  await page.keyboard.press(key);
+  await settle(page);
+};
+const hoverAt = async (x, y = 0.5) => {
+  await page.mouse.move(...(await boxOf(page, PLOT)).at(x, y));
+  await settle(page);
+};
+
+/** Turns over the plot, after the page has rested: a wheel right after a scroll would scroll on. */
+async function wheel(deltaY, x = 0.5, turns = 1) {
+  await hoverAt(x);
+  for (let i = 0; i < turns; i += 1) await page.mouse.wheel(0, deltaY);
+  await settle(page);
+}
+
+test("the summary speaks XProf's words with XProf's figures", async () => {
+  await open(page, server, OOM);
+  const words = await page.textContent(".profile-summary");
+  for (const label of [
+    "#Allocation",
+    "#Deallocation",
+    "Memory Capacity",
+    "Lifetime Peak Heap Usage (high water mark in lifetime, may be outside profiling window)",
+    "Profile-window Peak Memory Usage (stack + heap, within profiling window)",
+    "Timestamp",
+    "Stack Reservation",
+    "Heap Allocation",
+    "Free Memory",
+    "Fragmentation",
+  ])
+    assert.ok(words.includes(label), label);
+  assert.deepEqual([await line("allocations"), await line("deallocations")], ["34", "33"]);
+  assert.equal(await line("capacity"), "96.00 MiB");
+  assert.equal(await line("window-peak"), "74.00 MiB");
+  assert.equal(await line("fragmentation"), "45.45 %");
+  assert.match(await line("timestamp"), /^218\.848 ms, step 3/);
+  assert.match(await page.textContent(".headline-figures"), /^74\.00 MiB peak of 96\.00 MiB \(77\.1 %\)/);
+  assert.deepEqual(page.complaints, []);
+});
+
+test("hovering tells the event under the mouse, leaving goes back to the peak's", async () => {
+  await open(page, server, OOM);
+  const atPeak = await page.textContent(".event-card");
+  assert.match(atPeak, /event 39 of 67 events, the peak/);
+  const before = await picture(page, OVERLAY);
+  await hoverAt(0.7);
+  assert.notEqual(await picture(page, OVERLAY), before);
+  assert.match(await readout(), /ms:\s+\d.*used.*free.*fragmented/);
+  assert.doesNotMatch(await page.textContent(".event-card"), /the peak/);
+  await page.mouse.move(5, 5);
+  await settle(page);
+  assert.equal(await page.textContent(".event-card"), atPeak);
+});
+
+test("a click chooses the time, a reload keeps it, Esc goes back to the peak", async () => {
+  await open(page, server, OOM);
+  await page.mouse.click(...(await boxOf(page, PLOT)).at(0.7, 0.5));
+  await settle(page);
+  const [at, name] = [await param(page, "at"), await eventName()];
+  assert.ok(Number(at) > PEAK_PS);
+  await page.mouse.move(5, 5);
+  await page.reload();
+  await page.waitForSelector(".event-card h2");
+  await settle(page);
+  assert.deepEqual([await param(page, "at"), await eventName()], [at, name]);
+  await press("Escape");
+  assert.equal(await param(page, "at"), null);
+  assert.match(await page.textContent(".event-card"), /the peak/);
+});
+
+test("the arrow keys step through the events, p goes to the peak", async () => {
+  await open(page, server, OOM);
+  await press("ArrowRight");
+  assert.match(await page.textContent(".event-card"), /event 40 of 67 events, chosen/);
+  for (let i = 0; i < 3; i += 1) await page.keyboard.press("ArrowLeft");
+  await settle(page);
+  assert.match(await page.textContent(".event-card"), /event 37 of 67 events/);
+  await press("p");
+  assert.match(await page.textContent(".event-card"), /event 39 of 67 events, the peak/);
+});
+
+test("wheel and keys zoom to single events, 0 shows everything again", async () => {
+  await open(page, server, OOM);
+  const whole = await picture(page, PLOT);
+  assert.equal(await inView(), "67 events, each drawn");
+  await wheel(-240, 0.5, 8);
+  const [from, to] = [Number(await param(page, "from")), Number(await param(page, "to"))];
+  assert.ok(to > from && to - from < 4e12, `${from} ${to}`);
+  assert.notEqual(await picture(page, PLOT), whole);
+  await press("0");
+  assert.deepEqual([await param(page, "from"), await param(page, "y")], [null, null]);
+  assert.equal(await picture(page, PLOT), whole);
+  await page.mouse.move(5, 5); // the keys zoom about the chosen time: the peak
+  for (let i = 0; i < 75; i += 1) await page.keyboard.press("w");
+  await settle(page);
+  const wide = Number(await param(page, "to")) - Number(await param(page, "from"));
+  assert.ok(wide > 0 && wide <= 1002, `${wide} ps`);
+  assert.equal(await inView(), "1 event, each drawn");
+  await press("Home");
+  assert.equal(await picture(page, PLOT), whole);
+});
+
+test("dragging pans, Shift-drag zooms into what is marked, a double click shows everything", async () => {
+  await open(page, server, OOM);
+  const box = await boxOf(page, PLOT);
+  await page.keyboard.down("Shift");
+  await page.mouse.move(...box.at(0.25, 0.5));
+  await page.mouse.down();
+  await page.mouse.move(...box.at(0.75, 0.5), { steps: 4 });
+  await page.mouse.up();
+  await page.keyboard.up("Shift");
+  await settle(page);
+  const marked = [Number(await param(page, "from")), Number(await param(page, "to"))];
+  assert.ok(Math.abs(marked[0] - 10.1e12) < 0.2e12 && Math.abs(marked[1] - 30.3e12) < 0.2e12, String(marked));
+  await page.mouse.move(...box.at(0.5, 0.5));
+  await page.mouse.down();
+  await page.mouse.move(...box.at(0.6, 0.5), { steps: 4 });
+  await page.mouse.up();
+  await settle(page);
+  assert.ok(Number(await param(page, "from")) < marked[0]);
+  await page.mouse.dblclick(...box.at(0.5, 0.5));
+  await settle(page);
+  assert.equal(await param(page, "from"), null);
+});
+
+test("bytes are zoomed on their own, and the height switches between use and capacity", async () => {
+  await open(page, server, OOM);
+  const whole = await picture(page, PLOT);
+  await page.click("#switch-height");
+  await settle(page);
+  assert.notEqual(await picture(page, PLOT), whole);
+  assert.match(await param(page, "y"), /^0,\d+$/);
+  await press("c");
+  assert.equal(await param(page, "y"), null);
+  await press("W");
+  assert.equal(await param(page, "from"), null);
+  assert.match(await param(page, "y"), /^0,\d+$/);
+  await page.reload();
+  await page.waitForSelector(".event-card h2");
+  await settle(page);
+  assert.notEqual(await picture(page, PLOT), whole, "the height is in the address");
+});
+
+test("memories are chosen in the table by mouse and by keys", async () => {
+  await open(page, server, HOSTS);
+  assert.match(await selectedRow(), /worker0/);
+  assert.match(await page.textContent(".headline-figures"), /^393\.50 KiB peak/);
+  await page.click(".memories tr[data-row]:nth-child(3) .col-host");
+  await settle(page);
+  assert.equal(await param(page, "host"), "worker1");
+  assert.match(await selectedRow(), /worker1/);
+  assert.match(await page.textContent(".headline-figures"), /^530\.75 KiB peak/);
+  await page.locator(".memories tr[data-row]").first().focus();
+  await press("Enter");
+  assert.equal(await param(page, "host"), "worker0");
+  await press("j");
+  assert.equal(await param(page, "host"), "worker1");
+  await page.goBack();
+  await settle(page);
+  assert.equal(await param(page, "host"), "worker0");
+});
+
+test("another memory is drawn over the chosen one, in the address and after a reload", async () => {
+  await open(page, server, HOSTS);
+  const alone = await picture(page, PLOT);
+  await page.locator(".memories tr[data-row]").last().locator("input").check();
+  await settle(page);
+  assert.match(await param(page, "overlay"), /^worker1\//);
+  const both = await picture(page, PLOT);
+  assert.notEqual(both, alone);
+  assert.match(await page.textContent(".profile .curve-key"), /\(worker1\)/);
+  await page.reload();
+  await page.waitForSelector(".event-card h2");
+  await settle(page);
+  assert.equal(await picture(page, PLOT), both);
+  await page.locator(".memories tr[data-row]").last().focus();
+  await press("o");
+  assert.equal(await param(page, "overlay"), null);
+  assert.equal(await picture(page, PLOT), alone);
+});
+
+test("the Memory ID picker and the Hosts picker change what is shown", async () => {
+  await open(page, server, "?run=tf_two_allocators&tag=memory_profile");
+  const ids = await page.locator("#pick-memory-id option").allTextContents();
+  assert.equal(ids.length, 2);
+  const other = ids.find((id) => id !== ids[0]) ?? "";
+  const shown = await page.inputValue("#pick-memory-id");
+  await page.selectOption("#pick-memory-id", shown === other ? ids[0] : other);
+  await settle(page);
+  assert.notEqual(await param(page, "memory_id"), null);
+  assert.notEqual(await param(page, "memory_id"), shown);
+  await open(page, server, HOSTS);
+  await page.selectOption("#pick-hosts", "worker1");
+  await settle(page);
+  assert.match(await selectedRow(), /worker1/);
+});
+
+test("a module run of a TPU zooms on click, and again shows everything", async () => {
+  await open(page, server, TPU);
+  await settle(page);
+  const lanes = await boxOf(page, ".timeline-lanes");
+  const onFirstDevice = [lanes.x + 3, lanes.y + 1.5 * 17];
+  await page.mouse.move(...onFirstDevice);
+  await settle(page);
+  assert.match(await readout(), / on .*ms to .*ms/);
+  await page.mouse.click(...onFirstDevice);
+  await settle(page);
+  const zoomed = [await param(page, "from"), await param(page, "to")];
+  assert.ok(Number(zoomed[1]) > Number(zoomed[0]));
+  await page.mouse.click(lanes.x + lanes.width / 2, onFirstDevice[1]);
+  await settle(page);
+  assert.equal(await param(page, "from"), null);
+  await press("]");
+  assert.deepEqual([await param(page, "from"), await param(page, "to")], zoomed);
+});
+
+test("without memory events the page says what was looked for and where to go on", async () => {
+  await open(page, server, "?run=tf_no_memory_events&tag=memory_profile");
+  const text = await page.textContent(".message");
+  assert.match(text, /no memory profile to display/);
+  assert.ok((await page.locator(".message p").count()) >= 2, text);
+  await page.click(".message [data-tool=memory_viewer]");
+  await settle(page);
+  assert.equal(await param(page, "tag"), "memory_viewer");
+});
+
+test("each tool says how the other differs and leads to it", async () => {
+  await open(page, server, "?run=v5e_matmul&tag=memory_viewer");
+  assert.match(await page.textContent(".other-tool"), /in program order.*for all modules, in time/);
+  await page.click(".other-tool [data-tool=memory_profile]");
+  await settle(page);
+  assert.equal(await param(page, "tag"), "memory_profile");
+  assert.equal(await param(page, "run"), "v5e_matmul");
+  await open(page, server, OOM);
+  await page.click(".other-tool [data-tool=memory_viewer]");
+  await settle(page);
+  assert.equal(await param(page, "tag"), "memory_viewer");
+});
+
+test("a host or a memory that is not there is named, with those that are", async () => {
+  await open(page, server, `${HOSTS}&host=worker9`);
+  assert.match(await page.textContent(".message"), /no host "worker9".*worker0.*worker1/s);
+  await page.click(".message button >> text=worker1");
+  await settle(page);
+  assert.match(await selectedRow(), /worker1/);
+  assert.deepEqual(page.complaints, []);
+});

@@ -1,0 +1,84 @@
+import { test } from "node:test";
+import assert from "node:assert/strict";
+import { csvText } from "../../../web/js/base/csv.js";
+import {
+  heldAllocations,
+  heldPerStep,
+  heldTotals,
+  leakCsvColumns,
+  leakRows,
+} from "../../../web/js/tools/memory_profile/panels/data/leak_rows.js";
+import { barHeights, stepBars } from "../../../web/js/tools/memory_profile/panels/layout/step_bars.js";
+
+const reply = {
+  strings: ["leaks/Copy", "steady", "churn"],
+  steps: { step: [3, 4, 5], name: ["train 3", "train 4", "train 5"] },
+  growth: {
+    op: [0, 1, 2],
+    held_bytes: [
+      [10, 20, 30],
+      [7, 7, 7],
+      [0, 5, 0],
+    ],
+    slope_bytes: [10, 0, 0],
+    first_step: [3, 3, 4],
+    last_step: [5, 5, 4],
+    steps_growing: [2, 0, 1],
+    held_at_end_bytes: [30, 7, 0],
+    held_at_end_count: [3, 1, 0],
+  },
+};
+
+test("what each op holds, what all hold, and what is never freed", () => {
+  const rows = leakRows(reply);
+  assert.deepEqual([rows[0].op, rows[0].slope, rows[0].atFirst, rows[0].atLast], ["leaks/Copy", 10, 10, 30]);
+  assert.deepEqual(heldPerStep(rows, 3), [17, 32, 37]);
+  assert.deepEqual(heldTotals(rows), { ops: 2, bytes: 37, count: 4 });
+});
+
+test("a profile without steps has no first and no last figure", () => {
+  const growth = { ...reply.growth, held_bytes: [[], [], []] };
+  const [row] = leakRows({ ...reply, growth });
+  assert.deepEqual([row.atFirst, row.atLast], [null, null]);
+  assert.deepEqual(heldPerStep([row], 0), []);
+});
+
+test("CSV has a column for each step, named by its number", () => {
+  const lines = csvText(leakCsvColumns(reply), leakRows(reply)).split("\n");
+  assert.match(lines[0], /HeldAtEndOfStep3Bytes,HeldAtEndOfStep4Bytes,HeldAtEndOfStep5Bytes$/);
+  assert.match(lines[1], /^leaks\/Copy,10,10,30,30,3,2,3,5,10,20,30$/);
+});
+
+test("the allocations behind an op are told in their own words", () => {
+  const [one] = heldAllocations(
+    {
+      strings: ["float", "[2]", "temp", ""],
+      row: [17],
+      time_ps: [5],
+      step: [3],
+      allocated_bytes: [256],
+      data_type: [0],
+      shape: [3],
+      region_type: [2],
+      address: ["0x7f"],
+    },
+    "leaks/Copy",
+  );
+  assert.deepEqual([one.row, one.what, one.allocated], [17, "float temp", 256]);
+});
+
+test("more steps than room: a bar of several tells the last of them", () => {
+  assert.deepEqual(
+    stepBars([1, 2, 3], 10).map((bar) => bar.value),
+    [1, 2, 3],
+  );
+  assert.deepEqual(stepBars([1, 2, 3, 4, 5], 2), [
+    { first: 0, last: 2, value: 3 },
+    { first: 3, last: 4, value: 5 },
+  ]);
+  assert.deepEqual(stepBars([], 10), []);
+});
+
+test("the largest bar is full, nothing is none, and what is there can be seen", () => {
+  assert.deepEqual(barHeights([1, 1000, 0], 50), [1, 50, 0]);
+});

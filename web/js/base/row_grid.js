@@ -1,0 +1,193 @@
+// @ts-check
+/**
+ * A table of any number of rows, of which only those in sight are in the DOM. All rows are equally high.
+ *
+ *     head                 column buttons that sort
+ *     ------------------   spacer: rows above
+ *     row 117              tr[data-row], one in reach of Tab, the arrow keys go on from it
+ *     row 118
+ *     ------------------   spacer: rows below
+ *
+ * The table knows no data. Its source tells it the rows:
+ *     count()                     how many
+ *     id(index)                   what stands for the row in marks and focus; stays when rows move
+ *     fill(cell, column, index)   puts the content of one cell
+ *     decorate(tr, index)         optional: classes and attributes of a row
+ *
+ * @typedef {{key: string, label: string, kind: string, title?: string, fixed?: boolean}} GridColumn
+ *     `kind` aligns it; `fixed`: not to be sorted by
+ */
+import { el } from "./dom.js";
+import { requestFrame } from "./frame.js";
+
+export const ROW_HEIGHT = 22;
+const SPARE_ROWS = 6;
+const KEYS_OWN_MS = 300; // rows that a key scrolls under a resting mouse are not hovered
+const HEIGHT_BEFORE_LAYOUT = 300;
+
+/**
+ * @param {any} source
+ * @param {{label: string, columns: GridColumn[], className?: string, role?: string, onSort?: (column: any) => void,
+ *          onOpen?: (index: number, event: Event) => void, onHover?: (index: number | null) => void,
+ *          onKey?: (event: KeyboardEvent, index: number) => boolean | number}} options `onKey` comes before the
+ *     table's own keys: true when it took the key, a number to move the focus to that row
+ */
+export function createRowGrid(source, options) {
+  const { label, className = "", role = "grid", columns, onSort, onOpen, onHover, onKey } = options;
+  const head = el("tr");
+  const body = el("tbody");
+  const table = el(
+    "table",
+    { class: `row-grid ${className}`, role, "aria-label": label },
+    el("thead", {}, head),
+    body,
+  );
+  const node = el("div", { class: "table-scroll", on: { scroll: () => requestFrame(showRows) } }, table);
+  let shown = "";
+  let keyedAt = -Infinity;
+  let marks = { hover: null, selected: null };
+  let firstShown = 0;
+
+  /** The rows or what they hold have changed. */
+  function reset() {
+    table.setAttribute("aria-rowcount", String(source.count() + 1));
+    shown = "";
+    showRows();
+  }
+
+  function showSort(sort) {
+    head.replaceChildren(...columns.map((column) => headCell(column, sort, onSort)));
+  }
+
+  function showRows() {
+    const count = source.count();
+    const spare = Math.max(0, Math.floor(node.scrollTop / ROW_HEIGHT) - SPARE_ROWS);
+    const fitting = Math.ceil((node.clientHeight || HEIGHT_BEFORE_LAYOUT) / ROW_HEIGHT) + 2 * SPARE_ROWS;
+    const first = Math.max(0, Math.min(spare, count - fitting));
+    const last = Math.min(count, first + fitting);
+    const key = `${first} ${last} ${count}`;
+    if (key !== shown) fill(first, last, count);
+    shown = key;
+    markRows();
+  }
+
+  function fill(first, last, count) {
+    const focused = document.activeElement?.closest("tr[data-row]");
+    const held = focused && body.contains(focused) ? focused.getAttribute("data-row") : null;
+    const rows = [];
+    for (let i = first; i < last; i += 1) rows.push(rowNode(i, i === first));
+    firstShown = first;
+    body.replaceChildren(spacer(first), ...rows, spacer(count - last));
+    if (held !== null) rowWithId(held)?.focus({ preventScroll: true });
+  }
+
+  /** Tab enters the table at the first row there is; the arrow keys go on from it. */
+  function rowNode(index, isFirst) {
+    const row = el("tr", { data: { row: source.id(index) }, tabindex: isFirst ? 0 : -1, "aria-rowindex": index + 2 });
+    for (const column of columns) {
+      const cell = el("td", { class: `col-${column.key} kind-${column.kind}` });
+      source.fill(cell, column, index);
+      row.append(cell);
+    }
+    source.decorate?.(row, index);
+    return row;
+  }
+
+  const rowWithId = (id) => body.querySelector(`tr[data-row="${CSS.escape(String(id))}"]`);
+
+  function mark(next) {
+    marks = { ...marks, ...next };
+    markRows();
+  }
+
+  function markRows() {
+    for (const row of body.querySelectorAll("tr[data-row]")) {
+      const id = row.getAttribute("data-row");
+      row.classList.toggle("hover", marks.hover !== null && id === String(marks.hover));
+      row.setAttribute("aria-selected", String(marks.selected !== null && id === String(marks.selected)));
+    }
+  }
+
+  function indexOf(event) {
+    const row = event.target instanceof Element ? event.target.closest("tr[data-row]") : null;
+    return row ? Number(row.getAttribute("aria-rowindex")) - 2 : null;
+  }
+
+  function reveal(index) {
+    const top = index * ROW_HEIGHT;
+    if (top < node.scrollTop) node.scrollTop = top;
+    if (top + 2 * ROW_HEIGHT > node.scrollTop + node.clientHeight)
+      node.scrollTop = top + 2 * ROW_HEIGHT - node.clientHeight;
+    showRows();
+  }
+
+  function focusIndex(wanted) {
+    const index = Math.max(0, Math.min(source.count() - 1, wanted));
+    if (source.count() === 0) return;
+    reveal(index);
+    rowWithId(source.id(index))?.focus({ preventScroll: true });
+  }
+
+  function onKeyDown(event) {
+    const index = indexOf(event);
+    if (index === null || event.ctrlKey || event.metaKey || event.altKey) return;
+    const taken = onKey?.(event, index) ?? false;
+    const moves = { ArrowDown: 1, ArrowUp: -1, PageDown: 10, PageUp: -10, Home: -index, End: source.count() };
+    if (typeof taken === "number") focusIndex(taken);
+    else if (taken) keyedAt = event.timeStamp;
+    else if (event.key in moves) focusIndex(index + moves[event.key]);
+    else if (event.key === "Enter" || event.key === " ") onOpen?.(index, event);
+    else return;
+    keyedAt = event.timeStamp;
+    event.preventDefault();
+  }
+
+  body.addEventListener("pointerover", (event) => {
+    if (event.timeStamp - keyedAt > KEYS_OWN_MS) onHover?.(indexOf(event));
+  });
+  body.addEventListener("pointerleave", () => onHover?.(null));
+  body.addEventListener("focusin", (event) => onHover?.(indexOf(event)));
+  body.addEventListener("focusout", () => onHover?.(null));
+  body.addEventListener("click", (event) => {
+    const index = indexOf(event);
+    if (index !== null && !String(getSelection())) onOpen?.(index, event);
+  });
+  body.addEventListener("keydown", onKeyDown);
+  const observer = new ResizeObserver(() => requestFrame(showRows)); // it has its height only once it has rows
+  observer.observe(node);
+  return {
+    node,
+    reset,
+    showSort,
+    mark,
+    reveal,
+    focusIndex,
+    firstShown: () => firstShown,
+    dispose: () => observer.disconnect(),
+  };
+}
+
+function headCell(column, sort, onSort) {
+  const sorted = sort?.key === column.key;
+  const sign = sorted ? (sort.descending ? " ▾" : " ▴") : "";
+  const text = `${column.label}${sign}`;
+  const options = { class: "sort", title: column.title ?? null, data: { sort: column.key } };
+  return el(
+    "th",
+    {
+      scope: "col",
+      class: `col-${column.key} kind-${column.kind}`,
+      "aria-sort": sorted ? (sort.descending ? "descending" : "ascending") : null,
+    },
+    onSort && !column.fixed
+      ? el("button", { type: "button", ...options, on: { click: () => onSort(column) } }, text)
+      : el("span", options, text),
+  );
+}
+
+function spacer(rows) {
+  const node = el("tr", { class: "spacer", "aria-hidden": "true" }, el("td"));
+  node.style.height = `${rows * ROW_HEIGHT}px`;
+  node.hidden = rows === 0;
+  return node;
+}

@@ -1,0 +1,136 @@
+// @ts-check
+/**
+ * Device Memory as a tool of the shell: lists the session's device memory profiles, opens the one that the address
+ * names (or the first), and puts its workspace on the page.
+ */
+import { createLatest } from "../../api.js";
+import { errorMessage } from "../../shell/messages.js";
+import { fetchFiles, fetchProfile } from "./requests.js";
+import { createChoices } from "./views/choices.js";
+import { failedFile, noFiles, unknownFile } from "./views/empty_states.js";
+import { createWorkspace } from "./workspace.js";
+
+const MOUSE = [
+  ["click a frame", "zoom into it; click the one on top to go back to its caller"],
+  ["click a function", "search it: see where it is called"],
+];
+
+export const deviceMemory = { id: "device_memory", name: "Device Memory", mount };
+
+function mount(shell) {
+  const { params, progress, main, dock, top } = shell;
+  const session = params.get().run;
+  const choices = createChoices(params, openFile);
+  const latest = createLatest();
+  let workspace = null;
+  let files = null;
+  let opened = "";
+
+  shell.side.append(choices.node);
+  shell.hosts.show([], null);
+  const stops = [
+    params.watch(["file", "frames"], openFromAddress),
+    shell.keys.add("Device Memory", keys(), MOUSE),
+  ];
+  list();
+
+  function openFile(file) {
+    params.go({ file, zoom: null });
+  }
+
+  async function list() {
+    try {
+      const reply = await progress.during(
+        `looking for device memory profiles in ${session}`,
+        latest.run((signal) => fetchFiles(session, signal)),
+      );
+      files = reply.files;
+      openFromAddress();
+    } catch (error) {
+      if (error.name !== "AbortError") showListError(error);
+    }
+  }
+
+  async function openFromAddress() {
+    if (files === null) return;
+    if (files.length === 0) return showMessage(noFiles(session));
+    const { frames } = params.get();
+    const name = params.get().file ?? files[0].name;
+    choices.setFiles({ files }, name);
+    if (!files.some((file) => file.name === name)) return showMessage(unknownFile(name, files, openFile));
+    const key = JSON.stringify([name, frames]);
+    if (key === opened) return;
+    opened = key;
+    try {
+      const query = { session, file: name, frames };
+      showProfile(
+        await progress.during(
+          `reading ${name}`,
+          latest.run((signal) => fetchProfile(query, signal)),
+        ),
+      );
+    } catch (error) {
+      if (error.name !== "AbortError") showMessage(failedFile(error, files.length));
+    }
+  }
+
+  function showProfile(reply) {
+    workspace?.dispose();
+    workspace = createWorkspace(reply, params);
+    document.title = `${reply.file}, device memory | hbmview`;
+    top.replaceChildren(workspace.top);
+    main.replaceChildren(workspace.main);
+    dock.replaceChildren();
+    workspace.start();
+  }
+
+  function showMessage(content) {
+    workspace?.dispose();
+    workspace = null;
+    opened = "";
+    top.replaceChildren();
+    dock.replaceChildren();
+    main.replaceChildren(content);
+    document.title = `${session} | hbmview`;
+  }
+
+  /** A session that is not there gets the shell's own message. */
+  async function showListError(error) {
+    const reply = await shell.sessions().catch(() => null);
+    const known = reply ? [...reply.sessions, ...(reply.device_memory ?? [])] : [];
+    if (error.status === 404 && reply && !known.some((one) => one.name === session)) return;
+    showMessage(errorMessage(error, "Other sessions may still be readable: choose one at the left."));
+  }
+
+  function keys() {
+    const act = (run) => () => {
+      if (workspace) run(workspace.state.actions);
+    };
+    const open = (delta) => () => {
+      const name = choices.neighbour(delta);
+      if (name !== null) openFile(name);
+    };
+    return [
+      { keys: ["/"], label: "search functions", run: () => workspace?.focusSearch() },
+      { keys: ["j"], label: "next file", run: open(1) },
+      { keys: ["k"], label: "previous file", run: open(-1) },
+      { keys: ["s"], label: "zoom out to the caller", run: act((actions) => actions.zoomOut()) },
+      { keys: ["0"], label: "show everything", run: act((actions) => actions.zoomTo(0)) },
+      {
+        keys: ["Escape"],
+        shown: "Esc",
+        label: "let go of the search, then of the zoom",
+        run: act((actions) => actions.letGo()),
+      },
+    ];
+  }
+
+  function unmount() {
+    latest.stop();
+    stops.forEach((stop) => stop());
+    choices.dispose();
+    workspace?.dispose();
+  }
+
+  return { unmount, redraw: () => workspace?.redraw() };
+}

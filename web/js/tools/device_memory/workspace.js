@@ -1,0 +1,39 @@
+// @ts-check
+// One device memory profile on the page: its state and the charts that share it.
+import { el } from "../../base/dom.js";
+import { requestFrame } from "../../base/frame.js";
+import { buildModel } from "./data/model.js";
+import { createProfileState } from "./profile_state.js";
+import { createHeadline } from "./views/headline.js";
+import { createIcicle } from "./views/icicle_view.js";
+import { createSearchBox } from "./views/search_box.js";
+import { createTopTable } from "./views/top_table.js";
+import { nothingHeld } from "./views/empty_states.js";
+
+export function createWorkspace(reply, params) {
+  const state = createProfileState(buildModel(reply), params);
+  const headline = createHeadline(state, params, reply);
+  const search = createSearchBox(state);
+  const charts = reply.count > 0 || reply.bytes > 0 ? [createIcicle(state), createTopTable(state)] : [];
+  const main = el(
+    "div",
+    { class: "workspace device-memory" },
+    el("div", { class: "figures-line" }, headline.node, search.node),
+    ...(charts.length > 0 ? charts.map((chart) => chart.node) : [nothingHeld(reply)]),
+  );
+  return {
+    state,
+    top: headline.name,
+    main,
+    start() {
+      charts.forEach((chart) => chart.start());
+      requestFrame(() => performance.mark("hbmview-painted"));
+    },
+    focusSearch: () => search.focus(),
+    redraw: () => charts.forEach((chart) => chart.redraw()),
+    dispose() {
+      [headline, search, ...charts].forEach((part) => part.dispose());
+      state.dispose();
+    },
+  };
+}

@@ -1,0 +1,55 @@
+// @ts-check
+/**
+ * The memories of a session as one list: each memory id of each host that has events. A token names one in the address
+ * ("host/memory id"). Pure.
+ */
+
+/** @returns {{host: any, memory: any, token: string}[]} */
+export function listMemories(reply) {
+  return reply.hosts.flatMap((host) =>
+    host.memories.map((memory) => ({ host, memory, token: tokenOf(host.host, memory.memory_id) })),
+  );
+}
+
+export function tokenOf(host, memoryId) {
+  return `${escaped(host)}/${escaped(memoryId)}`;
+}
+
+function escaped(text) {
+  return text.replace(/[%/,]/g, encodeURIComponent);
+}
+
+/**
+ * The memory that an address means. Without a host the session's busiest one is meant: the highest peak of the first
+ * host that has any; null when the address names what is not there.
+ */
+export function chooseMemory(list, { host, memory_id: memoryId }) {
+  const wanted = list.filter(
+    (one) => (host === null || one.host.host === host) && (memoryId === null || one.memory.memory_id === memoryId),
+  );
+  const first = wanted.filter((one) => one.host === wanted[0].host);
+  return first.reduce(
+    (best, one) => (best && (best.memory.peak_bytes ?? 0) >= (one.memory.peak_bytes ?? 0) ? best : one),
+    null,
+  );
+}
+
+/** The memories drawn over the chosen one, in the order of the list. */
+export function overlaidMemories(list, text, chosen) {
+  const tokens = new Set((text ?? "").split(","));
+  return list.filter((one) => tokens.has(one.token) && one !== chosen);
+}
+
+export function toggleOverlay(text, token) {
+  const tokens = (text ?? "").split(",").filter(Boolean);
+  const left = tokens.filter((one) => one !== token);
+  const now = left.length < tokens.length ? left : [...tokens, token];
+  return now.length ? now.join(",") : null;
+}
+
+/** The profile's window in which all that is shown lies. */
+export function windowOf(memories) {
+  const begin = Math.min(...memories.map(({ host, memory }) => Math.min(host.begin_ps, memory.begin_ps)));
+  const end = Math.max(...memories.map(({ host, memory }) => Math.max(host.end_ps, memory.end_ps)));
+  return { begin, end: Math.max(end, begin + 1) };
+}

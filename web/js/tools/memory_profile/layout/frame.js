@@ -1,0 +1,80 @@
+// @ts-check
+// Where the parts of the timeline stand: lanes for steps and modules above the plot, axes around it. Pure.
+import { niceStep, range, span, ticks } from "../../../base/range.js";
+import { entriesUntil } from "../data/curve.js";
+
+export const GUTTER_LEFT = 76;
+export const GUTTER_RIGHT = 52;
+export const AXIS_BELOW = 36;
+export const ROOM_ABOVE = 6;
+export const LANE_HEIGHT = 17;
+
+const MOST_MODULE_LANES = 8;
+const PER_TICK = 120;
+const CAPACITY_SHARE = 0.2;
+
+/** The lanes there are: steps first, then one for each device with module runs. */
+export function lanesOf({ steps, runs, devices }) {
+  const lanes = steps.count > 0 ? [{ kind: "steps", label: "Steps", bands: steps }] : [];
+  devices.slice(0, MOST_MODULE_LANES).forEach((device, i) => {
+    lanes.push({ kind: "modules", label: device, bands: bandsOf(runs, (one) => one.device === i) });
+  });
+  return { lanes, left: Math.max(0, devices.length - MOST_MODULE_LANES) };
+}
+
+/** Intervals of a lane as columns, in order of time; `source` is the place of each in the list. */
+export function bandsOf(list, keep = (_) => true) {
+  const order = Array.from(list.keys()).filter((i) => keep(list[i]));
+  order.sort((a, b) => list[a].begin - list[b].begin);
+  const kept = order.map((i) => list[i]);
+  return {
+    count: kept.length,
+    source: order,
+    begin: Float64Array.from(kept, (one) => one.begin),
+    end: Float64Array.from(kept, (one) => one.end),
+    name: kept.map((one) => one.name),
+  };
+}
+
+/**
+ * What of a lane can be seen: boxes of at least a pixel; those that would lie within one already there are merged.
+ * @returns {{x0: number, x1: number, index: number, merged: number}[]}
+ */
+export function boxesIn(bands, view, width) {
+  const out = [];
+  const toX = (time) => ((time - view.begin) / span(view)) * width;
+  for (let i = Math.max(0, entriesUntil(bands.begin, view.begin) - 1); i < bands.count; i += 1) {
+    if (bands.begin[i] >= view.end) break;
+    const [x0, x1] = [Math.max(0, toX(bands.begin[i])), toX(bands.end[i])];
+    if (x1 <= 0) continue;
+    const before = out[out.length - 1];
+    if (before && x1 - x0 < 1 && x0 < before.x1) before.merged += 1;
+    else out.push({ x0, x1: Math.min(width, Math.max(x0 + 1, x1)), index: i, merged: 0 });
+  }
+  return out;
+}
+
+/** The band under a time; -1 when there is none. */
+export function bandAt(bands, time, slack = 0) {
+  const i = entriesUntil(bands.begin, time + slack) - 1;
+  return i >= 0 && time < bands.end[i] + slack ? i : -1;
+}
+
+/** Tells one band from all others of the timeline. */
+export function bandKey(lane, i) {
+  return `${lane.kind} ${lane.bands.source[i]}`;
+}
+
+export function timeTicks(view, width) {
+  const step = niceStep(span(view) / Math.max(1, width / PER_TICK));
+  return { step, at: ticks(view, 0, step) };
+}
+
+/** The use of all that is shown, or the whole capacity where the use is a fair part of it. */
+export function usualHeights(memories) {
+  const peak = Math.max(1, ...memories.map((one) => one.peak_bytes ?? 0));
+  const capacity = Math.max(peak, ...memories.map((one) => one.capacity_bytes ?? 0));
+  const use = range(0, peak * 1.12);
+  const all = range(0, capacity * 1.04);
+  return { use, all, usual: peak >= capacity * CAPACITY_SHARE ? all : use };
+}

@@ -1,0 +1,35 @@
+// @ts-check
+// How the breakdown is shown: the smallest row worth a line, and whether ops are grouped by their path.
+import { el } from "../../../../base/dom.js";
+import { parseSize } from "../../../../base/size_text.js";
+
+/** XProf leaves out everything below 1 MiB and does not say how much that is. */
+const MINIMA = [
+  ["0", "all sizes"],
+  ["1KiB", "1 KiB and more"],
+  ["64KiB", "64 KiB and more"],
+  ["1MiB", "1 MiB and more (XProf)"],
+  ["16MiB", "16 MiB and more"],
+  ["256MiB", "256 MiB and more"],
+];
+
+export function createBreakdownOptions(onChange) {
+  const minimum = el(
+    "select",
+    {
+      class: "quiet",
+      "aria-label": "smallest total of a row",
+      title: "Rows (and groups) of a smaller total are left out, counted and summed below",
+      on: { change: onChange },
+    },
+    ...MINIMA.map(([value, label]) => el("option", { value }, label)),
+  );
+  const grouped = el("input", { type: "checkbox", on: { change: onChange } });
+  const node = el(
+    "span",
+    { class: "breakdown-options" },
+    minimum,
+    el("label", { class: "check", title: "a/b/c within a/b within a, with sums" }, grouped, "group by op path"),
+  );
+  return { node, get: () => ({ minimum: parseSize(minimum.value) ?? 0, isGrouped: grouped.checked }) };
+}

@@ -1,0 +1,126 @@
+// @ts-check
+// Which ops allocate most often and most bytes, what rounding costs, and how sizes and lifetimes are spread.
+import { fetchOps } from "../../../../api.js";
+import { csvText } from "../../../../base/csv.js";
+import { el, setText } from "../../../../base/dom.js";
+import { formatSize, plural } from "../../../../base/format.js";
+import { requestFrame } from "../../../../base/frame.js";
+import { createRowGrid } from "../../../../base/row_grid.js";
+import { parseSort, sortAfterClick, sortRows, sortText } from "../../../../base/sorting.js";
+import { matcher } from "../../../../base/text_match.js";
+import { formatDuration } from "../../../../base/time_text.js";
+import { CHURN_COLUMNS, churnRows, histogramBars } from "../data/churn_rows.js";
+import { fillCell, unitsOf } from "./cells.js";
+import { createOpFilter, csvButton } from "./controls.js";
+import { createHistogram } from "./histogram.js";
+import { createLoader, createPanelFrame } from "./panel_frame.js";
+
+const USUAL_SORT = "allocated";
+
+export const churnPanel = { id: "churn", name: "Churn & sizes", create };
+
+function create(context) {
+  const { state } = context;
+  const facts = el("span", { class: "facts" });
+  const filter = createOpFilter(state);
+  const sizes = createHistogram("Sizes", "allocated size of one allocation");
+  const lifetimes = createHistogram("Lifetimes", "from an allocation to its free");
+  const note = el("p", { class: "note", role: "status" });
+  const grid = createRowGrid(
+    {
+      count: () => arranged.length,
+      id: (index) => arranged[index].id,
+      fill,
+    },
+    {
+      label: "allocations by op",
+      className: "profile-grid churn-grid",
+      columns: CHURN_COLUMNS,
+      onSort: (column) => state.set({ sort: sortText(sortAfterClick(sort(), column), CHURN_COLUMNS, USUAL_SORT) }),
+    },
+  );
+  const csv = csvButton(context, "ops", () => csvText(CHURN_COLUMNS, sortRows(rows, CHURN_COLUMNS, sort())));
+  const frame = createPanelFrame(
+    "Churn and sizes",
+    [],
+    [
+      el("div", { class: "panel-controls" }, filter.node, facts, csv),
+      grid.node,
+      note,
+      el("div", { class: "histograms" }, sizes.node, lifetimes.node),
+    ],
+  );
+  const loader = createLoader(frame, context);
+  let reply = null;
+  let rows = [];
+  /** @type {any[]} */
+  let arranged = [];
+  let units = {};
+
+  const sort = () => parseSort(state.get().sort, CHURN_COLUMNS, USUAL_SORT);
+
+  function fill(cell, column, index) {
+    const value = column.value(arranged[index]);
+    if (value !== 0 || column.key !== "held") fillCell(cell, column, value, units[column.key]);
+  }
+
+  function load() {
+    loader.load("ops", "summing up the ops", (signal) => fetchOps(context.where, signal), show);
+  }
+
+  function show(now) {
+    reply = now;
+    rows = churnRows(now);
+    arrange();
+  }
+
+  function arrange() {
+    if (!reply) return;
+    const { filter: query, unit } = state.get();
+    const test = matcher(query);
+    arranged = sortRows(test ? rows.filter((row) => test(row.op)) : rows, CHURN_COLUMNS, sort());
+    units = unitsOf(CHURN_COLUMNS, rows, unit);
+    setText(facts, factsText(reply, unit));
+    setText(
+      note,
+      arranged.length > 0 ? "" : rows.length > 0 ? `No op matches "${query}".` : "No allocation was seen.",
+    );
+    grid.showSort(sort());
+    grid.reset();
+    showHistograms(unit);
+  }
+
+  function showHistograms(unit) {
+    const { sizes: bySize, lifetimes: byLifetime, never_freed: never } = reply;
+    sizes.show(histogramBars(bySize.from_bytes, bySize.to_bytes, bySize, 2), (bytes) => formatSize(bytes), unit);
+    lifetimes.show(histogramBars(byLifetime.from_ps, byLifetime.to_ps, byLifetime, 10), formatDuration, unit);
+    lifetimes.say(neverText(never, unit));
+  }
+
+  const stop = state.watch(["filter", "unit", "sort"], () => requestFrame(arrange));
+  load();
+  return {
+    node: frame.node,
+    update: () => (reply ? arrange() : load()),
+    dispose() {
+      stop();
+      loader.stop();
+      grid.dispose();
+      filter.dispose();
+      reply = null;
+    },
+  };
+}
+
+function neverText({ count, bytes }, unit) {
+  if (count === 0) return "All were freed while the profiler watched.";
+  return `Not in the bars: ${plural(count, "allocation")} of ${formatSize(bytes, unit)} that were not freed.`;
+}
+
+function factsText(reply, unit) {
+  const times = reply.over_allocation === null ? "" : `, ${reply.over_allocation.toFixed(2)} × what was asked for`;
+  return (
+    `${plural(reply.allocations, "allocation")}: ${formatSize(reply.requested_bytes, unit)} requested, ` +
+    `${formatSize(reply.allocated_bytes, unit)} allocated${times}`
+  );
+}

@@ -1,0 +1,181 @@
+// @ts-check
+// What a request can get: the largest free block over time, and the moments when a request did not fit, or barely.
+import { fetchEvents, fetchPressure } from "../../../../api.js";
+import { csvText } from "../../../../base/csv.js";
+import { el, setText } from "../../../../base/dom.js";
+import { pickUnit, plural } from "../../../../base/format.js";
+import { requestFrame } from "../../../../base/frame.js";
+import { createRowGrid } from "../../../../base/row_grid.js";
+import { sortAfterClick, sortRows } from "../../../../base/sorting.js";
+import { formatMs } from "../../../../base/time_text.js";
+import { errorSentence } from "../../../../shell/messages.js";
+import {
+  MOMENT_COLUMNS,
+  MOMENT_CSV,
+  eventsAround,
+  isFailure,
+  momentRows,
+  requestSentence,
+  windowOf,
+} from "../data/pressure.js";
+import { createChosenState } from "../chosen_state.js";
+import { fillCell, unitsOf } from "./cells.js";
+import { csvButton } from "./controls.js";
+import { createFreeChart } from "./free_chart.js";
+import { createLoader, createPanelFrame } from "./panel_frame.js";
+
+export const fragmentationPanel = { id: "fragmentation", name: "Fragmentation", create };
+
+function create(context) {
+  const { state } = context;
+  const verdict = el("p", { class: "panel-verdict", role: "status" });
+  const sentence = el("p", { class: "request-sentence", "aria-live": "off" });
+  const problem = el("p", { class: "error-line", hidden: true });
+  const note = el("p", { class: "note" });
+  const chosen = createChosenState(context, tell);
+  const chart = createFreeChart(context, { onError: showProblem, onSteps: stepsChanged });
+  const grid = createRowGrid(
+    {
+      count: () => arranged.length,
+      id: (index) => arranged[index].id,
+      fill,
+      decorate,
+    },
+    {
+      label: "moments when memory was tight",
+      className: "profile-grid moments-grid",
+      columns: MOMENT_COLUMNS,
+      onSort(column) {
+        sort = sortAfterClick(sort, column);
+        arrange();
+      },
+      onOpen: (index) => goToMoment(arranged[index]),
+    },
+  );
+  const csv = csvButton(context, "tight moments", () => csvText(MOMENT_CSV, arranged));
+  const tableHead = el("div", { class: "panel-controls" }, el("h3", {}, "Moments when memory was tight"), csv);
+  const frame = createPanelFrame(
+    "Fragmentation",
+    [verdict],
+    [sentence, key(), chart.node, problem, tableHead, grid.node, note],
+  );
+  const loader = createLoader(frame, context);
+  let sort = { key: "time", descending: false };
+  let reply = null;
+  /** @type {any[]} */
+  let arranged = [];
+  let units = {};
+
+  function fill(cell, column, index) {
+    const row = arranged[index];
+    fillCell(cell, column, column.value(row), units[column.key]);
+    if (column.key !== "request" || row.request_is_known || row.request_bytes === null) return;
+    cell.prepend("> ");
+    cell.title = "The request itself left no event. It was larger than the largest free block.";
+  }
+
+  function decorate(node, index) {
+    node.title = arranged[index].text;
+    node.classList.toggle("failed", isFailure(arranged[index]));
+  }
+
+  function load() {
+    loader.load("pressure", "looking for tight moments", (signal) => fetchPressure(context.where, signal), show);
+  }
+
+  function show(now) {
+    reply = now;
+    chart.showMoments(momentRows(now));
+    chart.draw();
+    chosen.update();
+    arrange();
+  }
+
+  function arrange() {
+    if (!reply) return;
+    const rows = momentRows(reply);
+    const knowsFree = reply.state !== "unknown";
+    arranged = sortRows(rows, MOMENT_COLUMNS, sort);
+    units = unitsOf(MOMENT_COLUMNS, rows, state.get().unit, pickUnit);
+    setText(verdict, reply.text);
+    verdict.classList.toggle("leaks", reply.state === "failed");
+    for (const part of [sentence, chart.node, tableHead, grid.node]) part.hidden = !knowsFree;
+    const left = reply.left_out > 0 ? ` ${plural(reply.left_out, "more moment")} left out.` : "";
+    setText(
+      note,
+      `Largest free block = free × (1 − fragmentation). Click a moment to see it in the timeline.${left}`,
+    );
+    note.hidden = !knowsFree;
+    grid.showSort(sort);
+    grid.reset();
+    tell();
+  }
+
+  /** Under the mouse, else at the chosen time. */
+  function tell() {
+    const { hover, unit } = state.get();
+    const found = hover ? chart.at(hover.time) : null;
+    const now = found ? { ...found, time: hover.time } : chosen.get();
+    if (!now) return setText(sentence, " ");
+    const where = `${found ? "Under the mouse" : state.get().at === null ? "At the peak" : "At the chosen time"}`;
+    const about = found && !found.isCalm ? " (the least within this pixel)" : "";
+    setText(sentence, `${where}, ${formatMs(now.time)}${about}: ${requestSentence(now.free, now.largest, unit)}`);
+  }
+
+  async function goToMoment(moment) {
+    const { first, last } = eventsAround(moment, context.overview.events);
+    const timeOf = async (row) => (await fetchEvents(context.where, { row })).time_ps[0];
+    try {
+      const [firstPs, lastPs] = await Promise.all([timeOf(first), timeOf(last)]);
+      context.goTo({ at: moment.time_ps, row: moment.row, ...windowOf(moment, firstPs, lastPs) });
+    } catch (error) {
+      showProblem(error);
+    }
+  }
+
+  function stepsChanged() {
+    problem.hidden = true;
+    tell();
+  }
+
+  function showProblem(error) {
+    problem.hidden = false;
+    setText(problem, error.code ? errorSentence(error) : String(error));
+  }
+
+  const stops = [
+    state.watch(["unit"], () => requestFrame(arrange)),
+    state.watch(["hover"], () => requestFrame(tell)),
+    state.watch(["at", "row"], () => chosen.update()),
+  ];
+  load();
+  return {
+    node: frame.node,
+    update() {
+      if (!reply) return load();
+      chart.draw();
+      arrange();
+    },
+    dispose() {
+      stops.forEach((stop) => stop());
+      loader.stop();
+      chosen.stop();
+      chart.dispose();
+      grid.dispose();
+      reply = null;
+    },
+  };
+}
+
+function key() {
+  return el(
+    "p",
+    { class: "free-key" },
+    el("span", { class: "swatch largest" }),
+    "largest free block",
+    el("span", { class: "swatch free" }),
+    "free, but in smaller pieces",
+    el("span", { class: "swatch failed" }),
+    "a request seems to have failed",
+  );
+}

@@ -1,0 +1,102 @@
+// @ts-check
+// The plot of free memory and its largest block in the window of the timeline, with the same mouse.
+import { fetchTimeline } from "../../../../api.js";
+import { toValue } from "../../../../base/axes.js";
+import { el } from "../../../../base/dom.js";
+import { requestFrame } from "../../../../base/frame.js";
+import { attachGestures } from "../../../../base/gestures.js";
+import { span } from "../../../../base/range.js";
+import { chartOwnsWheel, wheelFactor } from "../../../../base/wheel.js";
+import { drawFree } from "../draw/free_painter.js";
+import { freeSteps, stepAt } from "../layout/free_curve.js";
+import { GUTTERS, freeHeights } from "../layout/free_frame.js";
+
+const MOST_BUCKETS = 10000;
+const REST_MS = 60; // a zoom under way asks once it rests
+
+/** @param {any} context @param {{onError: (error: Error) => void, onSteps: () => void}} calls */
+export function createFreeChart(context, { onError, onSteps }) {
+  const { state } = context;
+  const canvas = el("canvas", {
+    class: "free-canvas",
+    role: "img",
+    "aria-label": "free memory and its largest block over time",
+  });
+  const area = el("div", { class: "free-area" });
+  const node = el("div", { class: "free-chart" }, canvas, area);
+  let controller = new AbortController();
+  let timer = 0;
+  let loaded = "";
+  let steps = [];
+  let moments = [];
+
+  const plotWidth = () => Math.max(1, canvas.clientWidth - GUTTERS.left - GUTTERS.right);
+
+  function draw() {
+    const { x, unit, hover } = state.get();
+    if (!node.isConnected || canvas.clientWidth === 0) return;
+    const view = { x, y: freeHeights(steps) };
+    drawFree(canvas, { steps, view, moments, unit, chosen: state.chosenTime(), hover: hover?.time ?? null });
+  }
+
+  function windowChanged() {
+    requestFrame(draw);
+    clearTimeout(timer);
+    timer = window.setTimeout(load, loaded === "" ? 0 : REST_MS);
+  }
+
+  async function load() {
+    const { from, to } = state.get();
+    const query = { from_ps: from, to_ps: to, buckets: Math.min(MOST_BUCKETS, plotWidth()) };
+    const key = JSON.stringify(query);
+    if (key === loaded || !node.isConnected) return;
+    loaded = key;
+    controller.abort();
+    controller = new AbortController();
+    try {
+      steps = freeSteps(await fetchTimeline(context.where, query, controller.signal));
+      requestFrame(draw);
+      onSteps();
+    } catch (error) {
+      if (error.name !== "AbortError") onError(error);
+    }
+  }
+
+  const timeAt = (point) => toValue(point.x, state.get().x, area.clientWidth);
+
+  function onWheel(event, point) {
+    if (!chartOwnsWheel(event.timeStamp, event.deltaY > 0, state.isAll())) return;
+    event.preventDefault();
+    state.actions.zoomX(timeAt(point), wheelFactor(event));
+  }
+
+  attachGestures(area, {
+    onHover: (point) => state.actions.hoverAt({ time: timeAt(point), row: null }),
+    onLeave: () => state.actions.hoverAt(null),
+    onClick: (point) => context.goTo({ at: Math.round(timeAt(point)) }),
+    onDouble: () => state.actions.showAll(),
+    onPan: (dx) => state.actions.pan(-dx * (span(state.get().x) / area.clientWidth)),
+    onWheel,
+  });
+  const observer = new ResizeObserver(windowChanged);
+  observer.observe(node);
+  const stops = [
+    state.watch(["x"], windowChanged),
+    state.watch(["hover", "at", "row", "unit"], () => requestFrame(draw)),
+  ];
+  return {
+    node,
+    draw: windowChanged,
+    showMoments(now) {
+      moments = now;
+      requestFrame(draw);
+    },
+    at: (time) => stepAt(steps, time),
+    dispose() {
+      clearTimeout(timer);
+      controller.abort();
+      observer.disconnect();
+      stops.forEach((stop) => stop());
+    },
+  };
+}

@@ -1,0 +1,154 @@
+// @ts-check
+/**
+ * Memory Profile as a tool of the shell: reads the overview of all hosts and memories once, and puts the workspace of
+ * the memory that the address names on the page.
+ */
+import { fetchMemoryProfile } from "../../api.js";
+import { createPicker } from "../../shell/picker.js";
+import { chooseMemory, listMemories, toggleOverlay } from "./data/memories.js";
+import { createOverview } from "./views/overview_view.js";
+import { failedProfile, noMemories, noMemoryOnHost, unknownMemory } from "./views/empty_states.js";
+import { createWorkspace } from "./workspace.js";
+import { MOUSE, toolKeys } from "./tool_keys.js";
+
+export const memoryProfile = { id: "memory_profile", name: "Memory Profile", mount };
+
+const AFRESH = { at: null, y: null }; // another memory: its own peak, its own height; the same window of time
+
+function mount(shell) {
+  const { params, progress, main, dock, top } = shell;
+  const session = params.get().run;
+  const controller = new AbortController();
+  const ids = createPicker("Memory ID", (memoryId) =>
+    params.go({ memory_id: memoryId, host: chosenHost(), ...AFRESH }),
+  );
+  let reply = null;
+  let memories = [];
+  let overview = null;
+  let workspace = null;
+  let chosen = null;
+
+  shell.side.append(ids.node);
+  const stops = [
+    params.watch(["host", "memory_id"], openFromAddress),
+    params.watch(["overlay", "unit"], showOverview),
+    shell.keys.add("Memory Profile", toolKeys({ workspace: () => workspace, neighbour }), MOUSE),
+  ];
+  load();
+
+  async function load() {
+    try {
+      const request = fetchMemoryProfile(session, controller.signal);
+      const now = await progress.during(`reading the memory profile of ${session}`, request);
+      if (controller.signal.aborted) return;
+      reply = now;
+      memories = listMemories(reply);
+      overview = createOverview(reply, memories, params, { onChoose: open, onOverlay: toggle });
+      openFromAddress();
+    } catch (error) {
+      if (error.name !== "AbortError") await showLoadError(error);
+    }
+  }
+
+  function openFromAddress() {
+    if (!reply) return;
+    const wanted = params.get();
+    const found = chooseMemory(memories, wanted);
+    showPickers(found);
+    if (!found && chosen && isHostOnly(wanted)) return params.set({ memory_id: null });
+    if (!found) return showEmpty(whyNone(wanted));
+    if (found === chosen && workspace) return;
+    chosen = found;
+    workspace?.dispose();
+    workspace = createWorkspace({ session, reply, memories, chosen, shell, overviewNode: overview.node });
+    document.title = `${chosen.memory.memory_id}, ${session} | hbmview`;
+    top.replaceChildren(workspace.top);
+    main.replaceChildren(workspace.main);
+    dock.replaceChildren(workspace.dock);
+    workspace.start();
+    showOverview();
+  }
+
+  /** The host was changed to one that has other memory ids. */
+  function isHostOnly({ host, memory_id: memoryId }) {
+    return memoryId === chosen.memory.memory_id && memories.some((one) => one.host.host === host);
+  }
+
+  function whyNone(wanted) {
+    if (memories.length === 0) return noMemories(reply, shell.openTool);
+    const host = reply.hosts.find((one) => one.host === wanted.host);
+    if (host && host.memories.length === 0) return noMemoryOnHost(host, reply, shell.openTool, openHost);
+    return unknownMemory(wanted, reply, openHost);
+  }
+
+  function showEmpty(content) {
+    workspace?.dispose();
+    workspace = null;
+    chosen = null;
+    top.replaceChildren();
+    dock.replaceChildren();
+    const table = memories.length > 0 ? [overview.node] : [];
+    main.replaceChildren(content, ...table);
+    if (table.length) overview.show(null, new Map());
+    document.title = `${session} | hbmview`;
+  }
+
+  function showOverview() {
+    if (workspace) overview.show(chosen, workspace.over());
+  }
+
+  function showPickers(found) {
+    const named = reply.hosts.find((one) => one.host === params.get().host);
+    const host = found?.host ?? named ?? (reply.hosts.length === 1 ? reply.hosts[0] : null);
+    const options = reply.hosts.map((one) => ({ value: one.host, label: hostLabel(one) }));
+    shell.hosts.show(options, params.get().host ?? host?.host ?? null, { count: reply.hosts.length });
+    const own = memories.filter((one) => one.host === host);
+    ids.show(
+      own.map(({ memory }) => ({ value: memory.memory_id, label: memory.memory_id })),
+      found?.memory.memory_id ?? params.get().memory_id,
+      { count: own.length },
+    );
+  }
+
+  function chosenHost() {
+    return chosen?.host.host ?? params.get().host;
+  }
+
+  function open(row) {
+    params.go({ host: row.host.host, memory_id: row.memory.memory_id, ...AFRESH });
+  }
+
+  function openHost(host) {
+    params.go({ host, memory_id: null, ...AFRESH });
+  }
+
+  function toggle(row) {
+    params.set({ overlay: toggleOverlay(params.get().overlay, row.token) });
+  }
+
+  function neighbour(delta) {
+    const at = memories.indexOf(chosen);
+    const next = memories[Math.max(0, Math.min(memories.length - 1, at + delta))];
+    if (next && next !== chosen) open(next);
+  }
+
+  async function showLoadError(error) {
+    const sessions = await shell.sessions().catch(() => null);
+    if (error.status === 404 && sessions && !sessions.sessions.some((one) => one.name === session)) return;
+    main.replaceChildren(failedProfile(error));
+  }
+
+  function unmount() {
+    controller.abort();
+    stops.forEach((stop) => stop());
+    overview?.dispose();
+    workspace?.dispose();
+  }
+
+  return { unmount, redraw: () => workspace?.redraw() };
+}
+
+function hostLabel({ host, state }) {
+  if (state === "error") return `${host} (unreadable)`;
+  return state === "events" ? host : `${host} (no memory events)`;
+}

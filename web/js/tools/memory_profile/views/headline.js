@@ -1,0 +1,34 @@
+// @ts-check
+// The first line: which memory, how full it was at its peak, and when.
+import { el } from "../../../base/dom.js";
+import { formatPercent, groupDigits } from "../../../base/format.js";
+import { sizeFigure } from "../../../base/figures.js";
+import { formatMs } from "../../../base/time_text.js";
+
+export function memoryName(session, host, memory) {
+  return el(
+    "h1",
+    { class: "headline-name ellipsis", title: `${session} / ${memory.memory_id}, host ${host.host}` },
+    el("span", { class: "headline-session" }, `${session} / `),
+    memory.memory_id,
+    el("span", { class: "headline-space" }, ` ${host.host}`),
+  );
+}
+
+export function createHeadline(state, memory) {
+  const node = el("div", { class: "headline-figures" });
+
+  function show() {
+    const { unit } = state.get();
+    if (memory.peak_bytes === null) return node.replaceChildren("No event told how much memory is in use.");
+    const { peak_bytes: peak, capacity_bytes: capacity, peak_step: step } = memory;
+    const share = peak >= capacity / 1000 ? ` (${formatPercent(peak / capacity)})` : "";
+    const of = capacity ? [" of ", sizeFigure(capacity, unit), share] : [];
+    const where = `, ${formatMs(memory.peak_ps)}${step === null || step < 0 ? "" : `, step ${groupDigits(step)}`}`;
+    node.replaceChildren(el("strong", {}, sizeFigure(peak, unit)), " peak", ...of, where);
+  }
+
+  const stop = state.watch(["unit"], show);
+  show();
+  return { node, dispose: stop };
+}

@@ -1,0 +1,187 @@
+// @ts-check
+// One memory on the page: its state, the timeline with those drawn over it, and the panels below.
+import { fetchModuleRuns, fetchSteps } from "../../api.js";
+import { el } from "../../base/dom.js";
+import { requestFrame } from "../../base/frame.js";
+import { errorSentence } from "../../shell/messages.js";
+import { otherToolLine } from "../../shell/other_tool.js";
+import { overlaidMemories, windowOf } from "./data/memories.js";
+import { notesOf } from "./data/overview_rows.js";
+import { createEventDetails } from "./event_details.js";
+import { createLanes } from "./lanes.js";
+import { usualHeights } from "./layout/frame.js";
+import { OVER_COLORS } from "./draw/area_painter.js";
+import { panels } from "./panels/index.js";
+import { createProfileState } from "./profile_state.js";
+import { createTimelineFeed } from "./timeline_feed.js";
+import { createEventCard } from "./views/event_card.js";
+import { createHeadline, memoryName } from "./views/headline.js";
+import { createPanelStrip } from "./views/panel_strip.js";
+import { createSummary } from "./views/summary_view.js";
+import { createTimeline } from "./views/timeline_view.js";
+
+/** @param {{session: string, reply: any, memories: any[], chosen: any, shell: any, overviewNode: HTMLElement}} parts */
+export function createWorkspace({ session, reply, memories, chosen, shell, overviewNode }) {
+  const { params, progress } = shell;
+  const { host, memory } = chosen;
+  const where = { session, host: host.host, memoryId: memory.memory_id };
+  const full = windowOf(memories);
+  const state = createProfileState(
+    { window: full, heights: heightsNow(), peak: { ps: memory.peak_ps, row: memory.peak_row } },
+    params,
+  );
+  const details = createEventDetails(where, memory.events);
+  const lanes = createLanes({ host, fetchSteps: () => fetchSteps(where), fetchRuns: () => fetchModuleRuns(where) });
+  const feeds = new Map();
+  const fault = el("p", { class: "note error-line", hidden: true, role: "status" });
+  const timeline = createTimeline({ state, memory, feeds: feedsNow, lanes: lanes.get, onRow: chooseRow });
+  const card = createEventCard(state, memory, details, moveEvent);
+  const headline = createHeadline(state, memory);
+  const summary = createSummary(
+    state,
+    memory,
+    notesOf(reply, chosen),
+    otherToolLine("memory_profile", shell.openTool),
+  );
+  const strip = createPanelStrip(panels, { where, overview: memory, host, state, params, progress, goTo });
+  const parts = [timeline, card, headline, summary, strip];
+  let steppingFrom = null;
+  let isPainted = false;
+
+  function overNow() {
+    return overlaidMemories(memories, params.get().overlay, chosen);
+  }
+
+  function heightsNow() {
+    return usualHeights([chosen, ...overNow()].map((one) => one.memory));
+  }
+
+  function feedOf(one) {
+    if (!feeds.has(one.token)) {
+      const place = { session, host: one.host.host, memoryId: one.memory.memory_id };
+      feeds.set(one.token, createTimelineFeed(place, full, { onCurve, onError }));
+    }
+    return feeds.get(one.token);
+  }
+
+  function feedsNow() {
+    const over = overNow().map((one, i) => ({
+      feed: feedOf(one),
+      color: `over-${(i % OVER_COLORS) + 1}`,
+      name: one.host.host === host.host ? one.memory.memory_id : `${one.memory.memory_id} (${one.host.host})`,
+    }));
+    return { own: { feed: feedOf(chosen) }, over };
+  }
+
+  function onCurve() {
+    fault.hidden = true;
+    timeline.curvesChanged();
+    if (!isPainted) requestFrame(() => performance.mark("hbmview-painted"));
+    isPainted = true;
+  }
+
+  function onError(error) {
+    fault.hidden = false;
+    fault.textContent = errorSentence(error);
+    performance.mark("hbmview-painted");
+  }
+
+  async function chooseRow(row, time) {
+    const known = details.get(row)?.event;
+    state.actions.choose(known?.time ?? time, known ? row : null);
+    if (!known) await orSay(details.at(row).then((event) => event && state.actions.choose(event.time, event.row)));
+  }
+
+  /** Keys come faster than answers: each goes on from where the one before it will end. */
+  async function moveEvent(delta) {
+    state.actions.hoverAt(null);
+    const from = steppingFrom ?? state.chosenRow();
+    if (from === null) return;
+    const row = Math.max(0, Math.min(memory.events - 1, from + delta));
+    steppingFrom = row;
+    await orSay(
+      details.at(row).then((event) => {
+        if (event) goTo({ at: event.time, row: event.row });
+      }),
+    );
+    if (steppingFrom === row) steppingFrom = null;
+  }
+
+  function goTo({ at, row = null, from, to }) {
+    if (from !== undefined && to !== undefined) state.set({ from, to });
+    if (at === undefined) return;
+    state.actions.choose(at, row);
+    if (state.chosenTime() !== null && from === undefined) state.actions.reveal(state.chosenTime());
+  }
+
+  /** A time from the address or from a panel stands for an event: the last one until then. */
+  async function findRow() {
+    const { at, row } = state.get();
+    if (at === null || row !== null) return;
+    await orSay(
+      details.rowAt(at).then((found) => {
+        if (found !== null && state.get().at === at && state.get().row === null) state.setRow(found);
+      }),
+    );
+  }
+
+  async function orSay(promise) {
+    try {
+      await promise;
+    } catch (error) {
+      if (error.name !== "AbortError") onError(error);
+    }
+  }
+
+  function showNextBand(delta) {
+    const next = lanes.next(state.get().run, delta, state.get().x);
+    if (next) state.actions.showBand(next.key, next.begin, next.end);
+  }
+
+  function overlayChanged() {
+    state.actions.setHeights(heightsNow());
+    timeline.refresh();
+  }
+
+  function start() {
+    timeline.start();
+    card.start();
+    strip.start();
+    findRow();
+    orSay(lanes.load()).then(timeline.refresh);
+  }
+
+  const stops = [
+    state.watch(["at", "row"], findRow),
+    params.watch(["overlay"], overlayChanged),
+    state.watch(["unit"], strip.redraw),
+  ];
+  return {
+    state,
+    start,
+    goTo,
+    moveEvent,
+    showNextBand,
+    over: () => new Map(overNow().map((one, i) => [one.token, `over-${(i % OVER_COLORS) + 1}`])),
+    top: memoryName(session, host, memory),
+    main: el(
+      "div",
+      { class: "workspace profile" },
+      el("div", { class: "figures-line" }, headline.node),
+      overviewNode,
+      summary.node,
+      timeline.node,
+      fault,
+      strip.node,
+    ),
+    dock: card.node,
+    redraw: () => parts.forEach((part) => part.redraw?.()),
+    dispose() {
+      stops.forEach((stop) => stop());
+      feeds.forEach((feed) => feed.stop());
+      details.stop();
+      parts.forEach((part) => part.dispose?.());
+      state.dispose();
+    },
+  };
+}
