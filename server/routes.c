@@ -3,8 +3,18 @@
 #include <string.h>
 
 #include "server/api/api_buffer.h"
+#include "server/api/api_device_memory.h"
 #include "server/api/api_memory_view.h"
 #include "server/api/api_modules.h"
+#include "server/api/api_profile_breakdown.h"
+#include "server/api/api_profile_events.h"
+#include "server/api/api_profile_held.h"
+#include "server/api/api_profile_modules.h"
+#include "server/api/api_profile_ops.h"
+#include "server/api/api_profile_overview.h"
+#include "server/api/api_profile_pressure.h"
+#include "server/api/api_profile_steps.h"
+#include "server/api/api_profile_timeline.h"
 #include "server/api/api_server.h"
 #include "server/api/api_sessions.h"
 #include "server/app.h"
@@ -25,6 +35,17 @@ static const struct route routes[] = {
     {"/api/v1/modules", ROUTE_API, api_modules},
     {"/api/v1/memory_view", ROUTE_API, api_memory_view},
     {"/api/v1/buffer", ROUTE_API, api_buffer},
+    {"/api/v1/memory_profile", ROUTE_API, api_profile_overview},
+    {"/api/v1/memory_profile/timeline", ROUTE_API, api_profile_timeline},
+    {"/api/v1/memory_profile/events", ROUTE_API, api_profile_events},
+    {"/api/v1/memory_profile/modules", ROUTE_API, api_profile_modules},
+    {"/api/v1/memory_profile/breakdown", ROUTE_API, api_profile_breakdown},
+    {"/api/v1/memory_profile/ops", ROUTE_API, api_profile_ops},
+    {"/api/v1/memory_profile/steps", ROUTE_API, api_profile_steps},
+    {"/api/v1/memory_profile/held", ROUTE_API, api_profile_held},
+    {"/api/v1/memory_profile/pressure", ROUTE_API, api_profile_pressure},
+    {"/api/v1/device_memory", ROUTE_API, api_device_memory},
+    {"/api/v1/device_memory/profile", ROUTE_API, api_device_memory_profile},
     {"/api/v1/server", ROUTE_API, api_server},
     {"/runs", ROUTE_XPROF, xprof_runs},
     {"/run_tools", ROUTE_XPROF, xprof_run_tools},

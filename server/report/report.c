@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "server/report/report_csv.h"
+#include "server/report/report_device_memory.h"
 #include "server/report/report_json.h"
 #include "server/report/report_text.h"
 
@@ -44,10 +45,16 @@ static enum exit_code finish(struct report *report) {
 static enum exit_code run(const struct report_options *options) {
     struct arena arena;
     struct report report = {.options = *options, .errors = {.arena = &arena}};
+    struct report_device_memory device_memory;
     arena_init(&arena, NAMES_LIMIT_BYTES);
     report_sink_init(&report.sink, STDOUT_FILENO);
-    report_inventory_read(&report.options, &report.source, &arena, &report.inventory, &report.errors);
-    write_report(&report);
+    report_device_memory_find(&report.options, &arena, &report.errors, &device_memory);
+    report.device_memory = &device_memory;
+    if (!device_memory.is_all) {
+        report_inventory_read(&report.options, &report.source, &arena, &report.inventory, &report.errors);
+        write_report(&report);
+    }
+    report_device_memory_write(&device_memory, &report.sink);
     enum exit_code code = finish(&report);
     report_source_close(&report.source);
     report_sink_free(&report.sink);

@@ -11,12 +11,15 @@
 #include "server/report/report_inventory.h"
 #include "server/report/report_sink.h"
 
+struct report_device_memory;
+
 struct report {
     struct report_options options;
     struct report_inventory inventory;
     struct report_errors errors;
     struct report_source source;
     struct report_sink sink;
+    const struct report_device_memory *device_memory;
 };
 
 struct report_module {

@@ -1,5 +1,6 @@
 #include "server/report/report_json.h"
 
+#include "server/report/report_device_memory.h"
 #include "server/text/error_json.h"
 #include "server/text/program_id_json.h"
 
@@ -85,6 +86,7 @@ void report_json_write(struct report *report) {
         report_sink_drain(&report->sink);
     }
     json_close_array(&w);
+    if (report->device_memory) report_device_memory_write_json(report->device_memory, &w);
     json_key(&w, "errors");
     json_open_array(&w);
     for (size_t i = 0; i < report->errors.count; i++) error_json_write(&w, &report->errors.items[i]);

@@ -9,6 +9,7 @@
 
 #include "analysis/memory/memory_totals.h"
 #include "server/flags.h"
+#include "server/report/size_argument.h"
 
 enum { NAMED_SPACES = 7, TEXT_TOP_DEFAULT = 10 };
 
@@ -17,9 +18,13 @@ const char *report_options_help(void) {
            "\n"
            "  hbmview report PATH [--session S] [--module M] [--memory-space HBM]\n"
            "                      [--top N] [--format text|json|csv|markdown]\n"
+           "  hbmview report PATH --tool memory_profile [--session S] [--host H]\n"
+           "                      [--memory-id I] [--fail-over SIZE] [--top N] [--format F]\n"
            "\n"
            "PATH is a log directory, a plugins/profile folder, a session folder, a folder of\n"
            "profiles, or one *.xplane.pb, *.hlo_proto.pb or *.hlo.pb file; each also .gz.\n"
+           "A memory.prof of jax.profiler.save_device_memory_profile, given as PATH or found\n"
+           "in it, is told by Python stack.\n"
            "\n"
            "  --session S       this session only (all)\n"
            "  --module M        this module only: \"jit_f(1)\", or every program of \"jit_f\"\n"
@@ -29,7 +34,21 @@ const char *report_options_help(void) {
            "                    HBM is empty; json and csv: each that is not empty)\n"
            "  --top N           so many buffers at the peak (text: 10; json and csv: all)\n"
            "  --format F        text, json, csv or markdown (text)\n"
+           "  --tool T          memory_viewer: what each compiled program needs; memory_profile:\n"
+           "                    what the allocators did while the profiler watched\n"
+           "                    (memory_viewer)\n"
            "  --help\n"
+           "\n"
+           "With --tool memory_profile:\n"
+           "  --host H          this host only (all)\n"
+           "  --memory-id I     this memory only, by its id: an allocator, a device (all)\n"
+           "  --fail-over SIZE  exit 1 when a peak is above: 16GiB, 512MiB, 1073741824\n"
+           "  --top N           so many rows at the peak, and of ops that grow\n"
+           "For each memory of each host: its peak, what filled it then, whether it leaks from\n"
+           "step to step, whether a request may have failed. Of several sessions, text and\n"
+           "markdown list every memory and take the one with the highest peak apart. csv has\n"
+           "a row for each row at the peak, and rows for the rest, so that they sum to the\n"
+           "heap. A session without memory events is no error.\n"
            "\n"
            "text and markdown list every module, the newest session first, then take the\n"
            "biggest module apart. json and csv hold every module, in bytes; csv has one row\n"
@@ -38,8 +57,9 @@ const char *report_options_help(void) {
            "text is as wide as the terminal, or an exported $COLUMNS, else 80 columns; it\n"
            "shortens names and leaves out the layouts of shapes, the other formats do not.\n"
            "\n"
-           "Exit codes: 0 good; 2 wrong usage; 3 something that was asked for could not be\n"
-           "read, or the output not written. Then all that could be read is printed, and\n"
+           "Exit codes: 0 good; 1 a peak is above --fail-over; 2 wrong usage; 3 something\n"
+           "that was asked for could not be read, or the output not written. Then all that\n"
+           "could be read is printed, and\n"
            "stderr (and \"errors\" in json) says which file, at which byte, and why. A session\n"
            "without compiled programs is no error.\n";
 }
@@ -89,9 +109,51 @@ static bool take_path(const char *word, struct report_options *options, char *pr
     return false;
 }
 
-static bool parse_words(const char *space, const char *format, struct report_options *options, char *problem) {
-    if (space && !parse_space(space, &options->space, problem)) return false;
-    if (format && !parse_format(format, &options->format, problem)) return false;
+static bool parse_tool(const char *text, enum report_tool *tool, char *problem) {
+    static const char *const names[] = {[REPORT_MEMORY_VIEWER] = "memory_viewer",
+                                        [REPORT_MEMORY_PROFILE] = "memory_profile"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (strcmp(text, names[i]) != 0) continue;
+        *tool = (enum report_tool)i;
+        return true;
+    }
+    snprintf(problem, OPTIONS_PROBLEM_BYTES, "There is no tool \"%.60s\"; give memory_viewer or memory_profile.", text);
+    return false;
+}
+
+static bool parse_fail_over(const char *text, int64_t *bytes, char *problem) {
+    if (size_argument_read(text, bytes)) return true;
+    snprintf(problem, OPTIONS_PROBLEM_BYTES, "\"%.60s\" is no size; give one such as 16GiB, 512MiB or 1073741824.",
+             text);
+    return false;
+}
+
+static bool is_of_other_tool(const struct report_options *options, char *problem) {
+    bool is_viewer = options->tool == REPORT_MEMORY_VIEWER;
+    const char *name = NULL;
+    if (is_viewer)
+        name = options->host                            ? "host"
+               : options->memory_id                     ? "memory-id"
+               : options->fail_over_bytes != REPORT_ALL ? "fail-over"
+                                                        : NULL;
+    else
+        name = options->module ? "module" : options->space != REPORT_ALL ? "memory-space" : NULL;
+    if (name)
+        snprintf(problem, OPTIONS_PROBLEM_BYTES, "--%s goes with --tool=%s only.", name,
+                 is_viewer ? "memory_profile" : "memory_viewer");
+    return name != NULL;
+}
+
+struct option_words {
+    const char *space, *format, *tool, *fail_over;
+};
+
+static bool parse_words(const struct option_words *words, struct report_options *options, char *problem) {
+    if (words->space && !parse_space(words->space, &options->space, problem)) return false;
+    if (words->format && !parse_format(words->format, &options->format, problem)) return false;
+    if (words->tool && !parse_tool(words->tool, &options->tool, problem)) return false;
+    if (words->fail_over && !parse_fail_over(words->fail_over, &options->fail_over_bytes, problem)) return false;
+    if (is_of_other_tool(options, problem)) return false;
     bool is_short = options->format == REPORT_TEXT || options->format == REPORT_MARKDOWN;
     if (options->top == REPORT_ALL && is_short) options->top = TEXT_TOP_DEFAULT;
     if (options->path) return true;
@@ -102,15 +164,22 @@ static bool parse_words(const char *space, const char *format, struct report_opt
 
 bool report_options_parse(int count, char *const arguments[], struct report_options *options,
                           char problem[OPTIONS_PROBLEM_BYTES]) {
-    const char *space = NULL, *format = NULL, *word;
-    *options = (struct report_options){.space = REPORT_ALL, .top = REPORT_ALL};
+    struct option_words words = {0};
+    const char *word;
+    *options = (struct report_options){.space = REPORT_ALL, .top = REPORT_ALL, .fail_over_bytes = REPORT_ALL};
     const struct flag flags[] = {
         {"session", FLAG_TEXT, .text = &options->session},
         {"module", FLAG_TEXT, .text = &options->module},
-        {"memory-space", FLAG_TEXT, .text = &space},
-        {"memory_space", FLAG_TEXT, .text = &space},
+        {"memory-space", FLAG_TEXT, .text = &words.space},
+        {"memory_space", FLAG_TEXT, .text = &words.space},
         {"top", FLAG_NUMBER, .number = &options->top, .min = 0, .max = INT_MAX},
-        {"format", FLAG_TEXT, .text = &format},
+        {"format", FLAG_TEXT, .text = &words.format},
+        {"tool", FLAG_TEXT, .text = &words.tool},
+        {"host", FLAG_TEXT, .text = &options->host},
+        {"memory-id", FLAG_TEXT, .text = &options->memory_id},
+        {"memory_id", FLAG_TEXT, .text = &options->memory_id},
+        {"fail-over", FLAG_TEXT, .text = &words.fail_over},
+        {"fail_over", FLAG_TEXT, .text = &words.fail_over},
         {"help", FLAG_SWITCH, .on = &options->show_help},
     };
     const struct flag_set set = {flags, sizeof flags / sizeof flags[0]};
@@ -119,5 +188,5 @@ bool report_options_parse(int count, char *const arguments[], struct report_opti
         if (!take_path(word, options, problem)) return false;
     }
     if (problem[0]) return false;
-    return options->show_help || parse_words(space, format, options, problem);
+    return options->show_help || parse_words(&words, options, problem);
 }

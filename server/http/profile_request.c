@@ -1,0 +1,123 @@
+#include "server/http/profile_request.h"
+
+#include <string.h>
+
+#include "server/app.h"
+#include "server/text/utf8.h"
+
+enum { NAMES_SHOWN = 8 };
+
+static const char *given(const struct request *request, const char *name) {
+    const char *value = request_query(request, name);
+    return value && *value ? value : NULL;
+}
+
+static bool is_asked(const struct profile_request *asked, const struct profile_file *file) {
+    if (file->kind != PROFILE_FILE_XPLANE) return false;
+    return !asked->host || utf8_same_text(bytes_of(file->host), asked->host);
+}
+
+static const struct profile_file *next_file(const struct profile_request *asked, size_t *at) {
+    while (*at < asked->session.files.file_count) {
+        const struct profile_file *file = &asked->session.files.files[(*at)++];
+        if (is_asked(asked, file)) return file;
+    }
+    return NULL;
+}
+
+static bool unknown_host(struct request *request, const struct profile_request *asked, struct error *error) {
+    struct profile_request any = {.session = asked->session};
+    const char *names = "";
+    size_t at = 0, shown = 0;
+    for (const struct profile_file *file; names && (file = next_file(&any, &at)) && shown < NAMES_SHOWN; shown++)
+        names = arena_printf(&request->work.arena, "%s%s%.60s", names, shown ? ", " : "", file->host);
+    if (!names) return work_out_of_memory(error);
+    return error_set(error, ERROR_NOT_FOUND, "The session %.60s has no host \"%.60s\"; it has %.200s.",
+                     asked->session.name, asked->host, *names ? names : "none");
+}
+
+bool profile_request_read(struct request *request, struct profile_request *asked, struct error *error) {
+    struct session_place place = {0};
+    size_t at = 0;
+    *asked = (struct profile_request){.host = given(request, "host"), .memory_id = request_query(request, "memory_id")};
+    if (!request_need(request, "session", &place.name, error)) return false;
+    if (!store_open_session(request->app->store, &request->work, &place, &asked->session, error)) return false;
+    if (!asked->host || next_file(asked, &at)) return true;
+    return unknown_host(request, asked, error);
+}
+
+// --- Keys ---
+
+static bool join(struct arena *arena, const char **key, const char *a, const char *b) {
+    *key = arena_printf(arena, "%s\n%s=%s", *key, a, b);
+    return *key != NULL;
+}
+
+const char *profile_request_key(struct request *request, const struct profile_request *asked, const char *endpoint,
+                                struct error *error) {
+    struct arena *arena = &request->work.arena;
+    const char *key = endpoint;
+    bool ok = true;
+    for (size_t i = 0; ok && i < request->query_count; i++) {
+        const struct request_argument *argument = &request->query[i];
+        if (strcmp(argument->name, "token") != 0) ok = join(arena, &key, argument->name, argument->value);
+    }
+    size_t at = 0;
+    for (const struct profile_file *file; ok && (file = next_file(asked, &at));) {
+        const char *file_key = profile_store_key(&request->work, file, error);
+        if (!file_key) return NULL;
+        ok = join(arena, &key, file->host, file_key);
+    }
+    if (ok) return key;
+    work_out_of_memory(error);
+    return NULL;
+}
+
+// --- Finding the memory ---
+
+static const struct memory_timeline *named(const struct memory_profile *profile, const char *memory_id) {
+    for (size_t i = 0; i < profile->timeline_count; i++) {
+        if (utf8_same_text(profile->timelines[i].memory_id, memory_id)) return &profile->timelines[i];
+    }
+    return NULL;
+}
+
+static bool unknown_memory(struct work *work, const struct profile_request *asked, const struct profile_found *found,
+                           struct error *error) {
+    const char *names = "";
+    size_t shown = found->profile->timeline_count < NAMES_SHOWN ? found->profile->timeline_count : NAMES_SHOWN;
+    for (size_t i = 0; names && i < shown; i++) {
+        struct bytes id = found->profile->timelines[i].memory_id;
+        int size = (int)(id.size < 60 ? id.size : 60);
+        names = arena_printf(&work->arena, "%s%s%.*s", names, i ? ", " : "", size, (const char *)id.data);
+    }
+    if (!names) return work_out_of_memory(error);
+    return error_set(error, ERROR_NOT_FOUND, "Host %.60s has no memory id \"%.60s\"; it has %.200s%s.",
+                     found->file->host, asked->memory_id, names, shown < found->profile->timeline_count ? ", ..." : "");
+}
+
+static bool no_events(const struct profile_request *asked, struct error *error) {
+    return error_set(error, ERROR_NOT_FOUND,
+                     "No memory events (MemoryAllocation, MemoryDeallocation) in the plane /host:CPU of %.60s%.60s in "
+                     "session %.60s. Profile with host_tracer_level >= 2 on a GPU or TPU to record them.",
+                     asked->host ? "host " : "any host", asked->host ? asked->host : "", asked->session.name);
+}
+
+// The error of a file that cannot be read stands only when no other file answers.
+bool profile_request_load(struct work *work, const struct profile_request *asked, struct profile_found *found,
+                          struct error *error) {
+    size_t at = 0;
+    bool has_error = false;
+    for (const struct profile_file *file; (file = next_file(asked, &at));) {
+        struct error reason;
+        *found = (struct profile_found){.file = file};
+        found->profile = profile_store_load(work, file, &reason);
+        if (!found->profile && !has_error) *error = reason;
+        has_error |= !found->profile;
+        if (!found->profile || found->profile->timeline_count == 0) continue;
+        found->timeline = asked->memory_id ? named(found->profile, asked->memory_id)
+                                           : &found->profile->timelines[found->profile->highest_timeline];
+        return found->timeline ? true : unknown_memory(work, asked, found, error);
+    }
+    return has_error ? false : no_events(asked, error);
+}
