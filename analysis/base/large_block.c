@@ -1,9 +1,18 @@
-#define _DEFAULT_SOURCE  // madvise
+#define _GNU_SOURCE  // madvise, mremap
 #include "analysis/base/large_block.h"
 
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define LARGE_BLOCK_IS_WATCHED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define LARGE_BLOCK_IS_WATCHED 1
+#endif
+#endif
 
 static const size_t HUGE_PAGE_BYTES = (size_t)2 << 20;
 
@@ -18,31 +27,58 @@ void *large_block_new(size_t size) {
     return block;
 }
 
+// --- Growing blocks ---
+
 enum { SMALLEST_GROWING_BYTES = 64 << 10 };
 
+#ifdef LARGE_BLOCK_IS_WATCHED  // so that the sanitizer sees what is lost, and what is read beyond the end
+
+static void *resize(void *data, size_t had, size_t wanted) {
+    uint8_t *larger = realloc(data, wanted);
+    if (larger) memset(larger + had, 0, wanted - had);
+    return larger;
+}
+
+static void give_back(void *data, size_t size) {
+    (void)size;
+    free(data);
+}
+
+#else
+
+static void *resize(void *data, size_t had, size_t wanted) {
+    void *larger = data
+                       ? mremap(data, had, wanted, MREMAP_MAYMOVE)
+                       : mmap(NULL, wanted, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (larger == MAP_FAILED) return NULL;
+    if (wanted >= LARGE_BLOCK_BYTES) madvise(larger, wanted, MADV_HUGEPAGE);
+    return larger;
+}
+
+static void give_back(void *data, size_t size) {
+    if (data) munmap(data, size);
+}
+
+#endif
+
+// Whole smallest blocks, so that a capacity is whole pages. 0 when that is beyond any memory.
 static size_t grown_capacity(size_t capacity, size_t wanted) {
     size_t doubled = capacity > SIZE_MAX / 2 ? SIZE_MAX : 2 * capacity;
     size_t enough = doubled > wanted ? doubled : wanted;
-    return enough > SMALLEST_GROWING_BYTES ? enough : SMALLEST_GROWING_BYTES;
+    if (enough > SIZE_MAX - SMALLEST_GROWING_BYTES) return 0;
+    return (enough + SMALLEST_GROWING_BYTES - 1) & ~((size_t)SMALLEST_GROWING_BYTES - 1);
 }
 
 bool large_block_reserve(struct growing_block *block, size_t size) {
-    if (size <= block->capacity_bytes) return true;
-    size_t capacity = grown_capacity(block->capacity_bytes, size);
-    void *data = block->data ? realloc(block->data, capacity) : large_block_new(capacity);
+    if (size <= block->capacity_bytes && block->data) return true;
+    size_t capacity = grown_capacity(block->capacity_bytes, size ? size : 1);
+    void *data = capacity ? resize(block->data, block->capacity_bytes, capacity) : NULL;
     if (!data) return false;
-    bool is_advised = !block->data || capacity < LARGE_BLOCK_BYTES;
     *block = (struct growing_block){data, capacity};
-    if (is_advised) return true;
-#ifdef MADV_HUGEPAGE
-    uintptr_t first = ((uintptr_t)data + HUGE_PAGE_BYTES - 1) & ~(uintptr_t)(HUGE_PAGE_BYTES - 1);
-    uintptr_t end = ((uintptr_t)data + capacity) & ~(uintptr_t)(HUGE_PAGE_BYTES - 1);
-    if (first < end) madvise((void *)first, end - first, MADV_HUGEPAGE);
-#endif
     return true;
 }
 
 void large_block_release(struct growing_block *block) {
-    free(block->data);
+    give_back(block->data, block->capacity_bytes);
     *block = (struct growing_block){0};
 }

@@ -23,13 +23,14 @@ void memory_columns_expect(struct memory_columns *columns, uint64_t rows) {
     if (rows > columns->capacity && rows <= UINT32_MAX) (void)!reserve(columns, (uint32_t)rows);
 }
 
+// Blocks are zero where nothing was written: what is 0 throughout (a stack, the one timeline) then takes no memory.
 bool memory_columns_add(struct memory_columns *columns, const struct memory_row *row) {
     if (columns->count == columns->capacity && !grow(columns)) return false;
     uint32_t at = columns->count++;
     struct growing_block *blocks = columns->blocks;
     ((int64_t *)blocks[COLUMN_TIME].data)[at] = row->time_ps;
     ((int64_t *)blocks[COLUMN_HEAP].data)[at] = row->heap_bytes;
-    ((int64_t *)blocks[COLUMN_STACK].data)[at] = row->stack_bytes;
+    if (row->stack_bytes) ((int64_t *)blocks[COLUMN_STACK].data)[at] = row->stack_bytes;
     ((int64_t *)blocks[COLUMN_FREE].data)[at] = row->free_bytes;
     ((int64_t *)blocks[COLUMN_PEAK].data)[at] = row->peak_bytes;
     ((double *)blocks[COLUMN_FRAGMENTATION].data)[at] = row->fragmentation;
@@ -37,8 +38,10 @@ bool memory_columns_add(struct memory_columns *columns, const struct memory_row 
     ((int64_t *)blocks[COLUMN_STEP].data)[at] = row->step;
     ((uint32_t *)blocks[COLUMN_SITE].data)[at] = row->site;
     ((uint32_t *)blocks[COLUMN_THREAD].data)[at] = row->thread;
-    ((uint32_t *)blocks[COLUMN_TIMELINE].data)[at] = row->timeline;
+    if (row->timeline) ((uint32_t *)blocks[COLUMN_TIMELINE].data)[at] = row->timeline;
     ((uint8_t *)blocks[COLUMN_FLAGS].data)[at] = row->flags;
+    columns->has_stack |= row->stack_bytes != 0;
+    columns->has_timelines |= row->timeline != 0;
     return true;
 }
 
@@ -118,6 +121,12 @@ static void gather(const struct growing_block *from, struct growing_block *to, c
     for (uint32_t i = 0; i < count && width == 1; i++) ((uint8_t *)to->data)[i] = ((uint8_t *)from->data)[order[i]];
 }
 
+static bool is_written(const struct memory_columns *columns, enum memory_column column) {
+    if (column == COLUMN_STACK) return columns->has_stack;
+    if (column == COLUMN_TIMELINE) return columns->has_timelines;
+    return column != COLUMN_PARTNER;
+}
+
 // One spare column goes round: each column is gathered into it and leaves its own block as the next spare. Widths only
 // fall, so the spare is always large enough.
 static bool put_in_order(struct memory_columns *columns, const uint32_t *order) {
@@ -125,8 +134,8 @@ static bool put_in_order(struct memory_columns *columns, const uint32_t *order) 
     if (!large_block_reserve(&spare, (size_t)columns->capacity * widths[0])) return false;
     for (int i = 0; i < COLUMN_COUNT; i++) {
         struct growing_block block = columns->blocks[i];
-        if (i != COLUMN_PARTNER) gather(&block, &spare, order, columns->count, widths[i]);
-        if (i == COLUMN_PARTNER) continue;
+        if (!is_written(columns, (enum memory_column)i)) continue;
+        gather(&block, &spare, order, columns->count, widths[i]);
         columns->blocks[i] = spare;
         spare = block;
     }

@@ -31,6 +31,7 @@ struct memory_columns {
     struct growing_block blocks[COLUMN_COUNT];
     uint32_t count;
     uint32_t capacity;
+    bool has_stack, has_timelines;  // some row has another than 0
 };
 
 // One row, as it is added.

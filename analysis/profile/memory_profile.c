@@ -154,7 +154,7 @@ static int compare_ranks(const void *a, const void *b) {
 }
 
 // rank[i]: the place of the reader's timeline i among the sorted ones.
-static bool rank_timelines(struct assembly *assembly, uint32_t *rank, struct timeline_rank *ranks) {
+static void rank_timelines(struct assembly *assembly, uint32_t *rank, struct timeline_rank *ranks) {
     struct profile_reader *reader = &assembly->reader;
     const struct timeline_notes *notes = reader->timelines.data;
     for (uint32_t i = 0; i < reader->timeline_count; i++)
@@ -162,8 +162,8 @@ static bool rank_timelines(struct assembly *assembly, uint32_t *rank, struct tim
     if (reader->timeline_count) qsort(ranks, reader->timeline_count, sizeof *ranks, compare_ranks);
     for (uint32_t i = 0; i < reader->timeline_count; i++) rank[ranks[i].timeline] = i;
     uint32_t *timeline = memory_column_uint32(&reader->columns, COLUMN_TIMELINE);
-    for (uint32_t row = 0; row < reader->columns.count; row++) timeline[row] = rank[timeline[row]];
-    return true;
+    for (uint32_t row = 0; row < reader->columns.count && reader->columns.has_timelines; row++)
+        timeline[row] = rank[timeline[row]];
 }
 
 static struct memory_timeline part_of(const struct memory_columns *columns, uint32_t from, uint32_t end) {
@@ -242,8 +242,9 @@ static bool make_timelines(struct assembly *assembly) {
     struct growing_block order = {0};
     uint32_t *rank = arena_new(&reader->scratch, uint32_t, reader->timeline_count);
     struct timeline_rank *ranks = arena_new(&reader->scratch, struct timeline_rank, reader->timeline_count);
-    bool ok = rank && ranks && rank_timelines(assembly, rank, ranks) && memory_columns_sort(&reader->columns, &order) &&
-              cut_into_timelines(assembly, ranks, order.data);
+    if (!rank || !ranks) return false;
+    rank_timelines(assembly, rank, ranks);
+    bool ok = memory_columns_sort(&reader->columns, &order) && cut_into_timelines(assembly, ranks, order.data);
     large_block_release(&order);
     return ok && finish_timelines(assembly->profile);
 }

@@ -171,7 +171,7 @@ static void expect_rows(struct profile_reader *reader) {
     memory_columns_expect(&reader->columns, bytes / BYTES_PER_MEMORY_EVENT);
 }
 
-bool profile_reader_read_lines(struct profile_reader *reader, struct error *error) {
+static bool read_all_lines(struct profile_reader *reader, struct error *error) {
     struct line_reader lines;
     struct error reason;
     bool is_whole = true, at_limit = false;
@@ -183,4 +183,25 @@ bool profile_reader_read_lines(struct profile_reader *reader, struct error *erro
         is_whole = false;
     }
     return is_whole;
+}
+
+// Back to where no line has been read, but with what step_loops.h needs. Texts keep their numbers.
+static void start_over_with_loops(struct profile_reader *reader) {
+    memory_columns_release(&reader->columns);
+    site_table_release(&reader->sites);
+    site_table_init(&reader->sites);
+    large_block_release(&reader->timelines);
+    large_block_release(&reader->timeline_of_text);
+    reader->timeline_count = reader->timeline_of_text_count = reader->thread_count = 0;
+    reader->other_event_count = reader->left_out_count = 0;
+    step_graph_release(&reader->graph);
+    step_graph_init(&reader->graph, &reader->head.events, &reader->stat_kinds);
+    reader->graph.keeps_executors = true;
+}
+
+bool profile_reader_read_lines(struct profile_reader *reader, struct error *error) {
+    bool is_whole = read_all_lines(reader, error);
+    if (!reader->graph.has_loops) return is_whole;
+    start_over_with_loops(reader);
+    return read_all_lines(reader, error);
 }

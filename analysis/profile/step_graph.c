@@ -168,6 +168,8 @@ static bool add_root(struct step_graph *graph, const struct host_event *event, c
 }
 
 static bool add_executor(struct step_graph *graph, const struct host_event *event, const struct step_event *said) {
+    graph->has_loops |= said->value[STEP_FACT_ITER_NUM] != 0;
+    if (!graph->keeps_executors) return true;
     if (!has_room(&graph->executors, graph->executor_count, sizeof(struct step_executor))) return false;
     ((struct step_executor *)graph->executors.data)[graph->executor_count++] = (struct step_executor){
         .run = said->value[STEP_FACT_RUN],
@@ -176,7 +178,6 @@ static bool add_executor(struct step_graph *graph, const struct host_event *even
         .duration_ps = event->duration_ps,
         .node = STEP_NODE_NONE,
     };
-    graph->has_loops |= said->value[STEP_FACT_ITER_NUM] != 0;
     return true;
 }
 
@@ -211,7 +212,7 @@ static bool describe(struct step_graph *graph, const struct host_event *event, c
     if (said->has[STEP_FACT_ROOT]) wanted->root = (uint32_t)graph->root_count;
     if (said->has[STEP_FACT_ROOT] && !add_root(graph, event, said)) return false;
     if (event->kind != HOST_EVENT_EXECUTOR || !has_run(said)) return true;
-    wanted->executor = (uint32_t)graph->executor_count;
+    if (graph->keeps_executors) wanted->executor = (uint32_t)graph->executor_count;
     return add_executor(graph, event, said);
 }
 
@@ -225,10 +226,11 @@ static bool add_nested(struct step_graph *graph, const struct host_event *event,
                        const struct async_node *wanted, bool is_node) {
     close_around(graph, event);
     if (!add_consuming_runs(graph, event, said)) return false;
-    if (!is_node) return true;
-    uint32_t node = open_node(graph, event, wanted->produces, wanted->consumes);
-    if (node == STEP_NODE_NONE) return false;
-    settle(graph, wanted, node);
+    if (is_node) {
+        uint32_t node = open_node(graph, event, wanted->produces, wanted->consumes);
+        if (node == STEP_NODE_NONE) return false;
+        settle(graph, wanted, node);
+    }
     return add_producing_runs(graph, event, said);
 }
 

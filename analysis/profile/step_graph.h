@@ -43,6 +43,9 @@ struct step_graph {
     struct growing_block roots, executors, pipelines;
     size_t root_count, executor_count, pipeline_count;
     bool has_loops;  // an executor with an iteration other than 0
+    // Executors are many, and needed only where there are loops, which no file tells before: they are kept when this is
+    // set, before the first event.
+    bool keeps_executors;
 };
 
 void step_graph_init(struct step_graph *graph, const struct metadata_names *events, const struct metadata_kinds *stats);

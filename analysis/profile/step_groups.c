@@ -107,7 +107,7 @@ bool step_graph_group(struct step_graph *graph, struct arena *arena, struct step
     struct step_reach reach;
     struct step_loops loops = {0};
     *groups = (struct step_groups){0};
-    bool ok = step_reach_init(&reach, graph) && (!graph->has_loops || step_loops_find(graph, arena, &loops));
+    bool ok = step_reach_init(&reach, graph) && (!graph->keeps_executors || step_loops_find(graph, arena, &loops));
     if (ok && loops.iteration_count)
         ok = group_by_loops(&reach, &loops, arena, groups);
     else if (ok)
