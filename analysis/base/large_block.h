@@ -13,9 +13,9 @@ enum { LARGE_BLOCK_BYTES = 2 << 20 };  // from here on it pays
 // A block of `size` bytes, not zeroed. NULL when there is no memory.
 void *large_block_new(size_t size);
 
-// A block that grows, for what is as long as the input turns out to be. It is made of pages of its own: they move without
-// being copied, what was never touched takes no memory however much was reserved, and all goes back to the system at
-// once. New bytes are zero. Start with {0}; large_block_release frees it.
+// A block that grows, for what is as long as the input turns out to be. It is made of pages of its own: they move
+// without being copied, what was never touched takes no memory however much was reserved, and all goes back to the
+// system at once. New bytes are zero. Start with {0}; large_block_release frees it.
 struct growing_block {
     void *data;
     size_t capacity_bytes;

@@ -55,6 +55,20 @@ struct byte_source *byte_source_of_memory(struct bytes content, const char *name
     return source_over(raw, error);
 }
 
+struct byte_source *byte_source_clone(const struct byte_source *source) {
+    struct raw_file raw;
+    if (source->gzip || !raw_file_clone(&source->raw, &raw)) return NULL;
+    struct byte_source *clone = malloc(sizeof *clone);
+    if (!clone) {
+        raw_file_close(&raw);
+        return NULL;
+    }
+    clone->raw = raw;
+    clone->gzip = NULL;
+    clone->window_offset = clone->window_size = 0;
+    return clone;
+}
+
 void byte_source_close(struct byte_source *source) {
     if (!source) return;
     byte_source_gzip_close(source->gzip);

@@ -21,6 +21,10 @@ MUST_USE struct byte_source *byte_source_open(const char *path, struct error *er
 // Bytes in memory, plain or gzip (the built-in sample; tests); `name` stands in messages. Both are borrowed.
 MUST_USE struct byte_source *byte_source_of_memory(struct bytes content, const char *name, struct error *error);
 
+// Another reader of the same open file, for another thread. NULL when there is none to be had: of a .gz (its content
+// can only be read in order), or for want of memory or descriptors.
+struct byte_source *byte_source_clone(const struct byte_source *source);
+
 void byte_source_close(struct byte_source *source);  // NULL is fine
 
 const char *byte_source_path(const struct byte_source *source);

@@ -45,6 +45,13 @@ void raw_file_close(struct raw_file *file) {
     file->descriptor = -1;
 }
 
+bool raw_file_clone(const struct raw_file *file, struct raw_file *clone) {
+    *clone = *file;
+    if (file->descriptor < 0) return true;
+    clone->descriptor = fcntl(file->descriptor, F_DUPFD_CLOEXEC, 0);
+    return clone->descriptor >= 0;
+}
+
 static bool shrank(const struct raw_file *file, uint64_t end, struct error *error) {
     error_at(error, ERROR_TRUNCATED, (int64_t)end,
              "the file ends here now, but had %llu bytes when it was opened: it was replaced or cut while it was read; "

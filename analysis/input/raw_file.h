@@ -19,6 +19,9 @@ MUST_USE bool raw_file_open(struct raw_file *file, const char *path, struct erro
 void raw_file_of_memory(struct raw_file *file, struct bytes content, const char *path);
 void raw_file_close(struct raw_file *file);
 
+// The same open file once more. False when there is no descriptor for it.
+MUST_USE bool raw_file_clone(const struct raw_file *file, struct raw_file *clone);
+
 // Reads up to `size` bytes; fewer only where the size at opening ends. A file that has become shorter since is
 // ERROR_TRUNCATED; *read_bytes is then what could be read.
 MUST_USE bool raw_file_read(const struct raw_file *file, uint64_t offset, void *to, size_t size, size_t *read_bytes,

@@ -66,3 +66,22 @@ uint32_t context_table_find(struct context_table *table, int64_t type, uint64_t 
     if (*context == CONTEXT_NONE && table->count < CONTEXT_NONE) *context = table->count++;
     return *context;
 }
+
+static bool join_page(struct context_table *table, const struct context_table *from, const struct page_slot *slot,
+                      uint32_t *map) {
+    const uint32_t *page = (const uint32_t *)from->pages.data + (uint64_t)slot->page * IDS_IN_PAGE;
+    for (uint64_t i = 0; i < IDS_IN_PAGE; i++) {
+        if (page[i] == CONTEXT_NONE) continue;
+        map[page[i]] = context_table_find(table, slot->type, slot->high * IDS_IN_PAGE + i);
+        if (map[page[i]] == CONTEXT_NONE) return false;
+    }
+    return true;
+}
+
+bool context_table_join(struct context_table *table, const struct context_table *from, uint32_t *map) {
+    const struct page_slot *slots = from->slots.data;
+    for (uint64_t i = 0; i < from->slot_count; i++) {
+        if (slots[i].page != CONTEXT_NONE && !join_page(table, from, &slots[i], map)) return false;
+    }
+    return true;
+}

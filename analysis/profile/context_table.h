@@ -25,3 +25,7 @@ void context_table_release(struct context_table *table);
 
 // The number of a context, counting up in order of first appearance. CONTEXT_NONE when there is no memory.
 uint32_t context_table_find(struct context_table *table, int64_t type, uint64_t id);
+
+// Finds each context of `from` in `table`, adding those it has not: map[number in from] = number in table. `map` has
+// room for from->count. False when there is no memory.
+bool context_table_join(struct context_table *table, const struct context_table *from, uint32_t *map);

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "analysis/base/parallel.h"
+
 static const uint8_t widths[COLUMN_COUNT] = {8, 8, 8, 8, 8, 8, 8, 8, 4, 4, 4, 4, 1};
 
 enum { FIRST_CAPACITY = 1024 };
@@ -59,18 +61,47 @@ size_t memory_columns_bytes(const struct memory_columns *columns) {
 // --- Order: a stable merge sort of row numbers that takes runs as they are ---
 
 struct sort_keys {
-    const int64_t *time_ps;
-    const uint32_t *timeline;
+    const int64_t *time_ps[MEMORY_COLUMNS_MAX_PARTS];
+    const uint32_t *timeline[MEMORY_COLUMNS_MAX_PARTS];
+    uint32_t split, count;  // rows of part 0, of both
+    bool has_timelines;
 };
 
-static inline bool is_before(const struct sort_keys *keys, uint32_t a, uint32_t b) {
-    if (keys->timeline[a] != keys->timeline[b]) return keys->timeline[a] < keys->timeline[b];
-    return keys->time_ps[a] < keys->time_ps[b];
+static struct sort_keys keys_of(const struct memory_columns *parts, size_t part_count) {
+    struct sort_keys keys = {.split = parts[0].count};
+    for (size_t i = 0; i < part_count; i++) {
+        keys.time_ps[i] = memory_column_int64(&parts[i], COLUMN_TIME);
+        keys.timeline[i] = memory_column_uint32(&parts[i], COLUMN_TIMELINE);
+        keys.count += parts[i].count;
+        keys.has_timelines |= parts[i].has_timelines;
+    }
+    return keys;
 }
 
-static uint32_t run_end(const struct sort_keys *keys, const uint32_t *rows, uint32_t at, uint32_t count) {
+static inline int64_t time_of(const struct sort_keys *keys, uint32_t row) {
+    return row < keys->split ? keys->time_ps[0][row] : keys->time_ps[1][row - keys->split];
+}
+
+static inline uint32_t timeline_of(const struct sort_keys *keys, uint32_t row) {
+    return row < keys->split ? keys->timeline[0][row] : keys->timeline[1][row - keys->split];
+}
+
+static inline bool is_before(const struct sort_keys *keys, uint32_t a, uint32_t b) {
+    if (keys->has_timelines && timeline_of(keys, a) != timeline_of(keys, b))
+        return timeline_of(keys, a) < timeline_of(keys, b);
+    return time_of(keys, a) < time_of(keys, b);
+}
+
+static bool is_in_order(const struct sort_keys *keys) {
+    for (uint32_t row = 1; row < keys->count; row++) {
+        if (is_before(keys, row, row - 1)) return false;
+    }
+    return true;
+}
+
+static uint32_t run_end(const struct sort_keys *keys, const uint32_t *rows, uint32_t at) {
     do at++;
-    while (at < count && !is_before(keys, rows[at], rows[at - 1]));
+    while (at < keys->count && !is_before(keys, rows[at], rows[at - 1]));
     return at;
 }
 
@@ -83,11 +114,11 @@ static void merge(const struct sort_keys *keys, const uint32_t *from, uint32_t l
 }
 
 // Merges neighbouring runs; true when one run was left.
-static bool merge_runs(const struct sort_keys *keys, const uint32_t *from, uint32_t *to, uint32_t count) {
+static bool merge_runs(const struct sort_keys *keys, const uint32_t *from, uint32_t *to) {
     uint32_t merges = 0;
-    for (uint32_t at = 0; at < count;) {
-        uint32_t middle = run_end(keys, from, at, count);
-        uint32_t end = middle < count ? run_end(keys, from, middle, count) : count;
+    for (uint32_t at = 0; at < keys->count;) {
+        uint32_t middle = run_end(keys, from, at);
+        uint32_t end = middle < keys->count ? run_end(keys, from, middle) : keys->count;
         merge(keys, from, at, middle, end, to);
         merges++;
         at = end;
@@ -95,17 +126,17 @@ static bool merge_runs(const struct sort_keys *keys, const uint32_t *from, uint3
     return merges <= 1;
 }
 
-static bool find_order(const struct sort_keys *keys, uint32_t count, struct growing_block *order) {
+static bool find_order(const struct sort_keys *keys, struct growing_block *order) {
     struct growing_block other = {0};
-    size_t size = (size_t)count * sizeof(uint32_t);
+    size_t size = (size_t)keys->count * sizeof(uint32_t);
     if (!large_block_reserve(order, size) || !large_block_reserve(&other, size)) {
         large_block_release(&other);
         return false;
     }
-    for (uint32_t i = 0; i < count; i++) ((uint32_t *)order->data)[i] = i;
+    for (uint32_t i = 0; i < keys->count; i++) ((uint32_t *)order->data)[i] = i;
     bool is_sorted = false;
     while (!is_sorted) {
-        is_sorted = merge_runs(keys, order->data, other.data, count);
+        is_sorted = merge_runs(keys, order->data, other.data);
         struct growing_block swapped = *order;
         *order = other;
         other = swapped;
@@ -114,40 +145,72 @@ static bool find_order(const struct sort_keys *keys, uint32_t count, struct grow
     return true;
 }
 
-static void gather(const struct growing_block *from, struct growing_block *to, const uint32_t *order, uint32_t count,
-                   uint8_t width) {
-    for (uint32_t i = 0; i < count && width == 8; i++) ((uint64_t *)to->data)[i] = ((uint64_t *)from->data)[order[i]];
-    for (uint32_t i = 0; i < count && width == 4; i++) ((uint32_t *)to->data)[i] = ((uint32_t *)from->data)[order[i]];
-    for (uint32_t i = 0; i < count && width == 1; i++) ((uint8_t *)to->data)[i] = ((uint8_t *)from->data)[order[i]];
-}
+// --- Moving the columns ---
 
-static bool is_written(const struct memory_columns *columns, enum memory_column column) {
+enum { ROWS_WORTH_A_THREAD = 100000 };
+
+struct gathering {
+    struct memory_columns *parts;
+    size_t part_count, worker_count;
+    struct memory_columns *sorted;
+    const uint32_t *order;
+};
+
+#define GATHER(type)                                                                                                   \
+    for (uint32_t i = 0; i < g->sorted->count; i++)                                                                    \
+    ((type *)to->data)[i] = order[i] < split ? ((const type *)first->data)[order[i]]                                   \
+                                             : ((const type *)second->data)[order[i] - split]
+
+static void gather(const struct gathering *g, int column) {
+    const struct growing_block *first = &g->parts[0].blocks[column];
+    const struct growing_block *second = &g->parts[g->part_count - 1].blocks[column];
+    struct growing_block *to = &g->sorted->blocks[column];
+    const uint32_t *order = g->order, split = g->parts[0].count;
+    if (widths[column] == 8) GATHER(uint64_t);
+    if (widths[column] == 4) GATHER(uint32_t);
+    if (widths[column] == 1) GATHER(uint8_t);
+}
+#undef GATHER
+
+static bool is_written(const struct memory_columns *columns, int column) {
     if (column == COLUMN_STACK) return columns->has_stack;
     if (column == COLUMN_TIMELINE) return columns->has_timelines;
     return column != COLUMN_PARTNER;
 }
 
-// One spare column goes round: each column is gathered into it and leaves its own block as the next spare. Widths only
-// fall, so the spare is always large enough.
-static bool put_in_order(struct memory_columns *columns, const uint32_t *order) {
-    struct growing_block spare = {0};
-    if (!large_block_reserve(&spare, (size_t)columns->capacity * widths[0])) return false;
-    for (int i = 0; i < COLUMN_COUNT; i++) {
-        struct growing_block block = columns->blocks[i];
-        if (!is_written(columns, (enum memory_column)i)) continue;
-        gather(&block, &spare, order, columns->count, widths[i]);
-        columns->blocks[i] = spare;
-        spare = block;
+// Every worker takes every worker_count-th column.
+static void gather_some(void *context, size_t worker) {
+    const struct gathering *g = context;
+    for (int i = (int)worker; i < COLUMN_COUNT; i += (int)g->worker_count) {
+        if (is_written(g->sorted, i)) gather(g, i);
+        for (size_t part = 0; part < g->part_count; part++) large_block_release(&g->parts[part].blocks[i]);
     }
-    large_block_release(&spare);
+}
+
+static bool make_room(struct memory_columns *sorted, const struct sort_keys *keys, const struct memory_columns *parts,
+                      size_t part_count) {
+    *sorted = (struct memory_columns){0};
+    if (!reserve(sorted, keys->count)) return false;
+    sorted->count = keys->count;
+    for (size_t i = 0; i < part_count; i++) {
+        sorted->has_stack |= parts[i].has_stack;
+        sorted->has_timelines |= parts[i].has_timelines;
+    }
     return true;
 }
 
-bool memory_columns_sort(struct memory_columns *columns, struct growing_block *order) {
-    struct sort_keys keys = {memory_column_int64(columns, COLUMN_TIME), memory_column_uint32(columns, COLUMN_TIMELINE)};
-    uint32_t at = 1;
+bool memory_columns_sort(struct memory_columns *parts, size_t part_count, struct memory_columns *sorted,
+                         struct growing_block *order) {
+    struct sort_keys keys = keys_of(parts, part_count);
     *order = (struct growing_block){0};
-    while (at < columns->count && !is_before(&keys, at, at - 1)) at++;
-    if (at >= columns->count) return true;
-    return find_order(&keys, columns->count, order) && put_in_order(columns, order->data);
+    if (part_count == 1 && is_in_order(&keys)) {
+        *sorted = parts[0];
+        parts[0] = (struct memory_columns){0};
+        return true;
+    }
+    if (!find_order(&keys, order) || !make_room(sorted, &keys, parts, part_count)) return false;
+    size_t workers = keys.count < ROWS_WORTH_A_THREAD ? 1 : 2;
+    struct gathering g = {parts, part_count, workers, sorted, order->data};
+    parallel_run(gather_some, &g, workers);
+    return true;
 }

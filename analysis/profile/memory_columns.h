@@ -1,11 +1,14 @@
-// The columns behind all timelines of a profile: grown row by row in the order of the file, then put in order in place.
+// The columns behind all timelines of a profile: grown row by row in the order of the file, then put in order.
 //
 //     file order   rows of thread 1, rows of thread 2, ...        each thread's rows nearly always by time already
+//                  \___ part 0 ___/  \___ part 1 ___/             one part, or two that were read at once
 //     sorted       rows of timeline 0 by time, rows of timeline 1 by time, ...
 //
-// Each column is a block of its own, so putting it in order needs room for one more column, not for all.
+// Each column is a block of its own: as one is put in order its parts are given back, so that needs room for few
+// columns more, not for all of them twice.
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "analysis/base/large_block.h"
@@ -53,9 +56,13 @@ void memory_columns_release(struct memory_columns *columns);
 // What the rows take; room that was never used takes nothing.
 size_t memory_columns_bytes(const struct memory_columns *columns);
 
-// Sorts the rows by timeline, then time, equal ones as they were. order[i] is the place in the file of row i; NULL when
-// nothing had to move. False when there is no memory. Free `order` with large_block_release.
-bool memory_columns_sort(struct memory_columns *columns, struct growing_block *order);
+enum { MEMORY_COLUMNS_MAX_PARTS = 2 };
+
+// Moves the rows of the parts, which follow each other in the file, into *sorted: by timeline, then time, equal ones as
+// they were. order[i] is the place in the file of row i; no block when nothing had to move. False when there is no
+// memory. Free `order` with large_block_release.
+bool memory_columns_sort(struct memory_columns *parts, size_t part_count, struct memory_columns *sorted,
+                         struct growing_block *order);
 
 static inline int64_t *memory_column_int64(const struct memory_columns *columns, enum memory_column column) {
     return columns->blocks[column].data;

@@ -43,9 +43,9 @@ static int64_t add_clamped(int64_t a, int64_t b) {
 static void find_begin(struct assembly *assembly) {
     const struct profile_reader *reader = &assembly->reader;
     int64_t first = INT64_MAX, last = INT64_MIN;
-    for (uint32_t i = 0; i < reader->thread_count; i++) {
-        if (reader->thread_begin_ns[i] < first) first = reader->thread_begin_ns[i];
-        if (reader->thread_begin_ns[i] > last) last = reader->thread_begin_ns[i];
+    for (uint32_t i = 0; i < assembly->profile->thread_count; i++) {
+        if (reader->plane.thread_begin_ns[i] < first) first = reader->plane.thread_begin_ns[i];
+        if (reader->plane.thread_begin_ns[i] > last) last = reader->plane.thread_begin_ns[i];
     }
     assembly->profile->lines_start_together = first >= last;
     for (size_t i = 0; i < assembly->runs.count; i++) {
@@ -56,12 +56,15 @@ static void find_begin(struct assembly *assembly) {
 
 static void set_thread_times(struct assembly *assembly) {
     struct profile_reader *reader = &assembly->reader;
-    for (uint32_t i = 0; i < reader->thread_count; i++)
-        reader->threads[i].begin_ps = line_begin_ps(assembly, reader->thread_begin_ns[i]);
-    int64_t *time = memory_column_int64(&reader->columns, COLUMN_TIME);
-    const uint32_t *thread = memory_column_uint32(&reader->columns, COLUMN_THREAD);
-    for (uint32_t row = 0; row < reader->columns.count; row++)
-        time[row] = add_clamped(time[row], reader->threads[thread[row]].begin_ps);
+    for (uint32_t i = 0; i < reader->plane.head.line_count; i++)
+        reader->plane.threads[i].begin_ps = line_begin_ps(assembly, reader->plane.thread_begin_ns[i]);
+    for (size_t i = 0; i < reader->part_count; i++) {
+        struct memory_columns *columns = &reader->parts[i].columns;
+        int64_t *time = memory_column_int64(columns, COLUMN_TIME);
+        const uint32_t *thread = memory_column_uint32(columns, COLUMN_THREAD);
+        for (uint32_t row = 0; row < columns->count; row++)
+            time[row] = add_clamped(time[row], reader->plane.threads[thread[row]].begin_ps);
+    }
 }
 
 static void set_run_times(struct assembly *assembly) {
@@ -78,7 +81,7 @@ static void set_run_times(struct assembly *assembly) {
 // --- Steps ---
 
 static bool name_step(struct assembly *assembly, const struct step_group *group, struct profile_step *step) {
-    struct bytes root = metadata_name(&assembly->reader.head.events, (int64_t)group->metadata_id);
+    struct bytes root = metadata_name(&assembly->reader.plane.head.events, (int64_t)group->metadata_id);
     static const char *const nameless[] = {"FunctionRun", "SessionRun", "RunGraph", "ExecutorState::Process"};
     bool has_name = group->has_name && root.size > 0;
     for (size_t i = 0; i < sizeof nameless / sizeof nameless[0]; i++) {
@@ -108,10 +111,10 @@ static bool keep_steps(struct assembly *assembly, const struct step_groups *grou
 }
 
 // The step column holds nodes until now.
-static void set_steps(struct memory_columns *columns, const struct step_groups *groups) {
+static void set_steps(struct memory_columns *columns, const struct step_groups *groups, uint32_t first_node) {
     int64_t *step = memory_column_int64(columns, COLUMN_STEP);
     for (uint32_t row = 0; row < columns->count; row++) {
-        int32_t group = step[row] == STEP_NODE_NONE ? -1 : groups->of_node[step[row]];
+        int32_t group = step[row] == STEP_NODE_NONE ? -1 : groups->of_node[step[row] + first_node];
         step[row] = group < 0 ? STEP_UNKNOWN : group;
     }
 }
@@ -119,12 +122,13 @@ static void set_steps(struct memory_columns *columns, const struct step_groups *
 static bool find_steps(struct assembly *assembly) {
     struct profile_reader *reader = &assembly->reader;
     struct step_groups groups;
-    if (reader->is_grouped || reader->has_no_steps) return true;
-    bool ok = step_graph_group(&reader->graph, &reader->scratch, &groups);
-    if (ok) set_steps(&reader->columns, &groups);
+    if (reader->plane.is_grouped || reader->plane.has_no_steps) return true;
+    bool ok = step_graph_group(&reader->parts[0].graph, &reader->scratch, &groups);
+    for (size_t i = 0; ok && i < reader->part_count; i++)
+        set_steps(&reader->parts[i].columns, &groups, reader->first_node[i]);
     ok = ok && keep_steps(assembly, &groups);
     step_groups_release(&groups);
-    step_graph_release(&reader->graph);
+    step_graph_release(&reader->parts[0].graph);
     return ok;
 }
 
@@ -153,17 +157,22 @@ static int compare_ranks(const void *a, const void *b) {
     return bytes_compare(((const struct timeline_rank *)a)->memory_id, ((const struct timeline_rank *)b)->memory_id);
 }
 
+static void renumber_timelines(struct memory_columns *columns, const uint32_t *rank) {
+    uint32_t *timeline = memory_column_uint32(columns, COLUMN_TIMELINE);
+    for (uint32_t row = 0; row < columns->count; row++) timeline[row] = rank[timeline[row]];
+    columns->has_timelines = true;
+}
+
 // rank[i]: the place of the reader's timeline i among the sorted ones.
 static void rank_timelines(struct assembly *assembly, uint32_t *rank, struct timeline_rank *ranks) {
     struct profile_reader *reader = &assembly->reader;
-    const struct timeline_notes *notes = reader->timelines.data;
-    for (uint32_t i = 0; i < reader->timeline_count; i++)
-        ranks[i] = (struct timeline_rank){text_table_get(&reader->texts, notes[i].memory_id), i};
-    if (reader->timeline_count) qsort(ranks, reader->timeline_count, sizeof *ranks, compare_ranks);
-    for (uint32_t i = 0; i < reader->timeline_count; i++) rank[ranks[i].timeline] = i;
-    uint32_t *timeline = memory_column_uint32(&reader->columns, COLUMN_TIMELINE);
-    for (uint32_t row = 0; row < reader->columns.count && reader->columns.has_timelines; row++)
-        timeline[row] = rank[timeline[row]];
+    const struct timeline_notes *notes = reader->parts[0].timelines.data;
+    for (uint32_t i = 0; i < reader->parts[0].timeline_count; i++)
+        ranks[i] = (struct timeline_rank){text_table_get(&reader->parts[0].texts, notes[i].memory_id), i};
+    if (reader->parts[0].timeline_count) qsort(ranks, reader->parts[0].timeline_count, sizeof *ranks, compare_ranks);
+    for (uint32_t i = 0; i < reader->parts[0].timeline_count; i++) rank[ranks[i].timeline] = i;
+    for (size_t i = 0; i < reader->part_count && reader->parts[0].timeline_count > 1; i++)
+        renumber_timelines(&reader->parts[i].columns, rank);
 }
 
 static struct memory_timeline part_of(const struct memory_columns *columns, uint32_t from, uint32_t end) {
@@ -188,9 +197,10 @@ static struct memory_timeline part_of(const struct memory_columns *columns, uint
 static void set_file_order(struct assembly *assembly, const struct timeline_rank *ranks, const uint32_t *order,
                            uint32_t *first_row) {
     const struct profile_reader *reader = &assembly->reader;
-    const struct timeline_notes *notes = reader->timelines.data;
-    const uint32_t *timeline = memory_column_uint32(&reader->columns, COLUMN_TIMELINE);
-    for (uint32_t row = 0; row < reader->columns.count; row++) {
+    const struct timeline_notes *notes = reader->parts[0].timelines.data;
+    const struct memory_columns *columns = &assembly->profile->columns;
+    const uint32_t *timeline = memory_column_uint32(columns, COLUMN_TIMELINE);
+    for (uint32_t row = 0; row < columns->count; row++) {
         struct memory_timeline *one = &assembly->profile->timelines[timeline[row]];
         const struct timeline_notes *noted = &notes[ranks[timeline[row]].timeline];
         uint32_t in_file = order ? order[row] : row, here = row - first_row[timeline[row]];
@@ -200,7 +210,7 @@ static void set_file_order(struct assembly *assembly, const struct timeline_rank
 }
 
 static void find_highest(struct assembly *assembly, const struct timeline_rank *ranks) {
-    const struct timeline_notes *notes = assembly->reader.timelines.data;
+    const struct timeline_notes *notes = assembly->reader.parts[0].timelines.data;
     size_t *highest = &assembly->profile->highest_timeline;
     for (size_t i = 1; i < assembly->profile->timeline_count; i++) {
         if (notes[ranks[i].timeline].peak_bytes > notes[ranks[*highest].timeline].peak_bytes) *highest = i;
@@ -210,14 +220,15 @@ static void find_highest(struct assembly *assembly, const struct timeline_rank *
 static bool cut_into_timelines(struct assembly *assembly, const struct timeline_rank *ranks, const uint32_t *order) {
     struct profile_reader *reader = &assembly->reader;
     struct memory_profile *profile = assembly->profile;
-    const uint32_t *timeline = memory_column_uint32(&reader->columns, COLUMN_TIMELINE);
-    uint32_t *first_row = arena_new(&reader->scratch, uint32_t, reader->timeline_count);
-    profile->timelines = arena_new(assembly->arena, struct memory_timeline, reader->timeline_count);
+    const struct memory_columns *columns = &profile->columns;
+    const uint32_t *timeline = memory_column_uint32(columns, COLUMN_TIMELINE);
+    uint32_t *first_row = arena_new(&reader->scratch, uint32_t, reader->parts[0].timeline_count);
+    profile->timelines = arena_new(assembly->arena, struct memory_timeline, reader->parts[0].timeline_count);
     if (!first_row || !profile->timelines) return false;
-    for (uint32_t from = 0, end; from < reader->columns.count; from = end) {
-        for (end = from; end < reader->columns.count && timeline[end] == timeline[from];) end++;
+    for (uint32_t from = 0, end; from < columns->count; from = end) {
+        for (end = from; end < columns->count && timeline[end] == timeline[from];) end++;
         struct memory_timeline *one = &profile->timelines[profile->timeline_count];
-        *one = part_of(&reader->columns, from, end);
+        *one = part_of(columns, from, end);
         one->memory_id = ranks[profile->timeline_count].memory_id;
         one->file_order = (struct memory_file_order){MEMORY_EVENT_NONE, MEMORY_EVENT_NONE};
         first_row[profile->timeline_count++] = from;
@@ -237,36 +248,48 @@ static bool finish_timelines(struct memory_profile *profile) {
     return true;
 }
 
+static bool sort_rows(struct assembly *assembly, struct growing_block *order) {
+    struct profile_reader *reader = &assembly->reader;
+    struct memory_columns parts[MEMORY_COLUMNS_MAX_PARTS];
+    for (size_t i = 0; i < reader->part_count; i++) {
+        parts[i] = reader->parts[i].columns;
+        reader->parts[i].columns = (struct memory_columns){0};
+    }
+    bool ok = memory_columns_sort(parts, reader->part_count, &assembly->profile->columns, order);
+    for (size_t i = 0; i < reader->part_count; i++) memory_columns_release(&parts[i]);
+    return ok;
+}
+
 static bool make_timelines(struct assembly *assembly) {
     struct profile_reader *reader = &assembly->reader;
     struct growing_block order = {0};
-    uint32_t *rank = arena_new(&reader->scratch, uint32_t, reader->timeline_count);
-    struct timeline_rank *ranks = arena_new(&reader->scratch, struct timeline_rank, reader->timeline_count);
+    uint32_t *rank = arena_new(&reader->scratch, uint32_t, reader->parts[0].timeline_count);
+    struct timeline_rank *ranks = arena_new(&reader->scratch, struct timeline_rank, reader->parts[0].timeline_count);
     if (!rank || !ranks) return false;
     rank_timelines(assembly, rank, ranks);
-    bool ok = memory_columns_sort(&reader->columns, &order) && cut_into_timelines(assembly, ranks, order.data);
+    bool ok = sort_rows(assembly, &order) && cut_into_timelines(assembly, ranks, order.data);
     large_block_release(&order);
     return ok && finish_timelines(assembly->profile);
 }
 
 // --- All of it ---
 
+// Without memory events no line was read: there is nothing but module runs.
 static bool assemble(struct assembly *assembly) {
     struct memory_profile *profile = assembly->profile;
-    struct profile_reader *reader = &assembly->reader;
-    profile->threads = reader->threads;
-    profile->thread_count = reader->thread_count;
-    profile->event_count = reader->columns.count;
-    profile->other_event_count = reader->other_event_count;
-    profile->left_out_count = reader->left_out_count;
+    const struct profile_reader *reader = &assembly->reader;
+    const struct profile_part *all = &reader->parts[0];
+    if (reader->part_count) profile->thread_count = reader->plane.head.line_count;
+    profile->threads = reader->plane.threads;
+    profile->other_event_count = all->other_event_count;
+    profile->left_out_count = all->left_out_count;
     find_begin(assembly);
     set_run_times(assembly);
+    if (reader->part_count == 0) return true;
     set_thread_times(assembly);
     if (!find_steps(assembly) || !make_timelines(assembly)) return false;
-    if (!site_table_finish(&reader->sites, &reader->texts, assembly->arena, &profile->sites)) return false;
-    profile->columns = reader->columns;
-    reader->columns = (struct memory_columns){0};
-    return true;
+    profile->event_count = profile->columns.count;
+    return site_table_finish(&all->sites, &all->texts, assembly->arena, &profile->sites);
 }
 
 // XProf looks at the names of every plane: are events grouped already (IsXSpaceGrouped), can they be (CheckLoopOp)?
@@ -279,8 +302,8 @@ static void look_at_other_planes(struct assembly *assembly, const struct xspace_
         arena_init(&arena, reader->scratch.limit_bytes);
         (void)!plane_head_read(reader->source, index->planes[i].offset, index->planes[i].size_bytes, &arena, &head,
                                &ignored);
-        if (metadata_has_name(&head.stats, BYTES("group_id"))) reader->is_grouped = true;
-        if (host_event_has_loops(&head.events)) reader->has_no_steps = true;
+        if (metadata_has_name(&head.stats, BYTES("group_id"))) reader->plane.is_grouped = true;
+        if (host_event_has_loops(&head.events)) reader->plane.has_no_steps = true;
         arena_free(&arena);
     }
 }

@@ -1,23 +1,27 @@
 #include "analysis/profile/profile_reader.h"
 
-#include "analysis/profile/memory_event.h"
-#include "proto/xplane_fields.h"
+#include "analysis/base/parallel.h"
 
-enum { SCRATCH_LIMIT_BYTES = 1 << 30, BYTES_PER_MEMORY_EVENT = 128 };
+enum { SCRATCH_LIMIT_BYTES = 1 << 30, BYTES_WORTH_A_THREAD = 8 << 20 };
 
 void profile_reader_init(struct profile_reader *reader, struct byte_source *source, struct arena *arena) {
     *reader = (struct profile_reader){.source = source, .arena = arena};
     arena_init(&reader->scratch, SCRATCH_LIMIT_BYTES);
-    site_table_init(&reader->sites);
+    for (size_t i = 0; i < MEMORY_COLUMNS_MAX_PARTS; i++) arena_init(&reader->part_arenas[i], SCRATCH_LIMIT_BYTES);
+}
+
+static void forget_parts(struct profile_reader *reader) {
+    for (size_t i = 0; i < reader->part_count; i++) profile_part_release(&reader->parts[i]);
+    for (size_t i = 1; i < MEMORY_COLUMNS_MAX_PARTS; i++) {
+        byte_source_close(reader->part_sources[i]);
+        reader->part_sources[i] = NULL;
+        arena_free(&reader->part_arenas[i]);
+    }
+    reader->part_count = 0;
 }
 
 void profile_reader_release(struct profile_reader *reader) {
-    step_graph_release(&reader->graph);
-    text_table_release(&reader->texts);
-    site_table_release(&reader->sites);
-    memory_columns_release(&reader->columns);
-    large_block_release(&reader->timelines);
-    large_block_release(&reader->timeline_of_text);
+    forget_parts(reader);
     arena_free(&reader->scratch);
 }
 
@@ -29,179 +33,88 @@ static bool too_much(const struct profile_reader *reader, uint64_t offset, struc
 // --- Opening ---
 
 static bool prepare(struct profile_reader *reader) {
-    const struct plane_head *head = &reader->head;
-    reader->text_of_stat_name = arena_push_raw(&reader->scratch, head->stats.count, sizeof(uint32_t));
-    reader->threads = arena_new(reader->arena, struct memory_thread, head->line_count);
-    reader->thread_begin_ns = arena_new(&reader->scratch, int64_t, head->line_count);
-    if (!reader->text_of_stat_name || !reader->threads || !reader->thread_begin_ns) return false;
-    memset(reader->text_of_stat_name, 0xff, head->stats.count * sizeof(uint32_t));
-    step_graph_init(&reader->graph, &head->events, &reader->stat_kinds);
-    return host_event_kinds(&head->events, &reader->scratch, &reader->event_kinds) &&
-           host_stat_kinds(&head->stats, &reader->scratch, &reader->stat_kinds) &&
-           text_table_init(&reader->texts, reader->arena);
+    struct profile_plane *plane = &reader->plane;
+    plane->threads = arena_new(reader->arena, struct memory_thread, plane->head.line_count);
+    plane->thread_begin_ns = arena_new(&reader->scratch, int64_t, plane->head.line_count);
+    return plane->threads && plane->thread_begin_ns &&
+           host_event_kinds(&plane->head.events, &reader->scratch, &plane->event_kinds) &&
+           host_stat_kinds(&plane->head.stats, &reader->scratch, &plane->stat_kinds);
 }
 
 bool profile_reader_open(struct profile_reader *reader, uint64_t offset, uint64_t size, struct error *error) {
-    bool is_whole = plane_head_read(reader->source, offset, size, &reader->scratch, &reader->head, error);
+    struct plane_head *head = &reader->plane.head;
+    bool is_whole = plane_head_read(reader->source, offset, size, &reader->scratch, head, error);
     struct error reason;
     if (prepare(reader)) return is_whole;
-    reader->head = (struct plane_head){0};
+    *head = (struct plane_head){0};
     (void)too_much(reader, offset, is_whole ? error : &reason);
     return false;
 }
 
 bool profile_reader_has_memory_events(const struct profile_reader *reader) {
-    return metadata_has_name(&reader->head.events, BYTES("MemoryAllocation")) ||
-           metadata_has_name(&reader->head.events, BYTES("MemoryDeallocation"));
+    return metadata_has_name(&reader->plane.head.events, BYTES("MemoryAllocation")) ||
+           metadata_has_name(&reader->plane.head.events, BYTES("MemoryDeallocation"));
 }
 
-// --- Timelines ---
+// --- Sharing the lines ---
 
-static bool remember_texts(struct profile_reader *reader) {
-    uint32_t had = reader->timeline_of_text_count, count = reader->texts.count;
-    if (!large_block_reserve(&reader->timeline_of_text, count * sizeof(uint32_t))) return false;
-    memset((uint32_t *)reader->timeline_of_text.data + had, 0xff, (count - had) * sizeof(uint32_t));
-    reader->timeline_of_text_count = count;
-    return true;
-}
-
-static bool add_timeline(struct profile_reader *reader, uint32_t memory_id, uint32_t *timeline) {
-    size_t size = (reader->timeline_count + (size_t)1) * sizeof(struct timeline_notes);
-    if (reader->timeline_count == MEMORY_PROFILE_MAX_TIMELINES || !large_block_reserve(&reader->timelines, size))
-        return false;
-    ((struct timeline_notes *)reader->timelines.data)[reader->timeline_count] = (struct timeline_notes){
-        memory_id, 0, MEMORY_EVENT_NONE, MEMORY_EVENT_NONE};
-    *timeline = reader->timeline_count++;
-    return true;
-}
-
-static bool find_timeline(struct profile_reader *reader, uint32_t memory_id, uint32_t *timeline) {
-    if (memory_id >= reader->timeline_of_text_count && !remember_texts(reader)) return false;
-    uint32_t *known = (uint32_t *)reader->timeline_of_text.data + memory_id;
-    if (*known == INDEX_NONE && !add_timeline(reader, memory_id, known)) return false;
-    *timeline = *known;
-    return true;
-}
-
-static void note_for_xprof(struct profile_reader *reader, const struct memory_row *row, uint32_t at) {
-    struct timeline_notes *notes = (struct timeline_notes *)reader->timelines.data + row->timeline;
-    int64_t used = (int64_t)((uint64_t)row->heap_bytes + (uint64_t)row->stack_bytes);
-    notes->last_row = at;
-    if (used < notes->peak_bytes) return;
-    notes->peak_bytes = used;
-    notes->peak_row = at;
-}
-
-// --- Events ---
-
-static bool needs_graph(const struct profile_reader *reader) {
-    return !reader->is_grouped && !reader->has_no_steps;
-}
-
-static bool add_memory_event(struct profile_reader *reader, const struct host_event *event) {
-    struct event_texts texts = {&reader->head.stats, reader->text_of_stat_name, &reader->texts};
-    struct memory_event read;
-    uint32_t at = reader->columns.count;
-    if (at == MEMORY_PROFILE_MAX_EVENTS || !memory_event_read(event, &reader->stat_kinds, &texts, &read)) return false;
-    read.row.thread = reader->thread_count;
-    read.row.site = site_table_put(&reader->sites, &read.site);
-    if (read.row.site == INDEX_NONE || !find_timeline(reader, read.memory_id, &read.row.timeline)) return false;
-    note_for_xprof(reader, &read.row, at);
-    if (needs_graph(reader)) read.row.step = step_graph_node_at(&reader->graph, event);
-    return memory_columns_add(&reader->columns, &read.row);
-}
-
-static bool add_event(struct profile_reader *reader, struct bytes message) {
-    struct host_event event;
-    if (!host_event_open(message, &reader->event_kinds, &event)) {
-        reader->left_out_count++;
-        return true;
-    }
-    if (event.kind == HOST_EVENT_ALLOCATION || event.kind == HOST_EVENT_DEALLOCATION)
-        return add_memory_event(reader, &event);
-    reader->other_event_count++;
-    return !needs_graph(reader) || step_graph_add(&reader->graph, &event);
-}
-
-static bool copy_name(struct profile_reader *reader, struct bytes name, struct bytes *copy) {
-    char *text = arena_string(reader->arena, name);
-    *copy = (struct bytes){(const uint8_t *)text, name.size};
-    return text != NULL;
-}
-
-// A field of the line's own. False when there is no memory.
-static bool take_field(struct profile_reader *reader, const struct wire_field *field) {
-    struct memory_thread *thread = &reader->threads[reader->thread_count];
-    if (field->number == XLINE_EVENTS && field->type == WIRE_LEN) return add_event(reader, field->payload);
-    if (field->number == XLINE_NAME && field->type == WIRE_LEN && field->payload.size <= PLANE_NAME_MAX_BYTES)
-        return copy_name(reader, field->payload, &thread->name);
-    if (field->number == XLINE_ID && field->type == WIRE_VARINT) thread->id = wire_int64(field);
-    if (field->number == XLINE_TIMESTAMP_NS && field->type == WIRE_VARINT)
-        reader->thread_begin_ns[reader->thread_count] = wire_int64(field);
-    return true;
-}
-
-static bool end_line(struct profile_reader *reader) {
-    int64_t begin_ns = reader->thread_begin_ns[reader->thread_count++];
-    return !needs_graph(reader) || step_graph_end_line(&reader->graph, (int64_t)((uint64_t)begin_ns * 1000u));
-}
-
-// A line that breaks off keeps what stands before; a limit ends the reading.
-static bool read_line(struct profile_reader *reader, struct line_reader *lines, const struct plane_line *line,
-                      struct error *error, bool *at_limit) {
-    struct wire_field field;
-    enum line_reader_step step;
-    line_reader_open(lines, line->offset, line->size_bytes);
-    while ((step = line_reader_next(lines, &field, error)) <= LINE_READER_TOO_LONG) {
-        reader->left_out_count += step == LINE_READER_TOO_LONG && field.number == XLINE_EVENTS;
-        if (step == LINE_READER_FIELD && !take_field(reader, &field)) *at_limit = true;
-        if (*at_limit) return too_much(reader, lines->at, error);
-    }
-    if (!end_line(reader)) {
-        *at_limit = true;
-        return too_much(reader, lines->at, error);
-    }
-    return step == LINE_READER_END;
-}
-
-// A memory event with its stats takes some 130 bytes, and is never alone.
-static void expect_rows(struct profile_reader *reader) {
+static uint64_t bytes_of_lines(const struct plane_head *head) {
     uint64_t bytes = 0;
-    for (uint32_t i = 0; i < reader->head.line_count; i++) bytes += reader->head.lines[i].size_bytes;
-    memory_columns_expect(&reader->columns, bytes / BYTES_PER_MEMORY_EVENT);
+    for (uint32_t i = 0; i < head->line_count; i++) bytes += head->lines[i].size_bytes;
+    return bytes;
 }
 
-static bool read_all_lines(struct profile_reader *reader, struct error *error) {
-    struct line_reader lines;
-    struct error reason;
-    bool is_whole = true, at_limit = false;
-    if (!line_reader_init(&lines, reader->source, &reader->scratch)) return too_much(reader, 0, error);
-    expect_rows(reader);
-    for (uint32_t i = 0; i < reader->head.line_count && !at_limit; i++) {
-        if (read_line(reader, &lines, &reader->head.lines[i], &reason, &at_limit)) continue;
-        if (is_whole) *error = reason;
-        is_whole = false;
+// The line that the second half starts with; the number of lines when all belong to the first.
+static uint32_t middle_line(const struct plane_head *head) {
+    uint64_t half = bytes_of_lines(head) / 2, before = 0;
+    if (half < BYTES_WORTH_A_THREAD / 2) return head->line_count;
+    for (uint32_t line = 0; line < head->line_count; line++) {
+        uint64_t with = before + head->lines[line].size_bytes;
+        if (with >= half) return with - half < half - before || line == 0 ? line + 1 : line;
+        before = with;
     }
-    return is_whole;
+    return head->line_count;
 }
 
-// Back to where no line has been read, but with what step_loops.h needs. Texts keep their numbers.
-static void start_over_with_loops(struct profile_reader *reader) {
-    memory_columns_release(&reader->columns);
-    site_table_release(&reader->sites);
-    site_table_init(&reader->sites);
-    large_block_release(&reader->timelines);
-    large_block_release(&reader->timeline_of_text);
-    reader->timeline_count = reader->timeline_of_text_count = reader->thread_count = 0;
-    reader->other_event_count = reader->left_out_count = 0;
-    step_graph_release(&reader->graph);
-    step_graph_init(&reader->graph, &reader->head.events, &reader->stat_kinds);
-    reader->graph.keeps_executors = true;
+static bool add_part(struct profile_reader *reader, struct byte_source *source, struct arena *arena,
+                     uint32_t first_line, uint32_t end_line) {
+    struct profile_part *part = &reader->parts[reader->part_count++];
+    return profile_part_init(part, &reader->plane, source, arena, first_line, end_line);
+}
+
+static bool make_parts(struct profile_reader *reader) {
+    uint32_t lines = reader->plane.head.line_count, middle = middle_line(&reader->plane.head);
+    if (middle < lines) reader->part_sources[1] = byte_source_clone(reader->source);
+    if (!reader->part_sources[1]) middle = lines;
+    if (!add_part(reader, reader->source, reader->arena, 0, middle)) return false;
+    return middle == lines || add_part(reader, reader->part_sources[1], &reader->part_arenas[1], middle, lines);
+}
+
+static void read_part(void *context, size_t index) {
+    profile_part_read((struct profile_part *)context + index);
+}
+
+static bool has_loops(const struct profile_reader *reader) {
+    bool found = false;
+    for (size_t i = 0; i < reader->part_count; i++) found |= reader->parts[i].graph.has_loops;
+    return found;
+}
+
+static bool read_parts(struct profile_reader *reader) {
+    if (!make_parts(reader)) return false;
+    parallel_run(read_part, reader->parts, reader->part_count);
+    if (!has_loops(reader) || reader->plane.keeps_executors) return true;
+    reader->plane.keeps_executors = true;  // start over, with what step_loops.h needs
+    forget_parts(reader);
+    return read_parts(reader);
 }
 
 bool profile_reader_read_lines(struct profile_reader *reader, struct error *error) {
-    bool is_whole = read_all_lines(reader, error);
-    if (!reader->graph.has_loops) return is_whole;
-    start_over_with_loops(reader);
-    return read_all_lines(reader, error);
+    struct profile_part *all = &reader->parts[0];
+    bool ok = read_parts(reader);
+    for (size_t i = 1; ok && i < reader->part_count; i++)
+        ok = profile_part_append(all, &reader->parts[i], &reader->scratch, &reader->first_node[i]);
+    if (!ok) return too_much(reader, 0, error);
+    *error = all->fault;
+    return all->fault.code == ERROR_NONE;
 }

@@ -1,45 +1,24 @@
-// The one pass over the events of a host plane: memory events become rows, all events take part in finding steps.
+// The one pass over the events of a host plane, by two threads where it is long: each reads a run of lines.
 //
-//     line --> event --> memory event --> text numbers --> site, timeline --> row of the columns
-//                   \--> step graph ----> node of the row (in its step column, until the graph has groups)
+//     lines   | 0 | 1 ........ | 2 ......... | 3 | 4 |
+//     parts   \____ part 0 ____/\_____ part 1 _____/      then part 1 takes the numbers of part 0
 //
-// All that is needed only while reading stands here and goes with profile_reader_release.
+// All that is needed only while reading stands here and goes with profile_reader_release. A .gz is read by one thread,
+// because its content comes in order.
 #pragma once
 
-#include "analysis/input/line_reader.h"
-#include "analysis/profile/memory_columns.h"
-#include "analysis/profile/memory_profile.h"
-#include "analysis/profile/site_table.h"
-#include "analysis/profile/step_graph.h"
-
-// What XProf notes about a memory id while it reads (UpdateProfileSummary).
-struct timeline_notes {
-    uint32_t memory_id;  // number of the text
-    int64_t peak_bytes;
-    uint32_t peak_row, last_row;  // in file order; MEMORY_EVENT_NONE
-};
+#include "analysis/profile/profile_part.h"
 
 struct profile_reader {
     struct byte_source *source;
     struct arena *arena;  // of the profile: texts, threads
     struct arena scratch;
-    struct plane_head head;
-    struct metadata_kinds event_kinds, stat_kinds;
-    uint32_t *text_of_stat_name;  // texts behind references, by index of the name; INDEX_NONE: not yet
-    struct text_table texts;
-    struct site_table sites;
-    struct memory_columns columns;
-    struct growing_block timelines;  // struct timeline_notes
-    uint32_t timeline_count;
-    struct growing_block timeline_of_text;  // uint32, by number of the text
-    uint32_t timeline_of_text_count;
-    struct step_graph graph;
-    bool is_grouped;    // events carry group_id: no graph
-    bool has_no_steps;  // TensorFlow loop operations: XProf groups nothing
-    struct memory_thread *threads;
-    int64_t *thread_begin_ns;
-    uint32_t thread_count;
-    uint64_t other_event_count, left_out_count;
+    struct profile_plane plane;
+    struct profile_part parts[MEMORY_COLUMNS_MAX_PARTS];
+    struct arena part_arenas[MEMORY_COLUMNS_MAX_PARTS];  // the first is not used: that part takes `arena`
+    struct byte_source *part_sources[MEMORY_COLUMNS_MAX_PARTS];
+    size_t part_count;
+    uint32_t first_node[MEMORY_COLUMNS_MAX_PARTS];  // of each part, in the graph of part 0
 };
 
 void profile_reader_init(struct profile_reader *reader, struct byte_source *source, struct arena *arena);
@@ -51,5 +30,6 @@ MUST_USE bool profile_reader_open(struct profile_reader *reader, uint64_t offset
 // Whether the plane names memory events at all.
 bool profile_reader_has_memory_events(const struct profile_reader *reader);
 
-// Reads all lines. False: *error is the first fault or a limit; what stands before it has been read.
+// Reads all lines; afterwards part 0 has everything but the columns and nodes' numbers of part 1. False: *error is the
+// first fault or a limit; what stands before it has been read.
 MUST_USE bool profile_reader_read_lines(struct profile_reader *reader, struct error *error);

@@ -65,7 +65,7 @@ static bool has_room(struct growing_block *block, size_t count, size_t size) {
     return large_block_reserve(block, (count + 1) * size);
 }
 
-static bool link_contexts(struct step_graph *graph) {
+bool step_graph_link_contexts(struct step_graph *graph) {
     uint32_t count = graph->contexts.count;
     if (!large_block_reserve(&graph->links, count * sizeof(struct step_link))) return false;
     struct step_link *links = graph->links.data;
@@ -77,7 +77,7 @@ static bool link_contexts(struct step_graph *graph) {
 
 // A new node that encloses nothing yet. STEP_NODE_NONE when there is no memory.
 static uint32_t new_node(struct step_graph *graph, uint32_t produces, uint32_t consumes) {
-    if (graph->node_count == STEP_NODE_NONE - 1 || !link_contexts(graph) ||
+    if (graph->node_count == STEP_NODE_NONE - 1 || !step_graph_link_contexts(graph) ||
         !has_room(&graph->nodes, graph->node_count, sizeof(struct step_node)))
         return STEP_NODE_NONE;
     uint32_t index = graph->node_count++;

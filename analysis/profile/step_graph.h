@@ -39,7 +39,7 @@ struct step_graph {
     size_t line_first_root, line_first_executor;
     // All lines.
     struct growing_block nodes, links;
-    uint32_t node_count, link_count;
+    uint32_t node_count, link_count;  // link_count: how many contexts have their link
     struct growing_block roots, executors, pipelines;
     size_t root_count, executor_count, pipeline_count;
     bool has_loops;  // an executor with an iteration other than 0
@@ -59,6 +59,10 @@ uint32_t step_graph_node_at(struct step_graph *graph, const struct host_event *e
 
 // Ends the line. `begin_ps` is its own start, which its events are relative to.
 MUST_USE bool step_graph_end_line(struct step_graph *graph, int64_t begin_ps);
+
+// Appends the lines of another graph of the same plane, read by another thread: its node i becomes *first_node + i.
+// False when there is no memory.
+MUST_USE bool step_graph_append(struct step_graph *graph, const struct step_graph *lines, uint32_t *first_node);
 
 // A group, and the root event that started it.
 struct step_group {

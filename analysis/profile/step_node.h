@@ -15,6 +15,9 @@ struct step_link {  // a context: who is reached through it
     uint32_t last_producer;  // the only one that counts, STEP_NODE_NONE where all do
 };
 
+// Gives every context of the graph its link. False when there is no memory.
+MUST_USE bool step_graph_link_contexts(struct step_graph *graph);
+
 struct step_root {
     uint64_t metadata_id;
     int64_t begin_ps, duration_ps;

@@ -3,6 +3,7 @@
 #include "analysis/profile/memory_profile.h"
 
 #include "tests/unit/cmocka_all.h"
+#include "tests/unit/gzip_bytes.h"
 #include "tests/unit/xspace_build.h"
 
 enum {
@@ -279,6 +280,62 @@ static void a_cut_file_keeps_what_is_whole(void **state) {
     wire_build_free(&space);
 }
 
+// --- Two threads ---
+
+enum { MANY_EVENTS = 240000, LONG_LINES = 4 };
+
+// Long enough for two threads: roots, contexts across lines, addresses that travel from line to line.
+static struct wire_build long_space(void) {
+    struct wire_build lines[LONG_LINES];
+    for (uint64_t i = 0; i < LONG_LINES; i++) lines[i] = line_head(i % 2 ? "odd" : "even", i == 3 ? 7 : 1);
+    for (uint64_t n = 0; n < MANY_EVENTS; n++) {
+        struct wire_build *line = &lines[n * 2654435761u % 7 % LONG_LINES];
+        if (n % 1000 == 0) {
+            struct wire_build root = event_head(TRAIN, n * 100, 60000);
+            add_stat(&root, STAT_ROOT, XSTAT_INT64_VALUE, 1);
+            wire_build_message(line, XLINE_EVENTS, &root);
+        }
+        add_memory_event(line, n % 3 ? ALLOCATION : DEALLOCATION, n * 100 + 1, n, n / 3 % 500);
+    }
+    return space_of(lines, LONG_LINES, false);
+}
+
+static void check_same_rows(const struct memory_profile *a, const struct memory_profile *b) {
+    const struct memory_timeline *x = &a->timelines[0], *y = &b->timelines[0];
+    assert_int_equal(x->count, y->count);
+    assert_memory_equal(x->time_ps, y->time_ps, x->count * sizeof *x->time_ps);
+    assert_memory_equal(x->heap_bytes, y->heap_bytes, x->count * sizeof *x->heap_bytes);
+    assert_memory_equal(x->address, y->address, x->count * sizeof *x->address);
+    assert_memory_equal(x->step, y->step, x->count * sizeof *x->step);
+    assert_memory_equal(x->site, y->site, x->count * sizeof *x->site);
+    assert_memory_equal(x->partner, y->partner, x->count * sizeof *x->partner);
+    assert_memory_equal(x->thread, y->thread, x->count * sizeof *x->thread);
+    assert_memory_equal(x->flags, y->flags, x->count * sizeof *x->flags);
+    assert_memory_equal(&x->file_order, &y->file_order, sizeof x->file_order);
+}
+
+// A .gz is read by one thread, its content alone by two: both must tell the same.
+static void two_threads_read_what_one_reads(void **state) {
+    struct fixture *f = *state, *g;
+    assert_int_equal(set_up((void **)&g), 0);
+    struct wire_build space = long_space();
+    struct bytes content = wire_build_view(&space);
+    assert_true(content.size > 8 << 20);
+    struct bytes zipped = gzip_bytes(content);
+    read_content(f, content);
+    read_content(g, zipped);
+    assert_true(f->ok && g->ok);
+    assert_int_equal(f->profile.event_count, MANY_EVENTS);
+    assert_true(f->profile.step_count > 100 && f->profile.step_count == g->profile.step_count);
+    assert_int_equal(f->profile.sites.count, g->profile.sites.count);
+    check_same_rows(&f->profile, &g->profile);
+    for (uint32_t i = 0; i < LONG_LINES; i++)
+        assert_true(bytes_equal(f->profile.threads[i].name, g->profile.threads[i].name));
+    gzip_bytes_free(zipped);
+    wire_build_free(&space);
+    (void)tear_down((void **)&g);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(lines_are_merged_in_true_time, set_up, tear_down),
@@ -290,6 +347,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(times_end_where_numbers_end, set_up, tear_down),
         cmocka_unit_test_setup_teardown(nothing_is_a_profile_of_nothing, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_cut_file_keeps_what_is_whole, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(two_threads_read_what_one_reads, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
