@@ -6,10 +6,11 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#if defined(__SANITIZE_ADDRESS__)
+// Sanitizers know malloc, but not where mremap moves things.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define LARGE_BLOCK_IS_WATCHED 1
 #elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
 #define LARGE_BLOCK_IS_WATCHED 1
 #endif
 #endif
