@@ -7,6 +7,7 @@
 #include "server/report/report_csv.h"
 #include "server/report/report_device_memory.h"
 #include "server/report/report_json.h"
+#include "server/report/report_profile.h"
 #include "server/report/report_text.h"
 
 static const size_t NAMES_LIMIT_BYTES = (size_t)1 << 30;
@@ -42,20 +43,30 @@ static enum exit_code finish(struct report *report) {
     return report_errors_any(&report->errors) ? EXIT_CODE_UNREADABLE : EXIT_CODE_GOOD;
 }
 
+static void write_modules(struct report *report, struct arena *arena) {
+    struct report_device_memory device_memory;
+    report_device_memory_find(&report->options, arena, &report->errors, &device_memory);
+    report->device_memory = &device_memory;
+    if (!device_memory.is_all) {
+        report_inventory_read(&report->options, &report->source, arena, &report->inventory, &report->errors);
+        write_report(report);
+    }
+    report_device_memory_write(&device_memory, &report->sink);
+    report->device_memory = NULL;
+}
+
 static enum exit_code run(const struct report_options *options) {
     struct arena arena;
     struct report report = {.options = *options, .errors = {.arena = &arena}};
-    struct report_device_memory device_memory;
+    bool is_within = true;
     arena_init(&arena, NAMES_LIMIT_BYTES);
     report_sink_init(&report.sink, STDOUT_FILENO);
-    report_device_memory_find(&report.options, &arena, &report.errors, &device_memory);
-    report.device_memory = &device_memory;
-    if (!device_memory.is_all) {
-        report_inventory_read(&report.options, &report.source, &arena, &report.inventory, &report.errors);
-        write_report(&report);
-    }
-    report_device_memory_write(&device_memory, &report.sink);
+    if (options->tool == REPORT_MEMORY_PROFILE)
+        is_within = report_profile_write(&report, &arena);
+    else
+        write_modules(&report, &arena);
     enum exit_code code = finish(&report);
+    if (code == EXIT_CODE_GOOD && !is_within) code = EXIT_CODE_CHECK_FAILED;
     report_source_close(&report.source);
     report_sink_free(&report.sink);
     arena_free(&arena);

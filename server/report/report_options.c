@@ -34,21 +34,9 @@ const char *report_options_help(void) {
            "                    HBM is empty; json and csv: each that is not empty)\n"
            "  --top N           so many buffers at the peak (text: 10; json and csv: all)\n"
            "  --format F        text, json, csv or markdown (text)\n"
-           "  --tool T          memory_viewer: what each compiled program needs; memory_profile:\n"
-           "                    what the allocators did while the profiler watched\n"
-           "                    (memory_viewer)\n"
+           "  --tool T          memory_viewer: what compiled programs need (the default);\n"
+           "                    memory_profile: what allocators did while it was profiled\n"
            "  --help\n"
-           "\n"
-           "With --tool memory_profile:\n"
-           "  --host H          this host only (all)\n"
-           "  --memory-id I     this memory only, by its id: an allocator, a device (all)\n"
-           "  --fail-over SIZE  exit 1 when a peak is above: 16GiB, 512MiB, 1073741824\n"
-           "  --top N           so many rows at the peak, and of ops that grow\n"
-           "For each memory of each host: its peak, what filled it then, whether it leaks from\n"
-           "step to step, whether a request may have failed. Of several sessions, text and\n"
-           "markdown list every memory and take the one with the highest peak apart. csv has\n"
-           "a row for each row at the peak, and rows for the rest, so that they sum to the\n"
-           "heap. A session without memory events is no error.\n"
            "\n"
            "text and markdown list every module, the newest session first, then take the\n"
            "biggest module apart. json and csv hold every module, in bytes; csv has one row\n"
@@ -57,11 +45,21 @@ const char *report_options_help(void) {
            "text is as wide as the terminal, or an exported $COLUMNS, else 80 columns; it\n"
            "shortens names and leaves out the layouts of shapes, the other formats do not.\n"
            "\n"
+           "With --tool memory_profile, for each memory of each host: its peak and what\n"
+           "filled it then, what grows from step to step, whether a request may have failed.\n"
+           "  --host H          this host only (all)\n"
+           "  --memory-id I     this memory only: an allocator, a device (all)\n"
+           "  --fail-over SIZE  exit 1 when a peak is above it: 16GiB, 512MiB, 1073741824\n"
+           "  --top N           so many rows at the peak, and so many ops that grow\n"
+           "Of several sessions, text and markdown list every memory, then take the one\n"
+           "with the highest peak apart. csv has the rows at each peak and rows for the\n"
+           "rest, so that those of a memory sum to its heap.\n"
+           "\n"
            "Exit codes: 0 good; 1 a peak is above --fail-over; 2 wrong usage; 3 something\n"
            "that was asked for could not be read, or the output not written. Then all that\n"
-           "could be read is printed, and\n"
-           "stderr (and \"errors\" in json) says which file, at which byte, and why. A session\n"
-           "without compiled programs is no error.\n";
+           "could be read is printed, and stderr (and \"errors\" in json) says which file, at\n"
+           "which byte, and why. A session without compiled programs, or without memory\n"
+           "events, is no error.\n";
 }
 
 static bool parse_space_number(const char *text, int64_t *space) {
@@ -110,8 +108,8 @@ static bool take_path(const char *word, struct report_options *options, char *pr
 }
 
 static bool parse_tool(const char *text, enum report_tool *tool, char *problem) {
-    static const char *const names[] = {[REPORT_MEMORY_VIEWER] = "memory_viewer",
-                                        [REPORT_MEMORY_PROFILE] = "memory_profile"};
+    static const char *const names[] = {
+        [REPORT_MEMORY_VIEWER] = "memory_viewer", [REPORT_MEMORY_PROFILE] = "memory_profile"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         if (strcmp(text, names[i]) != 0) continue;
         *tool = (enum report_tool)i;

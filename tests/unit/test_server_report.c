@@ -7,6 +7,7 @@
 #include "server/report/printable.h"
 #include "server/report/report_options.h"
 #include "server/report/report_sink.h"
+#include "server/report/size_argument.h"
 #include "server/text/size_text.h"
 #include "server/report/table.h"
 
@@ -167,6 +168,54 @@ static void options_have_defaults_by_format(void **state) {
     assert_string_equal(options.path, "p");
 }
 
+static void options_are_of_their_tool(void **state) {
+    (void)state;
+    static const char *const profile[] = {"p", "--tool=memory_profile", "--host=h", "--memory_id=i",
+                                          "--fail_over=2GiB"};
+    static const char *const viewer[] = {"p", "--tool=memory_viewer"};
+    static const char *const wrong[][3] = {{"p", "--tool=memory_profile", "--module=m"},
+                                           {"p", "--tool=memory_profile", "--memory-space=1"},
+                                           {"p", "--tool=memory_profile", "--fail-over=2GB"},
+                                           {"p", "--tool=memory_viewer", "--host=h"},
+                                           {"p", "--tool=memory_viewer", "--memory-id=i"},
+                                           {"p", "--tool=memory_viewer", "--fail-over=1"},
+                                           {"p", "--tool=memory", "--top=1"}};
+    struct report_options options;
+    char problem[OPTIONS_PROBLEM_BYTES];
+    assert_true(parse(&options, 5, profile, problem));
+    assert_int_equal(options.tool, REPORT_MEMORY_PROFILE);
+    assert_string_equal(options.host, "h");
+    assert_string_equal(options.memory_id, "i");
+    assert_int_equal(options.fail_over_bytes, INT64_C(2) << 30);
+    assert_true(parse(&options, 2, viewer, problem));
+    assert_int_equal(options.tool, REPORT_MEMORY_VIEWER);
+    assert_int_equal(options.fail_over_bytes, REPORT_ALL);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) assert_false(parse(&options, 3, wrong[i], problem));
+}
+
+static void sizes_are_read_with_their_units(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        int64_t bytes;
+    } good[] = {{"1", 1},
+                {"1073741824", 1 << 30},
+                {"16B", 16},
+                {"1.5 KiB", 1536},
+                {"512mib", 1 << 29},
+                {"2 GiB", INT64_C(2) << 30},
+                {"1TIB", INT64_C(1) << 40}};
+    static const char *const bad[] = {"",       " 1",     "-1",  "+1",          "0",   "0.5",   "1e3",
+                                      "0x10",   "inf",    "nan", "1GB",         "1 G", "GiB",   "1.2.3MiB",
+                                      "1MiB x", "1 MiB ", ".",   "99999999TiB", "1Ki", "1,5GiB"};
+    int64_t bytes;
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        assert_true(size_argument_read(good[i].text, &bytes));
+        assert_int_equal(bytes, good[i].bytes);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) assert_false(size_argument_read(bad[i], &bytes));
+}
+
 static void the_sink_bears_a_closed_pipe(void **state) {
     (void)state;
     int ends[2];
@@ -204,6 +253,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(markdown_tables_are_escaped, set_up, tear_down),
         cmocka_unit_test_setup_teardown(tables_grow, set_up, tear_down),
         cmocka_unit_test_setup_teardown(options_have_defaults_by_format, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(options_are_of_their_tool, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(sizes_are_read_with_their_units, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_sink_bears_a_closed_pipe, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_sink_tells_what_failed, set_up, tear_down),
     };
