@@ -13,6 +13,18 @@ const SHOTS = [
     colorScheme: "dark",
     viewport: { width: 1700, height: 1100 },
   },
+  {
+    name: "memory-profile-light",
+    query: "?run=tf_oom&tag=memory_profile&panel=fragmentation",
+    colorScheme: "light",
+    viewport: { width: 1280, height: 1000 },
+  },
+  {
+    name: "memory-profile-dark",
+    query: "?run=tf_leak&tag=memory_profile&panel=leaks",
+    colorScheme: "dark",
+    viewport: { width: 1700, height: 1100 },
+  },
 ];
 
 mkdirSync(FOLDER, { recursive: true });

@@ -102,6 +102,12 @@ def peak_bytes_of(process):
     return int(kib.group(1)) * 1024 if kib else 0
 
 
+def resident_bytes_of(process):
+    """What the process holds now (VmRSS)."""
+    kib = re.search(r"VmRSS:\s*(\d+)", pathlib.Path(f"/proc/{process}/status").read_text())
+    return int(kib.group(1)) * 1024
+
+
 def hbmview(logdir, *options):
     program = REPO / os.environ.get("HBMVIEW", "build/hbmview")
     server = TimedServer([str(program), f"--logdir={logdir}", "--port=0", *options], None)
