@@ -4,9 +4,9 @@
 #include <stdio.h>
 
 #include "analysis/input/growing_array.h"
-#include "server/api/growth_text.h"
-#include "server/api/pressure_text.h"
-#include "server/api/profile_advice.h"
+#include "server/profile/growth_text.h"
+#include "server/profile/pressure_text.h"
+#include "server/profile/profile_advice.h"
 #include "server/report/printable.h"
 #include "server/text/size_text.h"
 #include "server/text/utf8.h"

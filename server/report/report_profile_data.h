@@ -10,7 +10,7 @@
 #include "analysis/profile/memory_breakdown.h"
 #include "analysis/profile/memory_pressure.h"
 #include "analysis/profile/step_growth.h"
-#include "server/api/profile_memory_json.h"
+#include "server/profile/profile_memory_json.h"
 #include "server/report/report_data.h"
 #include "server/report/report_sessions.h"
 

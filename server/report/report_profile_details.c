@@ -6,7 +6,7 @@
 #include "analysis/profile/clamped.h"
 #include "analysis/profile/data_type_name.h"
 #include "analysis/profile/largest_free.h"
-#include "server/api/pressure_text.h"
+#include "server/profile/pressure_text.h"
 #include "server/report/printable.h"
 #include "server/text/size_text.h"
 

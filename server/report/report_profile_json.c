@@ -1,8 +1,8 @@
 #include "server/report/report_profile_json.h"
 
 #include "analysis/profile/data_type_name.h"
-#include "server/api/pressure_text.h"
-#include "server/api/profile_columns_json.h"
+#include "server/profile/pressure_json.h"
+#include "server/profile/profile_columns_json.h"
 #include "server/text/error_json.h"
 
 struct writer {
@@ -116,74 +116,11 @@ static void write_growth(struct writer *w, const struct report_profile_memory *m
 
 // --- Pressure ---
 
-static const char *const state_names[] = {[PRESSURE_UNKNOWN] = "unknown",
-                                          [PRESSURE_ROOMY] = "roomy",
-                                          [PRESSURE_TIGHT] = "tight",
-                                          [PRESSURE_FAILED] = "failed"};
-static const char *const kind_names[] = {[PRESSURE_STALL] = "stall", [PRESSURE_PAUSE] = "pause"};
-
-static void write_free(struct json_writer *w, const struct memory_timeline *timeline, uint32_t row, int64_t largest) {
-    json_write_int64_key(w, "row", row);
-    json_write_int64_key(w, "time_ps", timeline->time_ps[row]);
-    json_write_int64_key(w, "free_bytes", timeline->free_bytes[row]);
-    json_write_int64_key(w, "largest_free_bytes", largest);
-    fragmentation_write_key(w, "fragmentation", timeline->fragmentation[row]);
-}
-
-static void write_tightest(struct json_writer *w, const struct pressure_told *told) {
-    const struct memory_pressure *pressure = told->pressure;
-    json_key(w, "tightest");
-    if (pressure->tightest == MEMORY_EVENT_NONE) {
-        json_write_null(w);
-        return;
-    }
-    json_open_object(w);
-    write_free(w, told->timeline, pressure->tightest, pressure->tightest_bytes);
-    json_close_object(w);
-}
-
-static void write_largest_request(struct json_writer *w, const struct pressure_told *told) {
-    uint32_t row = told->pressure->largest_request;
-    json_key(w, "largest_request");
-    if (row == MEMORY_EVENT_NONE) {
-        json_write_null(w);
-        return;
-    }
-    json_open_object(w);
-    json_write_int64_key(w, "row", row);
-    json_write_int64_key(w, "time_ps", told->timeline->time_ps[row]);
-    json_write_int64_key(w, "allocated_bytes", told->pressure->largest_request_bytes);
-    json_write_string_key(w, "op", memory_timeline_site(told->profile, told->timeline, row)->op);
-    json_close_object(w);
-}
-
-static void write_moment(struct json_writer *w, const struct pressure_told *told, const struct pressure_moment *moment,
-                         struct arena *arena) {
-    json_open_object(w);
-    write_free(w, told->timeline, moment->row, moment->largest_free_bytes);
-    json_write_int64_key(w, "until_ps", moment->until_ps);
-    json_write_text_key(w, "kind", kind_names[moment->kind]);
-    json_write_int64_key(w, "step", moment->step);
-    json_write_string_key(w, "step_name", moment->step_name);
-    json_write_text_key(w, "text", pressure_moment_text(told, moment, arena));
-    json_close_object(w);
-}
-
 static void write_pressure(struct json_writer *w, struct report_profile_memory *memory) {
-    const struct memory_pressure *pressure = &memory->pressure;
-    struct pressure_told told = {memory->overview.profile, memory->overview.timeline, pressure};
+    struct pressure_told told = {memory->overview.profile, memory->overview.timeline, &memory->pressure};
     json_key(w, "pressure");
     json_open_object(w);
-    json_write_text_key(w, "state", state_names[pressure->state]);
-    write_tightest(w, &told);
-    write_largest_request(w, &told);
-    json_write_int64_key(w, "tight_events", pressure->tight_events);
-    json_key(w, "moments");
-    json_open_array(w);
-    for (uint32_t i = 0; i < pressure->moment_count; i++) write_moment(w, &told, &pressure->moments[i], &memory->arena);
-    json_close_array(w);
-    json_write_int64_key(w, "left_out", pressure->left_out);
-    json_write_text_key(w, "text", memory->pressure_text);
+    (void)!pressure_json_write(&told, &memory->arena, w);  // a sentence without memory for it is null
     json_close_object(w);
 }
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "analysis/profile/clamped.h"
-#include "server/api/profile_advice.h"
+#include "server/profile/profile_advice.h"
 #include "server/report/printable.h"
 #include "server/report/report_profile_details.h"
 

@@ -1,10 +1,10 @@
-#include "server/api/api_profile_overview.h"
+#include "server/profile/api_profile_overview.h"
 
 #include <inttypes.h>
 
 #include "analysis/profile/timeline_window.h"
-#include "server/api/profile_advice.h"
-#include "server/api/profile_memory_json.h"
+#include "server/profile/profile_advice.h"
+#include "server/profile/profile_memory_json.h"
 #include "server/http/kept_reply.h"
 #include "server/http/profile_request.h"
 #include "server/store/module_store.h"

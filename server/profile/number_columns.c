@@ -1,4 +1,4 @@
-#include "server/api/number_columns.h"
+#include "server/profile/number_columns.h"
 
 bool number_columns_make(struct number_columns *columns, const char *const *keys, size_t key_count, size_t row_count,
                          struct arena *arena) {

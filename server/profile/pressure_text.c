@@ -1,4 +1,4 @@
-#include "server/api/pressure_text.h"
+#include "server/profile/pressure_text.h"
 
 #include <inttypes.h>
 #include <stdio.h>

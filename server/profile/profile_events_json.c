@@ -1,11 +1,11 @@
-#include "server/api/profile_events_json.h"
+#include "server/profile/profile_events_json.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "analysis/profile/clamped.h"
 #include "analysis/profile/data_type_name.h"
-#include "server/api/profile_columns_json.h"
+#include "server/profile/profile_columns_json.h"
 #include "server/store/work.h"
 #include "server/text/string_table.h"
 

@@ -1,10 +1,10 @@
-#include "server/api/profile_memory_json.h"
+#include "server/profile/profile_memory_json.h"
 
 #include "analysis/profile/clamped.h"
 #include "analysis/profile/largest_free.h"
 #include "analysis/profile/timeline_window.h"
-#include "server/api/profile_columns_json.h"
-#include "server/api/profile_memory_notes.h"
+#include "server/profile/profile_columns_json.h"
+#include "server/profile/profile_memory_notes.h"
 #include "server/store/work.h"
 
 bool profile_memory_make(const struct memory_profile *profile, const struct memory_timeline *timeline,

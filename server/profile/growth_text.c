@@ -1,4 +1,4 @@
-#include "server/api/growth_text.h"
+#include "server/profile/growth_text.h"
 
 #include <inttypes.h>
 #include <stdio.h>

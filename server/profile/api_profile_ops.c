@@ -1,11 +1,11 @@
-#include "server/api/api_profile_ops.h"
+#include "server/profile/api_profile_ops.h"
 
 #include <math.h>
 
 #include "analysis/profile/op_totals.h"
 #include "analysis/profile/size_histogram.h"
-#include "server/api/number_columns.h"
-#include "server/api/profile_columns_json.h"
+#include "server/profile/number_columns.h"
+#include "server/profile/profile_columns_json.h"
 #include "server/http/kept_reply.h"
 #include "server/text/string_table.h"
 

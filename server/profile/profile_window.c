@@ -1,4 +1,4 @@
-#include "server/api/profile_window.h"
+#include "server/profile/profile_window.h"
 
 #include <inttypes.h>
 

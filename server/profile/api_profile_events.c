@@ -1,11 +1,11 @@
-#include "server/api/api_profile_events.h"
+#include "server/profile/api_profile_events.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-#include "server/api/profile_columns_json.h"
-#include "server/api/profile_events_json.h"
-#include "server/api/profile_window.h"
+#include "server/profile/profile_columns_json.h"
+#include "server/profile/profile_events_json.h"
+#include "server/profile/profile_window.h"
 #include "server/http/kept_reply.h"
 
 enum { EVENTS_MAX = 10000, EVENTS_WHEN_NOT_ASKED = 1000 };

@@ -1,9 +1,6 @@
-#include "server/api/api_profile_pressure.h"
+#include "server/profile/pressure_json.h"
 
-#include "analysis/profile/memory_pressure.h"
-#include "server/api/pressure_text.h"
-#include "server/api/profile_columns_json.h"
-#include "server/http/kept_reply.h"
+#include "server/profile/profile_columns_json.h"
 
 static const char *const state_names[] = {[PRESSURE_UNKNOWN] = "unknown",
                                           [PRESSURE_ROOMY] = "roomy",
@@ -61,7 +58,7 @@ static bool write_moment(const struct pressure_told *told, const struct pressure
     return text != NULL;
 }
 
-static bool write_told(const struct pressure_told *told, struct arena *arena, struct json_writer *w) {
+bool pressure_json_write(const struct pressure_told *told, struct arena *arena, struct json_writer *w) {
     const struct memory_pressure *p = told->pressure;
     const char *text = pressure_text(told, arena);
     bool is_good = text != NULL;
@@ -76,28 +73,4 @@ static bool write_told(const struct pressure_told *told, struct arena *arena, st
     json_write_int64_key(w, "left_out", p->left_out);
     json_write_text_key(w, "text", text);
     return is_good;
-}
-
-static bool write_pressure(struct work *work, void *context, struct output *output, struct error *error) {
-    const struct profile_request *asked = context;
-    struct profile_found found;
-    struct memory_pressure pressure;
-    if (!profile_request_load(work, asked, &found, error) ||
-        !memory_pressure_make(found.profile, found.timeline, &work->arena, &pressure, error)) {
-        return false;
-    }
-    struct pressure_told told = {found.profile, found.timeline, &pressure};
-    struct json_writer w = json_writer_on(output);
-    json_open_object(&w);
-    profile_found_write(&asked->session, &found, &w);
-    bool is_written = write_told(&told, &work->arena, &w);
-    json_close_object(&w);
-    return is_written || work_out_of_memory(error);
-}
-
-bool api_profile_pressure(struct request *request, struct reply *reply, struct error *error) {
-    struct profile_request asked;
-    if (!profile_request_read(request, &asked, error)) return false;
-    const char *key = profile_request_key(request, &asked, "pressure", error);
-    return key && kept_reply(request, key, REPLY_JSON, write_pressure, &asked, reply, error);
 }

@@ -1,4 +1,4 @@
-#include "server/api/api_profile_modules.h"
+#include "server/profile/api_profile_modules.h"
 
 #include "server/http/kept_reply.h"
 #include "server/http/profile_request.h"

@@ -1,8 +1,8 @@
-#include "server/api/api_profile_timeline.h"
+#include "server/profile/api_profile_timeline.h"
 
-#include "server/api/profile_columns_json.h"
-#include "server/api/profile_window.h"
-#include "server/api/timeline_window_json.h"
+#include "server/profile/profile_columns_json.h"
+#include "server/profile/profile_window.h"
+#include "server/profile/timeline_window_json.h"
 #include "server/http/kept_reply.h"
 #include "server/store/pyramid_store.h"
 

@@ -1,4 +1,4 @@
-#include "server/api/profile_memory_notes.h"
+#include "server/profile/profile_memory_notes.h"
 
 #include <inttypes.h>
 

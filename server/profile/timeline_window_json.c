@@ -1,9 +1,9 @@
-#include "server/api/timeline_window_json.h"
+#include "server/profile/timeline_window_json.h"
 
 #include <string.h>
 
 #include "analysis/profile/largest_free.h"
-#include "server/api/profile_columns_json.h"
+#include "server/profile/profile_columns_json.h"
 
 static void write_before(const struct memory_timeline *timeline, uint32_t row, struct json_writer *w) {
     json_key(w, "before");

@@ -1,11 +1,11 @@
-#include "server/api/api_profile_steps.h"
+#include "server/profile/api_profile_steps.h"
 
 #include <inttypes.h>
 
 #include "analysis/profile/step_growth.h"
-#include "server/api/growth_text.h"
-#include "server/api/number_columns.h"
-#include "server/api/profile_columns_json.h"
+#include "server/profile/growth_text.h"
+#include "server/profile/number_columns.h"
+#include "server/profile/profile_columns_json.h"
 #include "server/http/kept_reply.h"
 #include "server/text/string_table.h"
 

@@ -1,4 +1,4 @@
-#include "server/api/profile_columns_json.h"
+#include "server/profile/profile_columns_json.h"
 
 #include <math.h>
 

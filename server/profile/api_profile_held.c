@@ -1,9 +1,9 @@
-#include "server/api/api_profile_held.h"
+#include "server/profile/api_profile_held.h"
 
 #include "analysis/profile/held_bytes.h"
-#include "server/api/profile_columns_json.h"
-#include "server/api/profile_events_json.h"
-#include "server/api/profile_window.h"
+#include "server/profile/profile_columns_json.h"
+#include "server/profile/profile_events_json.h"
+#include "server/profile/profile_window.h"
 #include "server/http/kept_reply.h"
 
 enum { HELD_MAX = 10000, HELD_WHEN_NOT_ASKED = 1000 };

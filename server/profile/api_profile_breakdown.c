@@ -1,12 +1,12 @@
-#include "server/api/api_profile_breakdown.h"
+#include "server/profile/api_profile_breakdown.h"
 
 #include <inttypes.h>
 
 #include "analysis/profile/data_type_name.h"
 #include "analysis/profile/largest_free.h"
 #include "analysis/profile/memory_breakdown.h"
-#include "server/api/number_columns.h"
-#include "server/api/profile_columns_json.h"
+#include "server/profile/number_columns.h"
+#include "server/profile/profile_columns_json.h"
 #include "server/http/kept_reply.h"
 #include "server/text/size_text.h"
 #include "server/text/string_table.h"

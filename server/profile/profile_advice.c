@@ -1,4 +1,4 @@
-#include "server/api/profile_advice.h"
+#include "server/profile/profile_advice.h"
 
 #include <inttypes.h>
 
