@@ -1,5 +1,5 @@
-// What memory_pressure.h found, as the keys of an open JSON object: state, tightest, largest_request, moments, text. The
-// endpoint and the report write the same.
+// What memory_pressure.h found, as the keys of an open JSON object: state, tightest, largest_request, moments, text.
+// The endpoint and the report write the same.
 #pragma once
 
 #include "server/profile/pressure_text.h"

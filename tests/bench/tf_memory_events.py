@@ -1,8 +1,8 @@
 """A TensorFlow training loop whose profile holds memory events: tf_memory_events.py FOLDER STEPS.
 
 The events come from TensorFlow's BFC allocator, which the CPU device uses when TF_CPU_ALLOCATOR_USE_BFC is set, and
-which tells them to a profiler whose host tracer is at level 2, just as on a GPU. 1400 steps make about 1.3 million events
-and 220 MB.
+which tells them to a profiler whose host tracer is at level 2, just as on a GPU. 1400 steps make about 1.3 million
+events and 220 MB.
 """
 import os
 import sys
