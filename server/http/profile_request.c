@@ -103,6 +103,16 @@ static bool no_events(const struct profile_request *asked, struct error *error) 
                      asked->host ? "host " : "any host", asked->host ? asked->host : "", asked->session.name);
 }
 
+static bool pick_timeline(struct work *work, const struct profile_request *asked, struct profile_found *found,
+                          struct error *error) {
+    if (!asked->memory_id) {
+        found->timeline = &found->profile->timelines[found->profile->highest_timeline];
+        return true;
+    }
+    found->timeline = named(found->profile, asked->memory_id);
+    return found->timeline ? true : unknown_memory(work, asked, found, error);
+}
+
 // The error of a file that cannot be read stands only when no other file answers.
 bool profile_request_load(struct work *work, const struct profile_request *asked, struct profile_found *found,
                           struct error *error) {
@@ -115,9 +125,7 @@ bool profile_request_load(struct work *work, const struct profile_request *asked
         if (!found->profile && !has_error) *error = reason;
         has_error |= !found->profile;
         if (!found->profile || found->profile->timeline_count == 0) continue;
-        found->timeline = asked->memory_id ? named(found->profile, asked->memory_id)
-                                           : &found->profile->timelines[found->profile->highest_timeline];
-        return found->timeline ? true : unknown_memory(work, asked, found, error);
+        return pick_timeline(work, asked, found, error);
     }
     return has_error ? false : no_events(asked, error);
 }
