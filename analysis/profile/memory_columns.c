@@ -6,7 +6,7 @@
 
 static const uint8_t widths[COLUMN_COUNT] = {8, 8, 8, 8, 8, 8, 8, 8, 4, 4, 4, 4, 1};
 
-enum { FIRST_CAPACITY = 1024 };
+enum { FIRST_CAPACITY = 1024, PAGE_BYTES = 4096, MAPPING_BYTES = 256 };  // the system keeps books of each mapping
 
 static bool reserve(struct memory_columns *columns, uint32_t capacity) {
     for (int i = 0; i < COLUMN_COUNT; i++) {
@@ -53,9 +53,13 @@ void memory_columns_release(struct memory_columns *columns) {
 }
 
 size_t memory_columns_bytes(const struct memory_columns *columns) {
-    size_t row = 0;
-    for (int i = 0; i < COLUMN_COUNT; i++) row += widths[i];
-    return row * columns->count;
+    size_t bytes = 0;
+    for (int i = 0; i < COLUMN_COUNT; i++) {
+        size_t column = (size_t)columns->count * widths[i],
+               touched = (column + PAGE_BYTES - 1) & ~((size_t)PAGE_BYTES - 1);
+        bytes += touched + MAPPING_BYTES;
+    }
+    return bytes;
 }
 
 // --- Order: a stable merge sort of row numbers that takes runs as they are ---

@@ -102,7 +102,7 @@ struct memory_profile {
 
 // Limits against hostile files; passing one is ERROR_TOO_BIG.
 enum {
-    MEMORY_PROFILE_MAX_EVENTS = 1 << 27,
+    MEMORY_PROFILE_MAX_EVENTS = 1 << 25,
     MEMORY_PROFILE_MAX_TIMELINES = 1 << 12,
     MEMORY_PROFILE_MAX_THREADS = 1 << 20
 };

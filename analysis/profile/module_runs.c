@@ -75,15 +75,21 @@ static bool read_plane(struct runs_walk *walk, const struct xspace_plane *plane,
 bool module_runs_read(struct byte_source *source, const struct xspace_index *index, struct arena *arena,
                       struct module_run_list *list, struct error *error) {
     struct runs_walk walk = {.source = source, .arena = arena, .list = list};
+    struct arena scratch;
     struct error reason;
     bool is_whole = true;
+    arena_init(&scratch, 0);
     *list = (struct module_run_list){0};
     for (size_t i = 0; i < index->plane_count; i++) {
         if (!bytes_starts_with(index->planes[i].name, BYTES("/device:TPU:"))) continue;
-        if (!walk.reader.window && !line_reader_init(&walk.reader, source, arena)) return too_many(&walk, error);
+        if (!walk.reader.window && !line_reader_init(&walk.reader, source, &scratch)) {
+            is_whole = too_many(&walk, error);
+            break;
+        }
         if (read_plane(&walk, &index->planes[i], &reason)) continue;
         if (is_whole) *error = reason;
         is_whole = false;
     }
+    arena_free(&scratch);
     return is_whole;
 }

@@ -7,10 +7,15 @@ enum { BYTES_PER_MEMORY_EVENT = 128 };
 
 bool profile_part_init(struct profile_part *part, const struct profile_plane *plane, struct byte_source *source,
                        struct arena *arena, uint32_t first_line, uint32_t end_line) {
-    *part = (struct profile_part){
-        .plane = plane, .source = source, .arena = arena, .first_line = first_line, .end_line = end_line};
+    *part = (struct profile_part){.plane = plane,
+                                  .source = source,
+                                  .arena = arena,
+                                  .first_line = first_line,
+                                  .end_line = end_line,
+                                  .max_rows = MEMORY_PROFILE_MAX_EVENTS};
     size_t names = plane->head.stats.count;
-    part->text_of_stat_name = arena_push_raw(arena, names, sizeof(uint32_t));
+    arena_init(&part->scratch, 0);
+    part->text_of_stat_name = arena_push_raw(&part->scratch, names, sizeof(uint32_t));
     if (!part->text_of_stat_name || !text_table_init(&part->texts, arena)) return false;
     memset(part->text_of_stat_name, 0xff, names * sizeof(uint32_t));
     site_table_init(&part->sites);
@@ -26,9 +31,15 @@ void profile_part_release(struct profile_part *part) {
     memory_columns_release(&part->columns);
     large_block_release(&part->timelines);
     large_block_release(&part->timeline_of_text);
+    arena_free(&part->scratch);
 }
 
 // --- Timelines ---
+
+static bool pass_limit(struct profile_part *part, const char *limit) {
+    part->limit = limit;
+    return false;
+}
 
 static bool remember_texts(struct profile_part *part) {
     uint32_t had = part->timeline_of_text_count, count = part->texts.count;
@@ -40,8 +51,8 @@ static bool remember_texts(struct profile_part *part) {
 
 static bool add_timeline(struct profile_part *part, uint32_t memory_id, uint32_t *timeline) {
     size_t size = (part->timeline_count + (size_t)1) * sizeof(struct timeline_notes);
-    if (part->timeline_count == MEMORY_PROFILE_MAX_TIMELINES || !large_block_reserve(&part->timelines, size))
-        return false;
+    if (part->timeline_count == MEMORY_PROFILE_MAX_TIMELINES) return pass_limit(part, "more than 4096 memory ids");
+    if (!large_block_reserve(&part->timelines, size)) return false;
     ((struct timeline_notes *)part->timelines.data)[part->timeline_count] = (struct timeline_notes){
         memory_id, 0, MEMORY_EVENT_NONE, MEMORY_EVENT_NONE};
     *timeline = part->timeline_count++;
@@ -75,7 +86,7 @@ static bool add_memory_event(struct profile_part *part, const struct host_event 
     struct event_texts texts = {&part->plane->head.stats, part->text_of_stat_name, &part->texts};
     struct memory_event read;
     uint32_t at = part->columns.count;
-    if (at == MEMORY_PROFILE_MAX_EVENTS) return false;
+    if (at == part->max_rows) return pass_limit(part, "more memory events than hbmview takes (2^25)");
     if (!memory_event_read(event, &part->plane->stat_kinds, &texts, &read)) return false;
     read.row.thread = part->line;
     read.row.site = site_table_put(&part->sites, &read.site);
@@ -130,7 +141,8 @@ static void note_fault(struct profile_part *part, const struct error *error) {
 
 static void note_limit(struct profile_part *part, const struct line_reader *lines) {
     struct error error;
-    error_at(&error, ERROR_TOO_BIG, (int64_t)lines->at, "no memory left for the memory events of this profile");
+    error_at(&error, ERROR_TOO_BIG, (int64_t)lines->at, "%s",
+             part->limit ? part->limit : "no memory left for the memory events of this profile");
     error_in_file(&error, byte_source_path(part->source), 0);
     note_fault(part, &error);
 }
@@ -159,7 +171,7 @@ static void expect_rows(struct profile_part *part) {
 
 void profile_part_read(struct profile_part *part) {
     struct line_reader lines;
-    if (!line_reader_init(&lines, part->source, part->arena)) return note_limit(part, &lines);
+    if (!line_reader_init(&lines, part->source, &part->scratch)) return note_limit(part, &lines);
     expect_rows(part);
     for (part->line = part->first_line; part->line < part->end_line; part->line++) {
         if (!read_line(part, &lines)) return note_limit(part, &lines);

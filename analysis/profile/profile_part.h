@@ -34,7 +34,8 @@ struct timeline_notes {
 struct profile_part {
     const struct profile_plane *plane;
     struct byte_source *source;
-    struct arena *arena;  // texts and names
+    struct arena *arena;   // texts and names
+    struct arena scratch;  // the window
     uint32_t first_line, end_line;
     uint32_t *text_of_stat_name;  // texts behind references, by index of the name; INDEX_NONE: not yet
     struct text_table texts;
@@ -45,7 +46,9 @@ struct profile_part {
     struct growing_block timeline_of_text;  // uint32, by number of the text
     uint32_t timeline_of_text_count;
     struct step_graph graph;
-    uint32_t line;  // being read
+    uint32_t line;      // being read
+    uint32_t max_rows;  // the part's share of MEMORY_PROFILE_MAX_EVENTS
+    const char *limit;  // which limit was passed; NULL: memory's
     uint64_t other_event_count, left_out_count;
     struct error fault;  // the first; ERROR_TOO_BIG ends the part
 };

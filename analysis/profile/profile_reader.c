@@ -87,7 +87,11 @@ static bool make_parts(struct profile_reader *reader) {
     if (middle < lines) reader->part_sources[1] = byte_source_clone(reader->source);
     if (!reader->part_sources[1]) middle = lines;
     if (!add_part(reader, reader->source, reader->arena, 0, middle)) return false;
-    return middle == lines || add_part(reader, reader->part_sources[1], &reader->part_arenas[1], middle, lines);
+    if (middle == lines) return true;
+    reader->parts[0].max_rows /= 2;
+    if (!add_part(reader, reader->part_sources[1], &reader->part_arenas[1], middle, lines)) return false;
+    reader->parts[1].max_rows /= 2;
+    return true;
 }
 
 static void read_part(void *context, size_t index) {

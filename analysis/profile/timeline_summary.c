@@ -1,6 +1,7 @@
 #include "analysis/profile/timeline_summary.h"
 
 #include "analysis/profile/clamped.h"
+#include "analysis/profile/held_bytes.h"
 
 static void count_event(const struct memory_profile *profile, const struct memory_timeline *timeline, uint32_t row,
                         struct timeline_summary *summary) {
@@ -14,7 +15,7 @@ static void count_event(const struct memory_profile *profile, const struct memor
     summary->allocated_bytes = clamped_add(summary->allocated_bytes, site->allocated_bytes);
     if (timeline->partner[row] != MEMORY_EVENT_NONE) return;
     summary->held_allocations++;
-    summary->held_at_end_bytes = clamped_add(summary->held_at_end_bytes, site->allocated_bytes);
+    summary->held_at_end_bytes = clamped_add(summary->held_at_end_bytes, allocation_site_held_bytes(site));
 }
 
 static void look_at_state(const struct memory_timeline *timeline, uint32_t row, struct timeline_summary *summary) {

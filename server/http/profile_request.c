@@ -48,8 +48,9 @@ bool profile_request_read(struct request *request, struct profile_request *asked
 
 // --- Keys ---
 
+// With its sizes, so that no value can pass for another argument.
 static bool join(struct arena *arena, const char **key, const char *a, const char *b) {
-    *key = arena_printf(arena, "%s\n%s=%s", *key, a, b);
+    *key = arena_printf(arena, "%s\n%zu:%s %zu:%s", *key, strlen(a), a, strlen(b), b);
     return *key != NULL;
 }
 

@@ -6,7 +6,6 @@
 #include "server/profile/profile_columns_json.h"
 #include "server/profile/profile_events_json.h"
 #include "server/profile/profile_window.h"
-#include "server/http/kept_reply.h"
 
 enum { EVENTS_MAX = 10000, EVENTS_WHEN_NOT_ASKED = 1000 };
 
@@ -95,8 +94,8 @@ static bool page_make(const struct profile_found *found, const struct events_req
 
 // --- The document ---
 
-static bool write_events(struct work *work, void *context, struct output *output, struct error *error) {
-    const struct events_request *asked = context;
+static bool write_events(struct work *work, const struct events_request *asked, struct output *output,
+                         struct error *error) {
     struct profile_found found;
     struct page page;
     if (!profile_request_load(work, &asked->profile, &found, error)) return false;
@@ -118,6 +117,7 @@ static bool read_filter(const struct request *request, struct events_request *as
     return error_set(error, ERROR_BAD_REQUEST, "only is \"%.100s\"; it can be \"unexplained\".", only);
 }
 
+// Not kept: as for windows.
 bool api_profile_events(struct request *request, struct reply *reply, struct error *error) {
     struct events_request asked;
     if (!profile_request_read(request, &asked.profile, error)) return false;
@@ -126,6 +126,7 @@ bool api_profile_events(struct request *request, struct reply *reply, struct err
     if (!profile_number_read(request, "limit", EVENTS_WHEN_NOT_ASKED, 0, EVENTS_MAX, &asked.limit, error)) return false;
     if (!profile_number_read(request, "row", -1, -1, INT64_MAX, &asked.row, error)) return false;
     if (!read_filter(request, &asked, error)) return false;
-    const char *key = profile_request_key(request, &asked.profile, "profile_events", error);
-    return key && kept_reply(request, key, REPLY_JSON, write_events, &asked, reply, error);
+    struct output *output = reply_output(request, error);
+    return output && write_events(&request->work, &asked, output, error) &&
+           reply_written(reply, REPLY_JSON, output, error);
 }

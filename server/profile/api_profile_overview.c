@@ -115,7 +115,7 @@ static bool write_profile(struct overview *overview, const struct profile_file *
     overview->hosts_with_events += profile->timeline_count != 0;
     if (profile->left_out_count)
         add_note(overview, arena_printf(overview->arena,
-                                        "%" PRIu64 " memory event(s) of %s have no usable time and are left out.",
+                                        "%" PRIu64 " event(s) of %s are too long to be any, or damaged, and left out.",
                                         profile->left_out_count, file->host));
     json_key(w, "error");
     error_json_write(w, profile->fault.code == ERROR_NONE ? NULL : &profile->fault);

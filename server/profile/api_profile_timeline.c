@@ -3,7 +3,6 @@
 #include "server/profile/profile_columns_json.h"
 #include "server/profile/profile_window.h"
 #include "server/profile/timeline_window_json.h"
-#include "server/http/kept_reply.h"
 #include "server/store/pyramid_store.h"
 
 enum { BUCKETS_WHEN_NOT_ASKED = 1000 };
@@ -26,8 +25,8 @@ static void write_document(const struct timeline_request *asked, const struct pr
     json_close_object(w);
 }
 
-static bool write_timeline(struct work *work, void *context, struct output *output, struct error *error) {
-    const struct timeline_request *asked = context;
+static bool write_timeline(struct work *work, const struct timeline_request *asked, struct output *output,
+                           struct error *error) {
     struct profile_found found;
     struct timeline_window entries;
     if (!profile_request_load(work, &asked->profile, &found, error)) return false;
@@ -42,6 +41,7 @@ static bool write_timeline(struct work *work, void *context, struct output *outp
     return true;
 }
 
+// Not kept: zooming asks for another window with each frame, and each is quickly made.
 bool api_profile_timeline(struct request *request, struct reply *reply, struct error *error) {
     struct timeline_request asked;
     if (!profile_request_read(request, &asked.profile, error)) return false;
@@ -49,6 +49,7 @@ bool api_profile_timeline(struct request *request, struct reply *reply, struct e
     if (!profile_number_read(request, "buckets", BUCKETS_WHEN_NOT_ASKED, 1, TIMELINE_WINDOW_MAX_BUCKETS, &asked.buckets,
                              error))
         return false;
-    const char *key = profile_request_key(request, &asked.profile, "profile_timeline", error);
-    return key && kept_reply(request, key, REPLY_JSON, write_timeline, &asked, reply, error);
+    struct output *output = reply_output(request, error);
+    return output && write_timeline(&request->work, &asked, output, error) &&
+           reply_written(reply, REPLY_JSON, output, error);
 }

@@ -9,6 +9,7 @@ static const size_t PROFILE_ARENA_LIMIT_BYTES = (size_t)4 << 30;
 struct loaded_profile {
     struct arena arena;
     struct memory_profile profile;
+    struct error refusal;  // ERROR_NONE, or why the content is none: that lasts as long as this version of the file
 };
 
 static void destroy_profile(void *data) {
@@ -31,11 +32,23 @@ static bool read_profile(const struct profile_file *file, struct loaded_profile 
     return ok || error_in_file(error, file->path, 0);
 }
 
+// So that a file that is expensive to refuse is refused once.
+static bool keep_refusal(struct loaded_profile *loaded, const struct error *error) {
+    bool is_of_content = error->code == ERROR_TRUNCATED || error->code == ERROR_MALFORMED ||
+                         error->code == ERROR_TOO_BIG;
+    if (!is_of_content) return false;
+    memory_profile_free(&loaded->profile);
+    arena_free(&loaded->arena);
+    loaded->profile = (struct memory_profile){0};
+    loaded->refusal = *error;
+    return true;
+}
+
 static bool load_profile(void *context, struct cache_value *value, struct error *error) {
     struct loaded_profile *loaded = calloc(1, sizeof *loaded);
     if (!loaded) return work_out_of_memory(error);
     arena_init(&loaded->arena, PROFILE_ARENA_LIMIT_BYTES);
-    if (!read_profile(context, loaded, error)) {
+    if (!read_profile(context, loaded, error) && !keep_refusal(loaded, error)) {
         destroy_profile(loaded);
         return false;
     }
@@ -57,5 +70,7 @@ const struct memory_profile *profile_store_load(struct work *work, const struct 
     const char *key = profile_store_key(work, file, error);
     struct profile_file mine = *file;
     const struct loaded_profile *loaded = key ? work_get(work, key, load_profile, &mine, error) : NULL;
-    return loaded ? &loaded->profile : NULL;
+    if (loaded && loaded->refusal.code == ERROR_NONE) return &loaded->profile;
+    if (loaded) *error = loaded->refusal;
+    return NULL;
 }

@@ -100,7 +100,7 @@ class MemoryProfile(unittest.TestCase):
                 self.assertEqual(memory["requested_bytes"], sum(event["requested_bytes"] for event in allocations))
                 self.assertEqual(memory["allocated_bytes"], sum(event["allocated_bytes"] for event in allocations))
                 self.assertEqual(memory["held_allocations"], len(held))
-                self.assertEqual(memory["held_at_end_bytes"], sum(event["allocated_bytes"] for event in held))
+                self.assertEqual(memory["held_at_end_bytes"], sum(event["allocated_bytes"] or event["requested_bytes"] for event in held))
                 self.assertEqual(memory["begin_ps"], events[0]["time_ps"])
                 self.assertEqual(memory["end_ps"], events[-1]["time_ps"] + 1)
                 self.assert_peak(memory, told)

@@ -16,6 +16,15 @@ enum {
     STAT_SIZE = 14,
     STAT_OP = 15,
     STAT_ROOT = 16,
+    STAT_PRODUCER_TYPE = 17,
+    STAT_PRODUCER_ID = 18,
+    STAT_CONSUMER_TYPE = 19,
+    STAT_CONSUMER_ID = 20,
+    STAT_RUN = 21,
+    STAT_ITERATION = 22,
+    TRAIN_PART = 4,
+    EXECUTOR = 5,
+    ITERATOR = 6,
     STAT_NAME_BFC = 5000,  // an id far beyond the others
 };
 
@@ -108,6 +117,15 @@ static void add_names(struct wire_build *plane) {
     xspace_build_stat_name(plane, STAT_SIZE, "allocation_bytes");
     xspace_build_stat_name(plane, STAT_OP, "tf_op");
     xspace_build_stat_name(plane, STAT_ROOT, "_r");
+    name_event(plane, TRAIN_PART, "part");
+    name_event(plane, EXECUTOR, "ExecutorState::Process");
+    name_event(plane, ITERATOR, "IteratorGetNextOp::DoCompute");
+    xspace_build_stat_name(plane, STAT_PRODUCER_TYPE, "_pt");
+    xspace_build_stat_name(plane, STAT_PRODUCER_ID, "_p");
+    xspace_build_stat_name(plane, STAT_CONSUMER_TYPE, "_ct");
+    xspace_build_stat_name(plane, STAT_CONSUMER_ID, "_c");
+    xspace_build_stat_name(plane, STAT_RUN, "id");
+    xspace_build_stat_name(plane, STAT_ITERATION, "iter_num");
     xspace_build_stat_name(plane, STAT_NAME_BFC, "bfc");
 }
 
@@ -284,7 +302,17 @@ static void a_cut_file_keeps_what_is_whole(void **state) {
 
 enum { MANY_EVENTS = 240000, LONG_LINES = 4 };
 
-// Long enough for two threads: roots, contexts across lines, addresses that travel from line to line.
+// Long enough for two threads, and something for each table that is joined after them: roots, one context with consumers
+// in both halves, an executor for each half and an iterator, equal peaks, an event that is no message, addresses that
+// travel from line to line.
+static void add_span(struct wire_build *line, uint64_t offset_ps, uint64_t stat_a, uint64_t a, uint64_t stat_b,
+                     uint64_t b, uint64_t metadata_id) {
+    struct wire_build event = event_head(metadata_id, offset_ps, 90);
+    add_stat(&event, stat_a, XSTAT_INT64_VALUE, a);
+    add_stat(&event, stat_b, XSTAT_INT64_VALUE, b);
+    wire_build_message(line, XLINE_EVENTS, &event);
+}
+
 static struct wire_build long_space(void) {
     struct wire_build lines[LONG_LINES];
     for (uint64_t i = 0; i < LONG_LINES; i++) lines[i] = line_head(i % 2 ? "odd" : "even", i == 3 ? 7 : 1);
@@ -295,7 +323,13 @@ static struct wire_build long_space(void) {
             add_stat(&root, STAT_ROOT, XSTAT_INT64_VALUE, 1);
             wire_build_message(line, XLINE_EVENTS, &root);
         }
-        add_memory_event(line, n % 3 ? ALLOCATION : DEALLOCATION, n * 100 + 1, n, n / 3 % 500);
+        if (n % 5000 == 1) add_span(line, n * 100, STAT_CONSUMER_TYPE, 3, STAT_CONSUMER_ID, 7, TRAIN_PART);
+        if (n == 0) add_span(line, n * 100, STAT_PRODUCER_TYPE, 3, STAT_PRODUCER_ID, 7, TRAIN_PART);
+        if (n % 40000 == 30) add_span(line, n * 100, STAT_RUN, 9, STAT_ITERATION, 0, EXECUTOR);
+        if (n % 40000 == 50) add_span(line, n * 100, STAT_RUN, 9, STAT_ITERATION, 0, ITERATOR);
+        if (n % 50000 == 70) wire_build_bytes(line, XLINE_EVENTS, BYTES("\xff\xff"));
+        uint64_t heap = n % 60000 == 99 ? 1000000 : n;
+        add_memory_event(line, n % 3 ? ALLOCATION : DEALLOCATION, n * 100 + 1, heap, n / 3 % 500);
     }
     return space_of(lines, LONG_LINES, false);
 }
@@ -328,6 +362,8 @@ static void two_threads_read_what_one_reads(void **state) {
     assert_int_equal(f->profile.event_count, MANY_EVENTS);
     assert_true(f->profile.step_count > 100 && f->profile.step_count == g->profile.step_count);
     assert_int_equal(f->profile.sites.count, g->profile.sites.count);
+    assert_int_equal(f->profile.left_out_count, g->profile.left_out_count);
+    assert_true(f->profile.left_out_count > 1);
     check_same_rows(&f->profile, &g->profile);
     for (uint32_t i = 0; i < LONG_LINES; i++)
         assert_true(bytes_equal(f->profile.threads[i].name, g->profile.threads[i].name));
