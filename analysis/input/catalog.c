@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "analysis/input/device_memory_files.h"
+#include "analysis/input/dump_files.h"
 #include "analysis/input/file_completeness.h"
 #include "analysis/input/folder.h"
 #include "analysis/input/growing_array.h"
@@ -17,8 +18,8 @@
 #include "analysis/input/system_error.h"
 
 #define WHAT_TO_OPEN                                                                                                   \
-    "give a log folder (one that holds plugins/profile), a session folder, or a *.xplane.pb, *.hlo_proto.pb or "       \
-    "*.hlo.pb file (each also .gz)"
+    "give a log folder (one that holds plugins/profile), a session folder, a folder that --xla_dump_to filled, or a "  \
+    "*.xplane.pb, *.hlo_proto.pb or *.hlo.pb file (each also .gz)"
 
 struct scan {
     struct arena *arena;
@@ -80,13 +81,15 @@ static void add_device_memory(struct scan *scan, const struct profile_file *file
 
 // --- Folders ---
 
-// The first file that is still being written, or NULL.
+// The first file that is still being written, or NULL. A compiler writes one file after the other: of a dump, what is
+// there can be read, and a module that is not whole yet says so itself.
 static const struct profile_file *unfinished_file(const struct scan *scan, const struct session_files *files) {
     for (size_t i = 0; i < files->file_count; i++) {
         const struct profile_file *file = &files->files[i];
         int64_t age_s = scan->now_s - file->modified_s;  // clocks of hosts differ a little: it may be below zero
         bool is_fresh = age_s > -CATALOG_WRITING_SECONDS && age_s < CATALOG_WRITING_SECONDS;
-        if (is_fresh && file_completeness_ends_early(file->path)) return file;
+        bool is_of_dump = file->kind == PROFILE_FILE_DUMP_PROTO || file->kind == PROFILE_FILE_DUMP_TEXT;
+        if (is_fresh && !is_of_dump && file_completeness_ends_early(file->path)) return file;
     }
     return NULL;
 }
@@ -212,7 +215,8 @@ static bool scan_file(struct scan *scan, struct error *error) {
     struct profile_name name = profile_name_parse(bytes_of(strrchr(path, '/') + 1));
     struct catalog_session session = {.path = path, .root = path};
     struct session_files files;
-    if (name.kind == PROFILE_NAME_OTHER) return scan_other_file(scan, error);
+    bool is_dump = dump_files_is_module(bytes_of(strrchr(path, '/') + 1));
+    if (name.kind == PROFILE_NAME_OTHER && !is_dump) return scan_other_file(scan, error);
     if (!session_files_list(&session, scan->arena, &files, error)) return false;
     if (files.file_count == 0) return is_no_profile(path, "it is not a regular file", error);
     add_session_or_pending(scan, path, arena_string(scan->arena, name.stem), files.files[0].modified_s, &files);

@@ -6,6 +6,8 @@
 //     /data/traces  (holds *.xplane.pb)               one session, named after the folder
 //     /data/runs    (sub-folders hold *.xplane.pb)    each of them, named by its path below the root
 //     host-0.xplane.pb  jit_f.hlo_proto.pb  x.hlo.pb  one session of one file, named after it; each also .gz
+//     x.after_optimizations-buffer-assignment.txt     the same, of a dump in text
+//     /data/dump    (filled by --xla_dump_to)         one session, named after the folder; sub-folders alike
 //     memory.prof                                     one device memory profile (device_memory_files.h)
 //
 // Run names and order are XProf's (plugin/xprof/profile_plugin.py in openxla/xprof): "<session>" at the root, else
@@ -57,20 +59,27 @@ MUST_USE bool catalog_scan(const char *path, struct arena *arena, struct catalog
 // Session by run name, or NULL. Not among the device memory profiles.
 const struct catalog_session *catalog_find(const struct catalog *catalog, struct bytes name);
 
-enum profile_file_kind { PROFILE_FILE_XPLANE, PROFILE_FILE_HLO, PROFILE_FILE_DEVICE_MEMORY };
+enum profile_file_kind {
+    PROFILE_FILE_XPLANE,
+    PROFILE_FILE_HLO,         // one HloProto
+    PROFILE_FILE_DUMP_PROTO,  // the same, in a folder of a dump
+    PROFILE_FILE_DUMP_TEXT,   // a buffer assignment in text, with other files beside it
+    PROFILE_FILE_DEVICE_MEMORY,
+};
 
 // One file of a session.
 struct profile_file {
-    char *path;  // absolute
-    char *name;  // its name in the folder
-    char *host;  // xplane: file name minus .xplane.pb[.gz]; "" for an HLO file
+    char *path;     // absolute
+    char *name;     // its name in the folder
+    char *host;     // xplane: file name minus .xplane.pb[.gz]; "" for an HLO file
+    char *program;  // of a dump: what its module is called, "jit_f(39)"; else NULL
     enum profile_file_kind kind;
     uint64_t size_bytes;
     int64_t modified_s;
 };
 
 struct session_files {
-    struct profile_file *files;  // xplane files by host name, ascending; then HLO files by name
+    struct profile_file *files;  // xplane files by host name, ascending; or HLO files by name, a dump's modules last
     size_t file_count;
     size_t host_count;  // how many of them are xplane files: files[0..host_count)
     struct catalog_remark *left_out;
@@ -79,6 +88,7 @@ struct session_files {
 
 // Lists the files of a session now (one readdir). HLO files are listed only when the session has no xplane file: they
 // are XProf's cache of what the xplanes hold. NO_MODULE.hlo_proto.pb is never a module. Of x.xplane.pb and
-// x.xplane.pb.gz the plain one is the host's file. Device memory profiles are listed by device_memory_files.h.
+// x.xplane.pb.gz the plain one is the host's file. Of a dump's folder the files are its modules (dump_files.h), and HLO
+// files that are not of the dump. Device memory profiles are listed by device_memory_files.h.
 MUST_USE bool session_files_list(const struct catalog_session *session, struct arena *arena,
                                  struct session_files *files, struct error *error);

@@ -4,8 +4,10 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "analysis/input/dump_files.h"
 #include "analysis/input/growing_array.h"
 #include "analysis/input/profile_name.h"
+#include "analysis/input/run_names.h"
 #include "analysis/input/system_error.h"
 
 static bool out_of_memory(const char *path, struct error *error) {
@@ -34,11 +36,14 @@ static bool add_file(struct session_files *files, struct profile_file file, stru
 static bool describe(struct profile_file *file, char *path, const char *name, struct arena *arena) {
     struct profile_name parsed = profile_name_parse(bytes_of(name));
     bool is_xplane = parsed.kind == PROFILE_NAME_XPLANE;
+    bool is_text = dump_name_parse(bytes_of(name)).part == DUMP_PART_ASSIGNMENT;
     *file = (struct profile_file){
         .path = path,
         .name = arena_string(arena, bytes_of(name)),
         .host = arena_string(arena, is_xplane ? parsed.stem : (struct bytes){0}),
-        .kind = is_xplane ? PROFILE_FILE_XPLANE : PROFILE_FILE_HLO,
+        .kind = is_xplane ? PROFILE_FILE_XPLANE
+                : is_text ? PROFILE_FILE_DUMP_TEXT
+                          : PROFILE_FILE_HLO,
     };
     return file->name && file->host;
 }
@@ -60,10 +65,19 @@ static bool check_link(char *path, const char *root, struct arena *arena, struct
     return leave_out(files, path, "a link that leads out of the opened folder; open the folder it leads to", arena);
 }
 
+enum wanted { WANT_XPLANE, WANT_HLO, WANT_HLO_OF_NO_DUMP, WANT_DUMP_MODULE };
+
+static bool is_wanted(struct bytes name, enum wanted wanted) {
+    enum profile_name_kind kind = profile_name_parse(name).kind;
+    if (wanted == WANT_XPLANE) return kind == PROFILE_NAME_XPLANE;
+    if (wanted == WANT_DUMP_MODULE) return dump_files_is_module(name);
+    return kind == PROFILE_NAME_HLO && (wanted == WANT_HLO || dump_name_parse(name).part == DUMP_PART_NONE);
+}
+
 // Takes one entry, if its name is that of such a profile file. False when memory ran out.
-static bool take_entry(const struct folder_entry *entry, enum profile_name_kind kind, const char *folder_path,
-                       const char *root, struct arena *arena, struct session_files *files) {
-    if (profile_name_parse(bytes_of(entry->name)).kind != kind) return true;
+static bool take_entry(const struct folder_entry *entry, enum wanted wanted, const char *folder_path, const char *root,
+                       struct arena *arena, struct session_files *files) {
+    if (!is_wanted(bytes_of(entry->name), wanted)) return true;
     if (entry->kind != FOLDER_ENTRY_FILE && entry->kind != FOLDER_ENTRY_LINK) return true;
     char *path = folder_join(arena, folder_path, entry->name);
     struct profile_file file;
@@ -82,12 +96,25 @@ static int compare_files(const void *a, const void *b) {
     return order ? order : strcmp(left->name, right->name);
 }
 
-static bool take_all(const struct folder *folder, enum profile_name_kind kind, const char *path, const char *root,
+static bool take_all(const struct folder *folder, enum wanted wanted, const char *path, const char *root,
                      struct arena *arena, struct session_files *files) {
     for (size_t i = 0; i < folder->entry_count; i++) {
-        if (!take_entry(&folder->entries[i], kind, path, root, arena, files)) return false;
+        if (!take_entry(&folder->entries[i], wanted, path, root, arena, files)) return false;
     }
-    if (files->file_count > 1) qsort(files->files, files->file_count, sizeof *files->files, compare_files);
+    if (wanted != WANT_DUMP_MODULE && files->file_count > 1)
+        qsort(files->files, files->file_count, sizeof *files->files, compare_files);
+    return true;
+}
+
+static bool take_dump(const struct folder *folder, const char *path, const char *root, struct arena *arena,
+                      struct session_files *files) {
+    if (!take_all(folder, WANT_HLO_OF_NO_DUMP, path, root, arena, files)) return false;
+    size_t others = files->file_count;
+    if (!take_all(folder, WANT_DUMP_MODULE, path, root, arena, files)) return false;
+    size_t modules = files->file_count - others;
+    if (modules == 0) return true;
+    if (!dump_files_name(files->files + others, &modules, arena)) return false;
+    files->file_count = others + modules;
     return true;
 }
 
@@ -108,8 +135,13 @@ static bool keep_one_per_host(struct session_files *files, struct arena *arena) 
 bool session_files_in_folder(const struct folder *folder, const char *path, const char *root, bool hlo_too,
                              struct arena *arena, struct session_files *files, struct error *error) {
     *files = (struct session_files){0};
-    bool ok = take_all(folder, PROFILE_NAME_XPLANE, path, root, arena, files) && keep_one_per_host(files, arena);
-    if (ok && files->host_count == 0 && hlo_too) ok = take_all(folder, PROFILE_NAME_HLO, path, root, arena, files);
+    bool ok = take_all(folder, WANT_XPLANE, path, root, arena, files) && keep_one_per_host(files, arena);
+    if (!ok) return out_of_memory(path, error);
+    if (files->host_count > 0) return true;
+    if (!run_names_is_run_folder(path) && dump_files_any(folder))
+        ok = take_dump(folder, path, root, arena, files);
+    else if (hlo_too)
+        ok = take_all(folder, WANT_HLO, path, root, arena, files);
     return ok || out_of_memory(path, error);
 }
 

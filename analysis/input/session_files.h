@@ -5,6 +5,7 @@
 #include "analysis/input/catalog.h"
 #include "analysis/input/folder.h"
 
-// HLO files are taken only when `hlo_too` is set and there is no xplane file.
+// HLO files are taken only when `hlo_too` is set and there is no xplane file; the modules of a dump also without it,
+// but not in a run folder, whose HLO files are XProf's.
 MUST_USE bool session_files_in_folder(const struct folder *folder, const char *path, const char *root, bool hlo_too,
                                       struct arena *arena, struct session_files *files, struct error *error);

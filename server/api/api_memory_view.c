@@ -27,6 +27,7 @@ static bool write_view(struct work *work, void *context, struct output *output, 
         .session = asked->session.name, .host = asked->found.file->host, .module = asked->module};
     const struct hlo_module *module = module_store_load(work, &asked->found, error);
     if (!module) return false;
+    dump_facts_read(asked->found.file, &work->arena, &document.dump);
     if (!build(work, module, asked->space, &document, error)) {
         return error_in_file(error, asked->found.file->path, (int64_t)asked->found.program->offset);
     }

@@ -165,6 +165,21 @@ void memory_view_totals_write(const struct memory_view *view, struct json_writer
     json_write_int64_key(w, "padding_bytes", view->padding_bytes);
 }
 
+void compiler_report_write(const struct dump_facts *dump, const struct memory_totals *totals, struct json_writer *w) {
+    json_key(w, "compiler_report");
+    if (!dump->has_report) {
+        json_write_null(w);
+        return;
+    }
+    struct usage_comparison comparison = usage_report_compare(&dump->report, totals);
+    json_open_object(w);
+    json_write_int64_key(w, "total_bytes", comparison.reported_bytes);
+    json_key(w, "agrees");
+    json_write_bool(w, comparison.agrees);
+    json_write_int64_key(w, "difference_bytes", comparison.difference_bytes);
+    json_close_object(w);
+}
+
 static void write_totals(const struct memory_view_document *d, struct json_writer *w) {
     const struct heap_replay *replay = &d->view->replay;
     json_key(w, "totals");
@@ -219,6 +234,7 @@ bool memory_view_json_write(const struct memory_view_document *document, struct 
     write_identity(document, w);
     memory_spaces_write(&document->summaries, w);
     write_totals(document, w);
+    compiler_report_write(&document->dump, &view->totals, w);
     write_xprof(document->xprof, w);
     write_notes(document, scratch, w);
     write_program(view, &strings, w);

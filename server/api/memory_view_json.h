@@ -3,6 +3,7 @@
 // Written from the exact view; the figures XProf would show stand beside it, and the notes say why they differ.
 #pragma once
 
+#include "analysis/memory/dump_facts.h"
 #include "analysis/memory/memory_summary.h"
 #include "analysis/memory/memory_view.h"
 #include "server/text/json_writer.h"
@@ -15,6 +16,7 @@ struct memory_view_document {
     const char *xprof_reason;         // why it cannot; NULL when it can
     struct memory_summary_list summaries;
     struct scoped_vmem scoped_vmem;
+    struct dump_facts dump;
 };
 
 // False when `scratch` is at its limit.
@@ -24,3 +26,5 @@ MUST_USE bool memory_view_json_write(const struct memory_view_document *document
 // Parts that other documents have too.
 void memory_spaces_write(const struct memory_summary_list *list, struct json_writer *w);  // "memory_spaces": [...]
 void memory_view_totals_write(const struct memory_view *view, struct json_writer *w);     // keys of an open object
+void compiler_report_write(const struct dump_facts *dump, const struct memory_totals *totals,
+                           struct json_writer *w);  // "compiler_report": {...} or null

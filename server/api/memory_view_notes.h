@@ -3,7 +3,7 @@
 
 #include "server/api/memory_view_json.h"
 
-enum { MEMORY_VIEW_NOTES_MAX = 8 };
+enum { MEMORY_VIEW_NOTES_MAX = 12 };
 
 struct memory_view_notes {
     const char *texts[MEMORY_VIEW_NOTES_MAX];

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "server/store/module_store.h"
+#include "analysis/hlo/program_load.h"
 
 static const size_t MODULE_ARENA_LIMIT_BYTES = (size_t)4 << 30;
 
@@ -22,8 +22,8 @@ static bool is_same_file(struct file_identity a, struct file_identity b) {
     return a.device == b.device && a.inode == b.inode && a.size_bytes == b.size_bytes && a.modified_ns == b.modified_ns;
 }
 
-static bool load_blob(struct report *report, const struct report_program *program, struct arena *arena,
-                      struct bytes *blob, struct error *error) {
+static bool load(struct report *report, const struct report_program *program, struct report_module *module,
+                 struct error *error) {
     const char *path = program->file->file->path;
     struct byte_source *source = report_source_open(&report->source, path, error);
     if (!source) return false;
@@ -31,19 +31,16 @@ static bool load_blob(struct report *report, const struct report_program *progra
         error_set(error, ERROR_UNREADABLE, "The file changed while it was being read; run the report again.");
         return error_in_file(error, path, 0);
     }
-    return byte_source_load(source, program->program->offset, program->program->size_bytes, MODULE_BYTES_MAX, arena,
-                            blob, error) ||
-           error_in_file(error, path, 0);
+    return program_load(program->file->file, program->program, source, &module->arena, &module->module, error);
 }
 
 bool report_module_load(struct report *report, const struct report_program *program, struct report_module *module) {
-    struct bytes blob = {0};
     struct error error;
     *module = (struct report_module){.program = program};
     arena_init(&module->arena, MODULE_ARENA_LIMIT_BYTES);
-    return (load_blob(report, program, &module->arena, &blob, &error) &&
-            hlo_module_load(blob, &module->arena, &module->module, &error)) ||
-           note_error(report, program, &error);
+    if (!load(report, program, module, &error)) return note_error(report, program, &error);
+    dump_facts_read(program->file->file, &module->arena, &module->dump);
+    return true;
 }
 
 void report_module_free(struct report_module *module) {
@@ -108,7 +105,7 @@ static bool make_notes(const struct report_module *module, int64_t space, struct
                        struct report_space *made) {
     struct memory_view *xprof = arena_new(arena, struct memory_view, 1);
     struct error reason;
-    struct memory_view_document document = {.view = made->view, .xprof = xprof};
+    struct memory_view_document document = {.view = made->view, .xprof = xprof, .dump = module->dump};
     if (!xprof) return false;
     if (!memory_view_build(&module->module, space, MEMORY_VIEW_AS_XPROF, arena, xprof, &reason)) {
         document.xprof = NULL;

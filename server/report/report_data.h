@@ -26,6 +26,7 @@ struct report_module {
     const struct report_program *program;
     struct arena arena;
     struct hlo_module module;
+    struct dump_facts dump;
 };
 
 // False: the error is among the report's. Free the module in either case.

@@ -102,6 +102,20 @@ static void write_categories(const struct details *d) {
     report_page_table(d->page, &table);
 }
 
+// The compiler's own count, which a dump has.
+static void write_compiler_report(const struct details *d) {
+    const struct dump_facts *dump = &d->module->dump;
+    if (!dump->has_report) return;
+    struct usage_comparison comparison = usage_report_compare(&dump->report, &d->space.view->totals);
+    int64_t difference = comparison.difference_bytes;
+    const char *size = keep_size(d, comparison.reported_bytes);
+    const char *other = keep_size(d, difference < 0 ? -difference : difference);
+    const char *text = comparison.agrees ? arena_printf(d->arena, "Compiler's own count: %s (agrees).", size)
+                                         : arena_printf(d->arena, "Compiler's own count: %s (differs: %s %s here).",
+                                                        size, other, difference < 0 ? "less" : "more");
+    if (text) report_page_paragraph(d->page, text);
+}
+
 // --- Buffers ---
 
 enum { SIZE, PADDING, BUFFER_CATEGORY, NAME, SHAPE, OPERATION, SOURCE, BUFFER_COLUMN_COUNT };
@@ -169,6 +183,7 @@ static void write_space(struct report *report, struct details *d, int64_t space,
     write_heading(d, space, others);
     write_peak(d);
     write_categories(d);
+    write_compiler_report(d);
     if (report->options.space == REPORT_ALL) write_other_spaces(report, d, space);
     if (d->space.view->at_peak_count) write_buffers(d);
     const char *notes[MEMORY_VIEW_NOTES_MAX];

@@ -6,6 +6,7 @@
 
 #include "analysis/input/growing_array.h"
 #include "analysis/input/profile_name.h"
+#include "analysis/input/program_index.h"
 #include "analysis/input/run_names.h"
 #include "server/report/printable.h"
 
@@ -49,9 +50,7 @@ static bool index_file(const struct builder *b, struct report_file *file, struct
     struct byte_source *source = report_source_open(b->source, file->file->path, error);
     if (!source) return false;
     file->identity = byte_source_identity(source);
-    bool is_whole = file->file->kind == PROFILE_FILE_XPLANE ? xspace_index_read(source, b->arena, index, error)
-                                                            : xspace_index_hlo_file(source, b->arena, index, error);
-    return is_whole || error_in_file(error, file->file->path, 0);
+    return program_index_read(file->file, source, b->arena, index, error) || error_in_file(error, file->file->path, 0);
 }
 
 // --- Programs of a session ---
@@ -283,8 +282,8 @@ static void miss_module(const struct builder *b) {
 static void miss_everything(const struct builder *b, const struct catalog *catalog) {
     struct error error;
     error_set(&error, ERROR_NOT_FOUND,
-              "There are no profiles here; give a log folder (one that holds plugins/profile), a session folder, or a "
-              "*.xplane.pb, *.hlo_proto.pb or *.hlo.pb file.");
+              "There are no profiles here; give a log folder (one that holds plugins/profile), a session folder, a "
+              "folder that --xla_dump_to filled, or a *.xplane.pb, *.hlo_proto.pb or *.hlo.pb file.");
     error_in_file(&error, catalog->root, 0);
     report_errors_add(b->errors, &error);
 }

@@ -45,6 +45,7 @@ static void write_space(struct report *report, struct report_module *module, int
     json_open_array(w);
     for (size_t i = 0; i < space.notes.count; i++) json_write_text(w, space.notes.texts[i]);
     json_close_array(w);
+    if (module->dump.report_path) compiler_report_write(&module->dump, &space.view->totals, w);
     json_close_object(w);
 }
 

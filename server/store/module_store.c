@@ -7,6 +7,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "analysis/hlo/program_load.h"
+#include "analysis/input/dump_files.h"
+#include "analysis/input/program_index.h"
 #include "server/embedded_assets.h"
 #include "server/text/utf8.h"
 
@@ -81,9 +84,7 @@ static bool is_of_content(enum error_code code) {
 static bool read_index(const struct profile_file *file, struct loaded_index *loaded, struct error *error) {
     struct byte_source *source = module_store_open(file, error);
     if (!source) return error_in_file(error, file->path, 0);
-    bool is_whole = file->kind == PROFILE_FILE_XPLANE
-                        ? xspace_index_read(source, &loaded->arena, &loaded->file.index, error)
-                        : xspace_index_hlo_file(source, &loaded->arena, &loaded->file.index, error);
+    bool is_whole = program_index_read(file, source, &loaded->arena, &loaded->file.index, error);
     byte_source_close(source);
     if (is_whole) return true;
     error_in_file(error, file->path, 0);
@@ -119,7 +120,11 @@ bool module_store_name(struct work *work, const struct profile_file *file, const
                        struct found_module *found, struct error *error) {
     *found = (struct found_module){.file = file, .program = program};
     if (!identity_of(file, &found->identity, error)) return false;
-    found->key = key_of(work, "module", found->identity, file->path, program->offset, error);
+    const char *stamp = dump_files_stamp(file->path, &work->arena);
+    if (!stamp) return work_out_of_memory(error);
+    const char *kind = *stamp ? arena_printf(&work->arena, "module%s", stamp) : "module";
+    if (!kind) return work_out_of_memory(error);
+    found->key = key_of(work, kind, found->identity, file->path, program->offset, error);
     return found->key != NULL;
 }
 
@@ -212,21 +217,16 @@ static void destroy_module(void *data) {
 
 bool module_store_read(const struct found_module *found, struct arena *arena, struct hlo_module *module,
                        struct error *error) {
-    const struct xspace_program *program = found->program;
     struct byte_source *source = module_store_open(found->file, error);
     if (!source) return error_in_file(error, found->file->path, 0);
-    struct bytes blob;
     if (!sample_of(found->file) && !identity_equal(byte_source_identity(source), found->identity)) {
         byte_source_close(source);
         error_set(error, ERROR_UNREADABLE, "The file changed while it was being read; reload the page.");
         return error_in_file(error, found->file->path, 0);
     }
-    bool is_good = byte_source_load(source, program->offset, program->size_bytes, MODULE_BYTES_MAX, arena, &blob,
-                                    error);
+    bool is_good = program_load(found->file, found->program, source, arena, module, error);
     byte_source_close(source);
-    if (!is_good) return error_in_file(error, found->file->path, 0);
-    return hlo_module_load(blob, arena, module, error) ||
-           error_in_file(error, found->file->path, (int64_t)program->offset);
+    return is_good;
 }
 
 static bool load_module(void *context, struct cache_value *value, struct error *error) {

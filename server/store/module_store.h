@@ -3,16 +3,15 @@
 //     "index 0 <file identity> <path>"         ──> names, places, sizes of the programs in one file
 //     "module <offset> <file identity> <path>" ──> blob + columns in one arena
 //
-// A key holds the file's identity (device, inode, size, time), so a replaced file is read anew and the old version
-// leaves the cache by age. What these functions return stays valid until the work ends.
+// A key holds the file's identity (device, inode, size, time), and of a dump those of the files beside it, so a
+// replaced file is read anew and the old version leaves the cache by age. What these functions return stays valid until
+// the work ends.
 #pragma once
 
 #include "analysis/hlo/hlo_module.h"
 #include "analysis/input/byte_source.h"
 #include "analysis/input/xspace_index.h"
 #include "server/store/store.h"
-
-enum { MODULE_BYTES_MAX = INT32_MAX };  // a protobuf message cannot be larger
 
 // What one file holds. A file that was cut or damaged keeps the programs that are whole, and the fault.
 struct file_index {

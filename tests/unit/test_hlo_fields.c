@@ -12,6 +12,11 @@ struct expectation {
 
 #define MODULE &hbmview__hlo_module_proto__descriptor
 #define INSTRUCTION &hbmview__hlo_instruction_proto__descriptor
+#define SHAPE &hbmview__shape_proto__descriptor
+#define DOT &hbmview__dot_dimension_numbers__descriptor
+#define CONVOLUTION &hbmview__convolution_dimension_numbers__descriptor
+#define GATHER &hbmview__gather_dimension_numbers__descriptor
+#define SCATTER &hbmview__scatter_dimension_numbers__descriptor
 #define STACK_INDEX &hbmview__stack_frame_index_proto__descriptor
 #define FILE_LOCATION &hbmview__stack_frame_index_proto__file_location__descriptor
 #define BUFFER &hbmview__logical_buffer_proto__descriptor
@@ -33,6 +38,49 @@ static const struct expectation EXPECTATIONS[] = {
     {INSTRUCTION, "shape", HLO_INSTRUCTION_SHAPE},
     {INSTRUCTION, "metadata", HLO_INSTRUCTION_METADATA},
     {INSTRUCTION, "id", HLO_INSTRUCTION_ID},
+    {MODULE, "schedule", HLO_MODULE_SCHEDULE},
+    {&hbmview__hlo_schedule_proto__descriptor, "sequences", SCHEDULE_SEQUENCES},
+    {&hbmview__hlo_schedule_proto__sequences_entry__descriptor, "key", SEQUENCES_ENTRY_KEY},
+    {&hbmview__hlo_schedule_proto__sequences_entry__descriptor, "value", SEQUENCES_ENTRY_VALUE},
+    {&hbmview__hlo_schedule_proto__instruction_sequence__descriptor, "instruction_ids", SEQUENCE_INSTRUCTION_IDS},
+    {MODULE, "entry_computation_id", HLO_MODULE_ENTRY_COMPUTATION_ID},
+    {&hbmview__hlo_computation_proto__descriptor, "id", HLO_COMPUTATION_ID},
+    {&hbmview__hlo_computation_proto__descriptor, "root_id", HLO_COMPUTATION_ROOT_ID},
+    {INSTRUCTION, "parameter_number", HLO_INSTRUCTION_PARAMETER_NUMBER},
+    {INSTRUCTION, "tuple_index", HLO_INSTRUCTION_TUPLE_INDEX},
+    {INSTRUCTION, "dimensions", HLO_INSTRUCTION_DIMENSIONS},
+    {INSTRUCTION, "convolution_dimension_numbers", HLO_INSTRUCTION_CONVOLUTION},
+    {INSTRUCTION, "custom_call_target", HLO_INSTRUCTION_CUSTOM_CALL_TARGET},
+    {INSTRUCTION, "dot_dimension_numbers", HLO_INSTRUCTION_DOT},
+    {INSTRUCTION, "gather_dimension_numbers", HLO_INSTRUCTION_GATHER},
+    {INSTRUCTION, "scatter_dimension_numbers", HLO_INSTRUCTION_SCATTER},
+    {INSTRUCTION, "operand_ids", HLO_INSTRUCTION_OPERAND_IDS},
+    {INSTRUCTION, "called_computation_ids", HLO_INSTRUCTION_CALLED_COMPUTATION_IDS},
+    {SHAPE, "layout", SHAPE_LAYOUT},
+    {&hbmview__layout_proto__descriptor, "minor_to_major", LAYOUT_MINOR_TO_MAJOR},
+    {&hbmview__layout_proto__descriptor, "tiles", LAYOUT_TILES},
+    {&hbmview__tile_proto__descriptor, "dimensions", TILE_DIMENSIONS},
+    {DOT, "lhs_contracting_dimensions", DOT_LHS_CONTRACTING},
+    {DOT, "rhs_contracting_dimensions", DOT_RHS_CONTRACTING},
+    {DOT, "lhs_batch_dimensions", DOT_LHS_BATCH},
+    {DOT, "rhs_batch_dimensions", DOT_RHS_BATCH},
+    {CONVOLUTION, "kernel_input_feature_dimension", CONVOLUTION_KERNEL_INPUT_FEATURE},
+    {CONVOLUTION, "kernel_output_feature_dimension", CONVOLUTION_KERNEL_OUTPUT_FEATURE},
+    {CONVOLUTION, "kernel_spatial_dimensions", CONVOLUTION_KERNEL_SPATIAL},
+    {CONVOLUTION, "input_batch_dimension", CONVOLUTION_INPUT_BATCH},
+    {CONVOLUTION, "input_feature_dimension", CONVOLUTION_INPUT_FEATURE},
+    {CONVOLUTION, "output_batch_dimension", CONVOLUTION_OUTPUT_BATCH},
+    {CONVOLUTION, "output_feature_dimension", CONVOLUTION_OUTPUT_FEATURE},
+    {CONVOLUTION, "input_spatial_dimensions", CONVOLUTION_INPUT_SPATIAL},
+    {CONVOLUTION, "output_spatial_dimensions", CONVOLUTION_OUTPUT_SPATIAL},
+    {GATHER, "offset_dims", GATHER_OFFSET_DIMS},
+    {GATHER, "collapsed_slice_dims", GATHER_COLLAPSED_SLICE_DIMS},
+    {GATHER, "index_vector_dim", GATHER_INDEX_VECTOR_DIM},
+    {GATHER, "operand_batching_dims", GATHER_OPERAND_BATCHING_DIMS},
+    {SCATTER, "update_window_dims", SCATTER_UPDATE_WINDOW_DIMS},
+    {SCATTER, "inserted_window_dims", SCATTER_INSERTED_WINDOW_DIMS},
+    {SCATTER, "index_vector_dim", SCATTER_INDEX_VECTOR_DIM},
+    {SCATTER, "input_batching_dims", SCATTER_INPUT_BATCHING_DIMS},
     {INSTRUCTION, "backend_config", HLO_INSTRUCTION_BACKEND_CONFIG},
     {&hbmview__op_metadata__descriptor, "op_name", OP_METADATA_OP_NAME},
     {&hbmview__op_metadata__descriptor, "source_file", OP_METADATA_SOURCE_FILE},

@@ -3,15 +3,15 @@
 #include "tests/unit/cmocka_all.h"
 #include "tests/unit/hlo_build.h"
 
-enum { LAYOUT = 5, MINOR_TO_MAJOR = 1, TILES = 6, MEMORY_SPACE = 8, TILE_DIMENSIONS = 1, ELEMENT_S4 = 21 };
+enum { MEMORY_SPACE = 8, ELEMENT_S4 = 21 };
 
 static void add_layout(struct wire_build *shape, size_t rank, const int64_t *tile, size_t tile_rank, int64_t space) {
     struct wire_build layout = {0}, tiles = {0};
-    for (size_t i = rank; i-- > 0;) wire_build_varint(&layout, MINOR_TO_MAJOR, i);
+    for (size_t i = rank; i-- > 0;) wire_build_varint(&layout, LAYOUT_MINOR_TO_MAJOR, i);
     for (size_t i = 0; i < tile_rank; i++) wire_build_varint(&tiles, TILE_DIMENSIONS, (uint64_t)tile[i]);
-    if (tile_rank) wire_build_message(&layout, TILES, &tiles);
+    if (tile_rank) wire_build_message(&layout, LAYOUT_TILES, &tiles);
     if (space) wire_build_varint(&layout, MEMORY_SPACE, (uint64_t)space);
-    wire_build_message(shape, LAYOUT, &layout);
+    wire_build_message(shape, SHAPE_LAYOUT, &layout);
 }
 
 static struct wire_build tiled_matrix(void) {
