@@ -15,6 +15,7 @@ struct reply;
 
 struct app {
     void (*answer)(struct request *request, struct reply *reply);  // routes_answer: http.c knows no routes
+    size_t (*body_limit)(const struct request *request);  // routes_body_limit, asked when the headers are known
     const struct options *options;
     struct cache *cache;
     struct store *store;

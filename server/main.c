@@ -4,6 +4,8 @@
 #include <malloc.h>
 #include <string.h>
 
+#include "server/advise/advise.h"
+#include "server/explain/explain.h"
 #include "server/report/report.h"
 #include "server/serve.h"
 
@@ -24,6 +26,8 @@ static const struct {
 } commands[] = {
     {"serve", serve_run},
     {"report", report_run},
+    {"explain", explain_run},
+    {"advise", advise_run},
 };
 
 int main(int argc, char *argv[]) {

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "server/advise/advise_api.h"
 #include "server/api/api_buffer.h"
 #include "server/api/api_device_memory.h"
 #include "server/api/api_memory_view.h"
@@ -18,6 +19,7 @@
 #include "server/api/api_server.h"
 #include "server/api/api_sessions.h"
 #include "server/app.h"
+#include "server/explain/explain_api.h"
 #include "server/http/page.h"
 #include "server/xprof/xprof_data.h"
 #include "server/xprof/xprof_lists.h"
@@ -35,6 +37,7 @@ static const struct route routes[] = {
     {"/api/v1/modules", ROUTE_API, api_modules},
     {"/api/v1/memory_view", ROUTE_API, api_memory_view},
     {"/api/v1/buffer", ROUTE_API, api_buffer},
+    {"/api/v1/advise", ROUTE_API, advise_api},
     {"/api/v1/memory_profile", ROUTE_API, api_profile_overview},
     {"/api/v1/memory_profile/timeline", ROUTE_API, api_profile_timeline},
     {"/api/v1/memory_profile/events", ROUTE_API, api_profile_events},
@@ -46,6 +49,7 @@ static const struct route routes[] = {
     {"/api/v1/memory_profile/pressure", ROUTE_API, api_profile_pressure},
     {"/api/v1/device_memory", ROUTE_API, api_device_memory},
     {"/api/v1/device_memory/profile", ROUTE_API, api_device_memory_profile},
+    {"/api/v1/explain", ROUTE_API, explain_api},
     {"/api/v1/server", ROUTE_API, api_server},
     {"/runs", ROUTE_XPROF, xprof_runs},
     {"/run_tools", ROUTE_XPROF, xprof_run_tools},
@@ -102,13 +106,24 @@ static void answer_error(struct request *request, struct reply *reply, enum rout
     reply_short(reply, status, REPLY_TEXT, text ? text : "out of memory\n");
 }
 
-static void refuse_method(struct request *request, struct reply *reply, enum route_family family) {
+static bool is_post(const struct route *route) {
+    return route->handler == explain_api;
+}
+
+static bool takes_method(const struct route *route, const char *method) {
+    if (is_post(route)) return strcmp(method, "POST") == 0;
+    return strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0;
+}
+
+static void refuse_method(struct request *request, struct reply *reply, const struct route *route) {
     struct error error;
-    error_set(&error, ERROR_BAD_REQUEST, "This server answers GET and HEAD only, not %.40s.", request->method);
-    answer_error(request, reply, family, &error);
-    if (family == ROUTE_API) reply_json_error(request, reply, HTTP_METHOD_NOT_ALLOWED, "method_not_allowed", &error);
+    const char *allowed = is_post(route) ? "POST" : "GET and HEAD";
+    error_set(&error, ERROR_BAD_REQUEST, "This address answers %s only, not %.40s.", allowed, request->method);
+    answer_error(request, reply, route->family, &error);
+    if (route->family == ROUTE_API)
+        reply_json_error(request, reply, HTTP_METHOD_NOT_ALLOWED, "method_not_allowed", &error);
     reply->status = HTTP_METHOD_NOT_ALLOWED;
-    reply->allow = "GET, HEAD";
+    reply->allow = is_post(route) ? "POST" : "GET, HEAD";
 }
 
 // --- Access ---
@@ -164,11 +179,24 @@ static void welcome(struct request *request, struct reply *reply) {
     reply->set_cookie = arena_string(&request->work.arena, bytes_of(cookie));
 }
 
-// False: the reply is complete already.
-static bool let_in(struct request *request, struct reply *reply, enum route_family family) {
+static enum access_verdict judge(const struct request *request) {
     struct access_request asked = {request->headers.host, request_query(request, "token"), request->headers.cookie,
                                    request->headers.authorization};
-    enum access_verdict verdict = access_judge(&request->app->access, &asked);
+    return access_judge(&request->app->access, &asked);
+}
+
+size_t routes_body_limit(const struct request *request) {
+    const struct route *route = route_of(request);
+    bool takes_body = is_post(route) && takes_method(route, request->method);
+    if (!takes_body) return REQUEST_BODY_LIMIT_BYTES;
+    enum access_verdict verdict = judge(request);
+    bool is_granted = verdict == ACCESS_GRANTED || verdict == ACCESS_GRANTED_BY_LINK;
+    return is_granted ? EXPLAIN_BODY_LIMIT_BYTES : REQUEST_BODY_LIMIT_BYTES;
+}
+
+// False: the reply is complete already.
+static bool let_in(struct request *request, struct reply *reply, enum route_family family) {
+    enum access_verdict verdict = judge(request);
     bool is_page = family == ROUTE_PAGE, is_retry = request_query(request, ACCESS_RETRY) != NULL;
     switch (verdict) {
         case ACCESS_WRONG_HOST:
@@ -191,8 +219,8 @@ void routes_answer(struct request *request, struct reply *reply) {
     const struct route *route = route_of(request);
     struct error error;
     if (!let_in(request, reply, route->family)) return;
-    if (strcmp(request->method, "GET") != 0 && strcmp(request->method, "HEAD") != 0) {
-        refuse_method(request, reply, route->family);
+    if (!takes_method(route, request->method)) {
+        refuse_method(request, reply, route);
         return;
     }
     if (!route->handler(request, reply, &error)) answer_error(request, reply, route->family, &error);

@@ -87,6 +87,7 @@ static unsigned parallel_loads(const struct options *options) {
 static enum exit_code serve_on(struct app *app, int socket_fd) {
     sigset_t stops = block_stop_signals();
     app->answer = routes_answer;
+    app->body_limit = routes_body_limit;
     app->summaries = module_summaries_new(app->cache);
     struct http_server *server = app->summaries ? http_start(app, socket_fd) : NULL;
     if (!server) {

@@ -13,6 +13,12 @@ struct http_server {
     struct MHD_Daemon *daemon;
 };
 
+// A connection, which may end without a word about the exchange that is under way: when libmicrohttpd runs out of
+// memory for a request's arguments, say.
+struct connection {
+    struct exchange *exchange;
+};
+
 // A request and what only this file needs of it.
 struct exchange {
     struct request request;
@@ -26,10 +32,16 @@ struct exchange {
 
 // --- Making the request ---
 
-static void *begin(void *app, const char *target, struct MHD_Connection *connection) {
-    (void)connection;
-    struct exchange *exchange = calloc(1, sizeof *exchange);
+static struct connection *connection_of(struct MHD_Connection *handle) {
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(handle, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    return info ? info->socket_context : NULL;
+}
+
+static void *begin(void *app, const char *target, struct MHD_Connection *handle) {
+    struct connection *connection = connection_of(handle);
+    struct exchange *exchange = connection ? calloc(1, sizeof *exchange) : NULL;
     if (!exchange) return NULL;
+    connection->exchange = exchange;
     const struct app *owner = app;
     exchange->request.app = owner;
     work_init(&exchange->request.work, owner->cache);
@@ -71,6 +83,7 @@ static void read_headers(struct MHD_Connection *connection, const char *method, 
     };
     MHD_get_connection_values_n(connection, MHD_GET_ARGUMENT_KIND, add_argument, exchange);
     if (!request->target || strstr(request->target, "%00")) exchange->has_bad_name = true;
+    exchange->body.limit_bytes = request->app->body_limit(request);
     MHD_set_connection_option(connection, MHD_CONNECTION_OPTION_TIMEOUT, (unsigned)HTTP_ANSWER_SECONDS);
 }
 
@@ -139,6 +152,12 @@ static enum MHD_Result refuse(struct MHD_Connection *connection, struct exchange
     return send_reply(connection, exchange, &reply);
 }
 
+static enum MHD_Result refuse_body(struct MHD_Connection *connection, struct exchange *exchange) {
+    const char *why = arena_printf(&exchange->request.work.arena, "The request body is larger than %zu KiB.",
+                                   exchange->body.limit_bytes >> 10);
+    return refuse(connection, exchange, HTTP_TOO_LARGE, why ? why : "The request body is too large.");
+}
+
 static enum MHD_Result answer(struct MHD_Connection *connection, struct exchange *exchange) {
     if (exchange->has_bad_name)
         return refuse(connection, exchange, HTTP_BAD_REQUEST, "The address has too many arguments, or a NUL in it.");
@@ -164,7 +183,7 @@ static enum MHD_Result handle(void *app, struct MHD_Connection *connection, cons
     output_append(&exchange->body, (struct bytes){(const uint8_t *)upload, *upload_size});
     *upload_size = 0;
     if (!exchange->body.failed || exchange->status) return MHD_YES;
-    return refuse(connection, exchange, HTTP_TOO_LARGE, "The request body is larger than 64 KiB.");
+    return refuse_body(connection, exchange);
 }
 
 static double elapsed_ms(const struct timespec *start) {
@@ -190,17 +209,36 @@ static void log_exchange(struct exchange *exchange) {
             exchange->reply_bytes, elapsed_ms(&exchange->start));
 }
 
-static void end(void *app, struct MHD_Connection *connection, void **state, enum MHD_RequestTerminationCode how) {
+static void free_exchange(struct connection *connection) {
+    struct exchange *exchange = connection ? connection->exchange : NULL;
+    if (!exchange) return;
+    output_free(&exchange->body);
+    work_free(&exchange->request.work);
+    free(exchange);
+    connection->exchange = NULL;
+}
+
+static void end(void *app, struct MHD_Connection *handle, void **state, enum MHD_RequestTerminationCode how) {
     (void)how;
     const struct app *owner = app;
     struct exchange *exchange = *state;
     if (!exchange) return;
     if (owner->options->verbose) log_exchange(exchange);
-    MHD_set_connection_option(connection, MHD_CONNECTION_OPTION_TIMEOUT, (unsigned)HTTP_IDLE_SECONDS);
-    output_free(&exchange->body);
-    work_free(&exchange->request.work);
-    free(exchange);
+    MHD_set_connection_option(handle, MHD_CONNECTION_OPTION_TIMEOUT, (unsigned)HTTP_IDLE_SECONDS);
+    free_exchange(connection_of(handle));
     *state = NULL;
+}
+
+static void notify_connection(void *app, struct MHD_Connection *handle, void **context,
+                              enum MHD_ConnectionNotificationCode what) {
+    (void)app, (void)handle;
+    if (what == MHD_CONNECTION_NOTIFY_STARTED) {
+        *context = calloc(1, sizeof(struct connection));
+        return;
+    }
+    free_exchange(*context);
+    free(*context);
+    *context = NULL;
 }
 
 // --- Start and stop ---
@@ -219,7 +257,7 @@ struct http_server *http_start(const struct app *app, int listening_socket) {
         (unsigned)HTTP_CONNECTIONS_PER_ADDRESS_MAX, MHD_OPTION_CONNECTION_LIMIT, (unsigned)HTTP_CONNECTIONS_MAX,
         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)HTTP_IDLE_SECONDS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
         (size_t)HTTP_HEADERS_MAX_BYTES, MHD_OPTION_URI_LOG_CALLBACK, begin, context.out, MHD_OPTION_NOTIFY_COMPLETED,
-        end, context.out, MHD_OPTION_END);
+        end, context.out, MHD_OPTION_NOTIFY_CONNECTION, notify_connection, NULL, MHD_OPTION_END);
     if (server->daemon) return server;
     free(server);
     return NULL;

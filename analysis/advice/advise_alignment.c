@@ -1,0 +1,162 @@
+// Dimensions that are no multiple of their tile: one of them made smaller everywhere.
+//
+//     f32[2048,2050]{1,0:T(8,128)}    2050 lies in 2176; as 2048 it would lie in 2048
+//
+// Padding is summed by the size of the dimension that causes it, over what is alive at the peak; the sizes that cause
+// most are tried: that dimension, and all that are tied to it, get the next smaller multiple, and the heap is replayed.
+#include "analysis/advice/advisor.h"
+#include "analysis/hlo/shape.h"
+#include "analysis/memory/memory_view.h"
+
+enum { CANDIDATES_MAX = 64, TRIED_MAX = 4, SMALLEST = 9, SHRINK_MAX = 8 };  // by an eighth at most
+
+struct candidate {
+    int64_t size, tile;
+    double wasted_bytes;
+    uint32_t buffer;  // the one with most padding
+    double buffer_wasted;
+    int dimension;
+};
+
+struct candidates {
+    struct candidate list[CANDIDATES_MAX];
+    int count;
+};
+
+static struct candidate *candidate_for(struct candidates *candidates, int64_t size) {
+    for (int i = 0; i < candidates->count; i++) {
+        if (candidates->list[i].size == size) return &candidates->list[i];
+    }
+    if (candidates->count == CANDIDATES_MAX) return NULL;
+    candidates->list[candidates->count] = (struct candidate){.size = size, .tile = 1, .buffer = HLO_NONE};
+    return &candidates->list[candidates->count++];
+}
+
+static int64_t tile_of(const struct array_shape *shape, int dimension) {
+    for (int i = 0; i < shape->rank && i < shape->tile_rank; i++) {
+        if (shape->minor_to_major[i] == dimension) return shape->tile[i];
+    }
+    return 1;
+}
+
+static void see_buffer(const struct advisor *advisor, uint32_t buffer, struct candidates *candidates) {
+    uint32_t leaf = buffer == HLO_NONE ? HLO_NONE : advisor_leaf(advisor, buffer);
+    if (leaf == HLO_NONE || !array_is(&advisor->graph.leaves[leaf])) return;
+    const struct array_shape *shape = &advisor->graph.leaves[leaf];
+    for (int d = 0; d < shape->rank; d++) {
+        int64_t padded = array_padded_dimension(shape, d), size = shape->dimensions[d], tile = tile_of(shape, d);
+        if (padded <= size || size < SMALLEST || size % tile * SHRINK_MAX > size || size % tile > padded - size)
+            continue;
+        struct candidate *c = candidate_for(candidates, size);
+        double wasted = (double)advisor->module->buffers[buffer].size_bytes * (double)(padded - size) / (double)padded;
+        if (!c) continue;
+        c->wasted_bytes += wasted;
+        if (tile > c->tile) c->tile = tile;
+        if (wasted <= c->buffer_wasted) continue;
+        c->buffer_wasted = wasted;
+        c->buffer = buffer;
+        c->dimension = d;
+    }
+}
+
+static void see_all(const struct advisor *advisor, struct candidates *candidates) {
+    const struct hlo_module *module = advisor->module;
+    const struct heap_replay *replay = &advisor->what_if.replay;
+    for (uint32_t i = 0; i < replay->live_at_peak_count; i++) see_buffer(advisor, replay->live_at_peak[i], candidates);
+    for (uint32_t i = 0; i < module->allocation_count; i++) {
+        const struct hlo_allocation *a = &module->allocations[i];
+        if (a->color || !(a->is_entry_parameter || a->maybe_live_out) || !a->assigned_count) continue;
+        see_buffer(advisor, module->assigned[a->first_assigned].buffer, candidates);
+    }
+}
+
+static int64_t aligned_size(const struct candidate *c) {
+    return c->tile > 0 ? c->size / c->tile * c->tile : c->size;
+}
+
+static bool predict_aligned(struct advisor *advisor, const struct candidate *c, struct dimension_flow *flow,
+                            struct advice_item *item) {
+    int64_t *sizes = advisor_sizes(advisor);
+    int64_t size = c->size > 0 ? c->size : 1, to = aligned_size(c);
+    if (!sizes) return false;
+    dimension_flow_clear(flow);
+    for (uint32_t leaf = 0; leaf < advisor->graph.leaf_count; leaf++) {
+        const struct array_shape *shape = &advisor->graph.leaves[leaf];
+        for (int d = 0; array_is(shape) && d < shape->rank; d++) {
+            if (shape->dimensions[d] == c->size) dimension_flow_mark(flow, leaf, d);
+        }
+    }
+    dimension_flow_run(flow);
+    for (uint32_t i = 0; i < advisor->module->buffer_count; i++) {
+        uint32_t leaf = advisor_leaf(advisor, i);
+        if (leaf == HLO_NONE || !flow->marks[leaf]) continue;
+        struct array_shape shape = advisor->graph.leaves[leaf];
+        for (int d = 0; d < shape.rank; d++) {
+            if ((flow->marks[leaf] >> d & 1) && shape.dimensions[d] % size == 0)
+                shape.dimensions[d] = shape.dimensions[d] / size * to;
+        }
+        sizes[i] = advisor_reshaped(advisor, i, &shape);
+    }
+    struct what_if_change change = {.sizes = sizes};
+    return advisor_predict(advisor, &change, 0.05, 0.03, item);
+}
+
+static void describe(struct advisor *advisor, const struct candidate *c, struct advice_item *item) {
+    struct bytes op_name = advisor->graph.nodes[advisor->graph.node_of_leaf[advisor_leaf(advisor, c->buffer)]].op_name;
+    const char *shape = shape_text(memory_view_shape(advisor->module, c->buffer, MEMORY_VIEW_EXACT), advisor->arena);
+    const char *name = arena_string(advisor->arena, op_name);
+    item->has_dimension = true;
+    item->dimension = (struct advice_dimension){
+        .shape = shape ? shape : "",
+        .op_name = name ? name : "",
+        .dimension = c->dimension,
+        .from = c->size,
+        .to = aligned_size(c),
+        .padded = array_padded_dimension(&advisor->graph.leaves[advisor_leaf(advisor, c->buffer)], c->dimension)};
+    advisor_say(advisor, item, "Dimension %d of %s is %lld and lies in %lld: %s of padding in that buffer.",
+                c->dimension, advisor_buffer_text(advisor, c->buffer), (long long)c->size,
+                (long long)item->dimension.padded, advisor_size_text(advisor, (int64_t)c->buffer_wasted));
+    advisor_say(advisor, item, "Everything of size %lld made %lld, with what is computed from it, saves %s.",
+                (long long)c->size, (long long)item->dimension.to, advisor_size_text(advisor, item->saves_bytes));
+}
+
+static int most_wasteful(const struct candidates *candidates) {
+    int best = -1;
+    for (int i = 0; i < candidates->count; i++) {
+        double wasted = candidates->list[i].wasted_bytes;
+        if (wasted > 0 && (best < 0 || wasted > candidates->list[best].wasted_bytes)) best = i;
+    }
+    return best;
+}
+
+bool advise_alignment(struct advisor *advisor, struct advice_item *item) {
+    struct candidates *candidates = arena_new(advisor->arena, struct candidates, 1);
+    struct dimension_flow flow;
+    struct advice_item best = {0};
+    struct candidate chosen = {0};
+    item->how = "Make the dimension a multiple of its tile where the model defines it: drop the odd elements, or split "
+                "them off.";
+    if (!candidates || !dimension_flow_init(&flow, &advisor->graph, advisor->arena))
+        return error_set(advisor->error, ERROR_TOO_BIG, "no memory left to look for padding");
+    see_all(advisor, candidates);
+    for (int tried = 0; tried < TRIED_MAX; tried++) {
+        int i = most_wasteful(candidates);
+        if (i < 0) break;
+        struct advice_item trial = {.id = item->id};
+        if (!predict_aligned(advisor, &candidates->list[i], &flow, &trial)) return false;
+        if (trial.saves_bytes > best.saves_bytes) {
+            best = trial;
+            chosen = candidates->list[i];
+        }
+        candidates->list[i].wasted_bytes = 0;
+    }
+    if (best.saves_bytes <= advisor->what_if.total_bytes / 1000) {
+        advisor_no_use(advisor, item, "No dimension pads more than a thousandth of the total.");
+        return true;
+    }
+    best.how = item->how;
+    *item = best;
+    item->applies = item->changes_numerics = true;
+    describe(advisor, &chosen, item);
+    return true;
+}

@@ -1,0 +1,124 @@
+#include "analysis/advice/advisor.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "analysis/hlo/shape.h"
+#include "analysis/memory/memory_view.h"
+
+int64_t *advisor_sizes(struct advisor *advisor) {
+    uint32_t count = advisor->module->buffer_count;
+    int64_t *sizes = arena_push_raw(advisor->arena, count, sizeof *sizes);
+    if (!sizes) {
+        error_set(advisor->error, ERROR_TOO_BIG, "no memory left for the sizes of %u buffers", count);
+        return NULL;
+    }
+    for (uint32_t i = 0; i < count; i++) sizes[i] = advisor->module->buffers[i].size_bytes;
+    return sizes;
+}
+
+static double bits_of(const struct array_shape *shape) {
+    double bits = (double)array_shape_elements(shape) * shape->element_bits;
+    return bits > 0 ? bits : 1;
+}
+
+int64_t advisor_reshaped(const struct advisor *advisor, uint32_t buffer, const struct array_shape *shape) {
+    int64_t size = advisor->module->buffers[buffer].size_bytes;
+    uint32_t leaf = advisor_leaf(advisor, buffer);
+    int64_t before = leaf == HLO_NONE ? -1 : array_shape_bytes(&advisor->graph.leaves[leaf]);
+    int64_t after = array_shape_bytes(shape);
+    if (before <= 0 || after < 0) return size;
+    double padding_before = (double)before / bits_of(&advisor->graph.leaves[leaf]);
+    if ((double)after / bits_of(shape) > padding_before) after = array_shape_least_bytes(shape);
+    return what_if_bytes((double)size * ((double)after / (double)before));
+}
+
+struct what_if_result advisor_now(const struct advisor *advisor) {
+    const struct what_if *now = &advisor->what_if;
+    return (struct what_if_result){.total_bytes = now->total_bytes,
+                                   .peak_bytes = now->peak_bytes,
+                                   .temporary_bytes = now->temporary_bytes,
+                                   .indefinite_bytes = now->indefinite_bytes};
+}
+
+bool advisor_is_weight(const struct advisor *advisor, uint32_t input) {
+    const struct entry_input *in = &advisor->roles.inputs[input];
+    return in->is_state && in->leaf != HLO_NONE &&
+           advisor->phases.is_read_forward[advisor->graph.node_of_leaf[in->leaf]];
+}
+
+void advisor_set_totals(const struct advisor *advisor, const struct what_if_result *result, double below, double above,
+                        struct advice_item *item) {
+    int64_t total = result->total_bytes;
+    item->predicted_total_bytes = total;
+    item->predicted_peak_bytes = result->peak_bytes;
+    item->predicted_indefinite_bytes = result->indefinite_bytes;
+    item->saves_bytes = advisor->what_if.total_bytes - total;
+    if (below + above > ADVICE_RANGE_MAX) {
+        double scale = ADVICE_RANGE_MAX / (below + above);
+        below *= scale;
+        above *= scale;
+    }
+    item->low_bytes = what_if_bytes((double)total * (1 - below));
+    item->high_bytes = what_if_bytes((double)total * (1 + above));
+}
+
+bool advisor_run(struct advisor *advisor, const struct what_if_change *change, struct what_if_result *result) {
+    struct arena scratch;
+    arena_init(&scratch, advisor->arena->limit_bytes);
+    bool good = what_if_run(&advisor->what_if, change, &scratch, result, advisor->error);
+    arena_free(&scratch);
+    return good;
+}
+
+bool advisor_predict(struct advisor *advisor, const struct what_if_change *change, double below, double above,
+                     struct advice_item *item) {
+    struct what_if_result result;
+    if (!advisor_run(advisor, change, &result)) return false;
+    advisor_set_totals(advisor, &result, below, above, item);
+    return true;
+}
+
+void advisor_no_use(const struct advisor *advisor, struct advice_item *item, const char *why) {
+    struct what_if_result now = advisor_now(advisor);
+    item->applies = false;
+    advisor_set_totals(advisor, &now, 0, 0, item);
+    advisor_say(advisor, item, "%s", why);
+}
+
+void advisor_say(const struct advisor *advisor, struct advice_item *item, const char *format, ...) {
+    enum { SENTENCE_BYTES = 600 };
+    char sentence[SENTENCE_BYTES];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(sentence, sizeof sentence, format, arguments);
+    va_end(arguments);
+    const char *text = arena_string(advisor->arena, bytes_of(sentence));
+    if (text && item->evidence_count < ADVICE_EVIDENCE_MAX) item->evidence[item->evidence_count++] = text;
+}
+
+const char *advisor_size_text(const struct advisor *advisor, int64_t bytes) {
+    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
+    double value = (double)bytes;
+    size_t unit = 0;
+    while ((value >= 1024 || value <= -1024) && unit + 1 < sizeof units / sizeof units[0]) {
+        value /= 1024;
+        unit++;
+    }
+    const char *text = arena_printf(advisor->arena, unit ? "%.2f %s" : "%.0f %s", value, units[unit]);
+    return text ? text : "";
+}
+
+const char *advisor_buffer_text(const struct advisor *advisor, uint32_t buffer) {
+    const struct hlo_module *module = advisor->module;
+    struct hlo_instruction instruction = hlo_instruction_read(module, module->buffers[buffer].instruction);
+    struct hlo_metadata metadata = hlo_metadata_read(instruction.metadata);
+    const char *shape = shape_text(memory_view_shape(module, buffer, MEMORY_VIEW_EXACT), advisor->arena);
+    const char *where = "";
+    if (metadata.source_file.size)
+        where = arena_printf(advisor->arena, ", %.*s:%d", (int)metadata.source_file.size,
+                             (const char *)metadata.source_file.data, metadata.source_line);
+    const char *text = arena_printf(advisor->arena, "%.*s %s%s", (int)instruction.name.size,
+                                    (const char *)instruction.name.data, shape ? shape : "", where ? where : "");
+    return text ? text : "";
+}

@@ -1,0 +1,84 @@
+// What all interventions share: the program as it is, and the way to ask what it would be. Private to this room.
+//
+//     advisor_sizes: a column to fill, as the buffers are now
+//     advisor_predict: the column -> total and peak in the item
+#pragma once
+
+#include "analysis/advice/advice.h"
+#include "analysis/advice/phases.h"
+#include "analysis/advice/program_roles.h"
+#include "analysis/advice/type_flow.h"
+#include "analysis/advice/what_if.h"
+
+struct advisor {
+    const struct hlo_module *module;
+    struct arena *arena;
+    struct program_graph graph;
+    struct program_roles roles;
+    struct dimension_flow batch;
+    struct type_flow types;
+    struct phases phases;
+    struct what_if what_if;
+    struct advice_request request;
+    struct error *error;
+    bool is_rematerialized;  // by the compiler, to save memory
+};
+
+// The widest range that is still worth telling, as a part of the total.
+#define ADVICE_RANGE_MAX 0.30
+
+// The sizes of all buffers as they are. NULL: the error is set.
+int64_t *advisor_sizes(struct advisor *advisor);
+
+// What a buffer weighs as `shape` instead of its own.
+int64_t advisor_reshaped(const struct advisor *advisor, uint32_t buffer, const struct array_shape *shape);
+
+// Fills the item's totals from the change. `below` and `above` say how far off it may be, in parts of the predicted
+// total.
+MUST_USE bool advisor_run(struct advisor *advisor, const struct what_if_change *change, struct what_if_result *result);
+MUST_USE bool advisor_predict(struct advisor *advisor, const struct what_if_change *change, double below, double above,
+                              struct advice_item *item);
+
+// The item's totals from a total that was found otherwise.
+void advisor_set_totals(const struct advisor *advisor, const struct what_if_result *result, double below, double above,
+                        struct advice_item *item);
+
+// The change does nothing here: totals as they are. `why` is the evidence.
+void advisor_no_use(const struct advisor *advisor, struct advice_item *item, const char *why);
+
+__attribute__((format(printf, 3, 4))) void advisor_say(const struct advisor *advisor, struct advice_item *item,
+                                                       const char *format, ...);
+
+// "12.50 MiB"; on the arena.
+const char *advisor_size_text(const struct advisor *advisor, int64_t bytes);
+
+// "fusion.14, f32[8,1023,50257], train.py:12"; on the arena.
+const char *advisor_buffer_text(const struct advisor *advisor, uint32_t buffer);
+
+// Is an input state that the forward pass reads (the optimizer's own is not)?
+bool advisor_is_weight(const struct advisor *advisor, uint32_t input);
+
+// What one repeated block gets from the one before; 0 without blocks.
+int64_t advisor_stream_bytes(const struct advisor *advisor);
+
+// The program as it is.
+struct what_if_result advisor_now(const struct advisor *advisor);
+
+// The leaf of a buffer, or HLO_NONE.
+static inline uint32_t advisor_leaf(const struct advisor *advisor, uint32_t buffer) {
+    return advisor->graph.leaf_of_buffer[buffer];
+}
+
+bool advise_donation(struct advisor *advisor, struct advice_item *item);
+bool advise_batch(struct advisor *advisor, struct advice_item *item);
+bool advise_bf16_parameters(struct advisor *advisor, struct advice_item *item);
+bool advise_bf16_temporaries(struct advisor *advisor, struct advice_item *item);
+bool advise_rematerialization(struct advisor *advisor, struct advice_item *item);
+bool advise_shard_parameters(struct advisor *advisor, struct advice_item *item);
+bool advise_shard_all(struct advisor *advisor, struct advice_item *item);
+bool advise_alignment(struct advisor *advisor, struct advice_item *item);
+bool advise_offload_optimizer(struct advisor *advisor, struct advice_item *item);
+bool advise_offload_activations(struct advisor *advisor, struct advice_item *item);
+bool advise_debug_print(struct advisor *advisor, struct advice_item *item);
+
+void advise_plan(const struct advisor *advisor, struct advice *advice);

@@ -1,0 +1,36 @@
+// Which dimensions are the same quantity all through a program: mark the batch dimension of the inputs, and every
+// dimension that grows and shrinks with it gets marked.
+//
+//     tokens s32[8,512]   -> x bf16[8,512,768]  -> bitcast bf16[4096,768] -> dot bf16[4096,3072] -> ...
+//                ^ marked            ^                          ^ 8 x 512                ^
+//
+// The rules are the definitions of the operations (XLA's "Operation Semantics"): an elementwise operation ties each
+// dimension of its operands to the result's, a dot ties contracted ones to each other, a reshape ties a merged
+// dimension to the first of its parts that a mark covers, a fusion or a loop ties operands to the parameters of what it
+// calls. Ties hold both ways, so marks also reach what is only made for marked values (zeros that a loop fills, masks).
+// Where two dimensions of one operation merely happen to have the same size, nothing is tied, except in operations that
+// are not known: there equal shapes correspond.
+//
+// Marks are bits, one a dimension, for each leaf of the graph. Runs until nothing changes, or FLOW_PASSES_MAX.
+#pragma once
+
+#include "analysis/advice/program_graph.h"
+
+enum { FLOW_PASSES_MAX = 64 };
+
+struct dimension_flow {
+    const struct program_graph *graph;
+    uint8_t *marks;            // of each leaf: bit d for dimension d
+    uint8_t *is_blocked;       // leaves that take no marks (weights, when the batch is followed)
+    const uint8_t *forbidden;  // of each leaf: bits of dimensions that take none; NULL: none
+    bool has_changed;
+};
+
+// False at the arena's limit.
+bool dimension_flow_init(struct dimension_flow *flow, const struct program_graph *graph, struct arena *arena);
+void dimension_flow_clear(struct dimension_flow *flow);
+void dimension_flow_mark(struct dimension_flow *flow, uint32_t leaf, int dimension);
+void dimension_flow_run(struct dimension_flow *flow);
+
+// The leaf's shape with each marked dimension divided by `ways`, rounded up.
+struct array_shape dimension_flow_divided(const struct dimension_flow *flow, uint32_t leaf, int64_t ways);

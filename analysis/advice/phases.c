@@ -1,0 +1,76 @@
+#include "analysis/advice/phases.h"
+
+#include "analysis/advice/op_name.h"
+
+static bool is_moving(enum opcode opcode) {
+    return opcode == OPCODE_COPY || opcode == OPCODE_COPY_START || opcode == OPCODE_COPY_DONE ||
+           opcode == OPCODE_BITCAST || opcode == OPCODE_GET_TUPLE_ELEMENT || opcode == OPCODE_ASYNC_START ||
+           opcode == OPCODE_ASYNC_DONE || opcode == OPCODE_RESIZING || opcode == OPCODE_CUSTOM_CALL;
+}
+
+static uint32_t find_source(const struct program_graph *graph, uint32_t node) {
+    enum { CHAIN_MAX = 64 };
+    for (int i = 0; i < CHAIN_MAX && is_moving(graph->nodes[node].opcode); i++) {
+        uint32_t operand = graph_operand(graph, &graph->nodes[node], 0);
+        if (operand == HLO_NONE) break;
+        node = operand;
+    }
+    return node;
+}
+
+// The step before which the forward arrays are written and after which the backward ones are: where the fewest bytes
+// are on the wrong side, so that a step that was scheduled early does not decide.
+static uint32_t find_turn(const struct program_graph *graph, const struct heap_replay *replay, double *wrong,
+                          const struct phases *phases) {
+    uint32_t turn = replay->step_count;
+    bool has_backward = false;
+    double least = 0, sum = 0;
+    for (uint32_t i = 0; i < replay->span_count; i++) {
+        const struct hlo_buffer *buffer = &graph->module->buffers[replay->spans[i].buffer];
+        enum phase phase = buffer->instruction == HLO_NONE ? PHASE_OTHER : phases->of_node[buffer->instruction];
+        if (phase == PHASE_BACKWARD) wrong[replay->spans[i].start_step] += (double)buffer->size_bytes;
+        if (phase == PHASE_FORWARD) wrong[replay->spans[i].start_step] -= (double)buffer->size_bytes;
+        has_backward |= phase == PHASE_BACKWARD;
+    }
+    for (uint32_t step = 0; step < replay->step_count && has_backward; step++) {
+        if (sum < least || turn == replay->step_count) {
+            least = sum;
+            turn = step;
+        }
+        sum += wrong[step];
+    }
+    return turn;
+}
+
+static void find_readers(const struct program_graph *graph, struct phases *phases) {
+    for (uint32_t i = 0; i < graph->node_count; i++) {
+        const struct graph_node *node = &graph->nodes[i];
+        if (phases->of_node[i] != PHASE_FORWARD || node->computation != graph->entry) continue;
+        for (uint32_t k = 0; k < node->operand_count; k++) {
+            uint32_t operand = graph_operand(graph, node, k);
+            if (operand == HLO_NONE) continue;
+            phases->is_read_forward[phases->source[operand]] = 1;
+            if (graph->nodes[operand].opcode != OPCODE_TUPLE) continue;
+            for (uint32_t l = 0; l < graph->nodes[operand].operand_count; l++) {  // what a loop gets
+                uint32_t inner = graph_operand(graph, &graph->nodes[operand], l);
+                if (inner != HLO_NONE) phases->is_read_forward[phases->source[inner]] = 1;
+            }
+        }
+    }
+}
+
+bool phases_find(const struct program_graph *graph, const struct heap_replay *replay, struct arena *arena,
+                 struct phases *phases) {
+    phases->of_node = arena_new(arena, uint8_t, graph->node_count);
+    phases->source = arena_push_raw(arena, graph->node_count, sizeof *phases->source);
+    phases->is_read_forward = arena_new(arena, uint8_t, graph->node_count);
+    double *wrong = arena_new(arena, double, (size_t)replay->step_count + 1);
+    if (!phases->of_node || !phases->source || !phases->is_read_forward || !wrong) return false;
+    for (uint32_t i = 0; i < graph->node_count; i++) {
+        phases->source[i] = find_source(graph, i);
+        phases->of_node[i] = (uint8_t)op_name_phase(graph->nodes[phases->source[i]].op_name);
+    }
+    find_readers(graph, phases);
+    phases->turn_step = find_turn(graph, replay, wrong, phases);
+    return true;
+}

@@ -1,0 +1,25 @@
+// When a training step computes forward and when backward, and what it keeps from the one for the other.
+//
+//     op_name                                  phase
+//     jit(step)/jvp()/dot_general              forward
+//     jit(step)/transpose(jvp())/dot_general   backward
+//     jit(step)/sub                            neither: the optimizer
+//
+// A buffer that is written before `turn_step` and freed after it by a backward step is a residual. Steps are events of
+// the heap simulator trace.
+#pragma once
+
+#include "analysis/advice/op_name.h"
+#include "analysis/advice/program_graph.h"
+#include "analysis/memory/heap_replay.h"
+
+struct phases {
+    uint8_t *of_node;  // enum phase
+    uint32_t *source;  // of each node: the node whose value it copies, through copies, bitcasts, asynchronous pairs
+    uint8_t *is_read_forward;  // of each node: a forward step of the entry reads its value
+    uint32_t turn_step;        // the first backward step that stays backward; step_count when there is none
+};
+
+// False at the arena's limit.
+bool phases_find(const struct program_graph *graph, const struct heap_replay *replay, struct arena *arena,
+                 struct phases *phases);

@@ -1,0 +1,282 @@
+#include "analysis/advice/program_graph.h"
+
+#include "proto/hlo_fields.h"
+#include "proto/wire.h"
+
+enum { NESTING_MAX = 16 };
+
+struct reader {
+    struct program_graph *graph;
+    struct arena *arena;
+    struct error *error;
+    uint64_t nested_steps;  // spent inside nested tuples
+};
+
+static bool too_big(const struct reader *r) {
+    return error_set(r->error, ERROR_TOO_BIG, "the program has more operands than advice may hold in memory");
+}
+
+// --- Leaves ---
+
+// How many arrays a shape holds; what is nested too deep counts as one.
+static uint32_t count_leaves(struct bytes shape, int depth) {
+    uint32_t count = 0;
+    bool is_tuple = false;
+    struct wire w = wire_open(shape);
+    for (struct wire_field f; wire_next(&w, &f);) {
+        if (f.number != SHAPE_TUPLE_SHAPES || f.type != WIRE_LEN) continue;
+        is_tuple = true;
+        count += depth < NESTING_MAX ? count_leaves(f.payload, depth + 1) : 1;
+    }
+    return is_tuple ? count : 1;
+}
+
+static uint32_t count_elements(struct bytes shape) {
+    uint32_t count = 0;
+    struct wire w = wire_open(shape);
+    for (struct wire_field f; wire_next(&w, &f);) count += f.number == SHAPE_TUPLE_SHAPES && f.type == WIRE_LEN;
+    return count;
+}
+
+static void add_leaves(struct program_graph *graph, uint32_t node, struct bytes shape, int depth) {
+    bool is_tuple = false;
+    struct wire w = wire_open(shape);
+    for (struct wire_field f; wire_next(&w, &f) && depth < NESTING_MAX + 1;) {
+        if (f.number != SHAPE_TUPLE_SHAPES || f.type != WIRE_LEN) continue;
+        is_tuple = true;
+        if (depth == 0) graph->element_leaves[graph->element_count++] = graph->leaf_count;
+        add_leaves(graph, node, f.payload, depth + 1);
+    }
+    if (is_tuple) return;
+    graph->node_of_leaf[graph->leaf_count] = node;
+    graph->leaves[graph->leaf_count++] = array_shape_read(shape);
+}
+
+// --- Nodes ---
+
+struct node_counts {
+    uint32_t operands, called, leaves, elements;
+};
+
+static uint32_t count_scalars(const struct wire_field *f) {
+    uint32_t count = f->type == WIRE_VARINT;
+    struct wire packed = wire_open_packed(f);
+    for (uint64_t value; wire_next_varint(&packed, &value);) count++;
+    return count;
+}
+
+static void count_node(struct bytes message, struct node_counts *counts) {
+    struct wire w = wire_open(message);
+    struct bytes shape = {0};
+    for (struct wire_field f; wire_next(&w, &f);) {
+        if (f.number == HLO_INSTRUCTION_SHAPE && f.type == WIRE_LEN) shape = f.payload;
+        if (f.number == HLO_INSTRUCTION_OPERAND_IDS) counts->operands += count_scalars(&f);
+        if (f.number == HLO_INSTRUCTION_CALLED_COMPUTATION_IDS) counts->called += count_scalars(&f);
+    }
+    counts->leaves += count_leaves(shape, 0);
+    counts->elements += count_elements(shape);
+}
+
+static void add_id(const struct id_map *map, uint64_t id, uint32_t *list, uint32_t *count) {
+    list[(*count)++] = id_map_get(map, (int64_t)id);
+}
+
+static void add_ids(const struct id_map *map, const struct wire_field *f, uint32_t *list, uint32_t *count) {
+    struct wire packed = wire_open_packed(f);
+    if (f->type == WIRE_VARINT) add_id(map, f->value, list, count);
+    for (uint64_t id; wire_next_varint(&packed, &id);) add_id(map, id, list, count);
+}
+
+static void read_field(struct reader *r, struct graph_node *node, const struct wire_field *f) {
+    struct program_graph *graph = r->graph;
+    switch (f->number) {
+        case HLO_INSTRUCTION_OPCODE:
+            node->opcode = opcode_of(f->payload);
+            break;
+        case HLO_INSTRUCTION_METADATA:
+            node->op_name = hlo_metadata_read(f->payload).op_name;
+            break;
+        case HLO_INSTRUCTION_PARAMETER_NUMBER:
+        case HLO_INSTRUCTION_TUPLE_INDEX:
+            if (f->value) node->number = wire_int64(f);
+            break;
+        case HLO_INSTRUCTION_OPERAND_IDS:
+            add_ids(&r->graph->node_by_id, f, graph->operands, &graph->operand_count);
+            break;
+        case HLO_INSTRUCTION_CALLED_COMPUTATION_IDS:
+            add_ids(&r->graph->computation_by_id, f, graph->called, &graph->called_count);
+            break;
+        default:
+            break;
+    }
+}
+
+static void read_node(struct reader *r, uint32_t index) {
+    struct program_graph *graph = r->graph;
+    const struct hlo_instruction_ref *ref = &graph->module->instructions[index];
+    struct graph_node *node = &graph->nodes[index];
+    struct bytes shape = {0};
+    *node = (struct graph_node){.computation = ref->computation,
+                                .message = ref->message,
+                                .first_operand = graph->operand_count,
+                                .first_called = graph->called_count,
+                                .first_leaf = graph->leaf_count,
+                                .first_element = graph->element_count};
+    struct wire w = wire_open(ref->message);
+    for (struct wire_field f; wire_next(&w, &f);) {
+        if (f.number == HLO_INSTRUCTION_SHAPE && f.type == WIRE_LEN) shape = f.payload;
+        read_field(r, node, &f);
+    }
+    add_leaves(graph, index, shape, 0);
+    node->operand_count = graph->operand_count - node->first_operand;
+    node->called_count = graph->called_count - node->first_called;
+    node->leaf_count = graph->leaf_count - node->first_leaf;
+    node->element_count = graph->element_count - node->first_element;
+}
+
+static bool read_nodes(struct reader *r) {
+    struct program_graph *graph = r->graph;
+    const struct hlo_module *module = graph->module;
+    struct node_counts counts = {0};
+    for (uint32_t i = 0; i < module->instruction_count; i++) count_node(module->instructions[i].message, &counts);
+    graph->node_count = module->instruction_count;
+    graph->nodes = arena_push_raw(r->arena, graph->node_count, sizeof *graph->nodes);
+    graph->operands = arena_push_raw(r->arena, counts.operands, sizeof *graph->operands);
+    graph->called = arena_push_raw(r->arena, counts.called, sizeof *graph->called);
+    graph->element_leaves = arena_push_raw(r->arena, counts.elements, sizeof *graph->element_leaves);
+    graph->leaves = arena_push_raw(r->arena, counts.leaves, sizeof *graph->leaves);
+    graph->node_of_leaf = arena_push_raw(r->arena, counts.leaves, sizeof *graph->node_of_leaf);
+    if (!graph->nodes || !graph->operands || !graph->called || !graph->element_leaves || !graph->leaves ||
+        !graph->node_of_leaf)
+        return too_big(r);
+    for (uint32_t i = 0; i < graph->node_count; i++) read_node(r, i);
+    return true;
+}
+
+// --- Computations ---
+
+struct computation_ids {
+    int64_t id, root_id;
+};
+
+static struct computation_ids read_computation_ids(struct bytes message) {
+    struct computation_ids ids = {0};
+    struct wire w = wire_open(message);
+    for (struct wire_field f; wire_next(&w, &f);) {
+        if (f.number == HLO_COMPUTATION_ID) ids.id = wire_int64(&f);
+        if (f.number == HLO_COMPUTATION_ROOT_ID) ids.root_id = wire_int64(&f);
+    }
+    return ids;
+}
+
+static struct bytes module_message(struct bytes blob) {
+    struct wire w = wire_open(blob);
+    for (struct wire_field f; wire_next(&w, &f);) {
+        if (f.number == HLO_PROTO_MODULE && f.type == WIRE_LEN) return f.payload;
+    }
+    return (struct bytes){0};
+}
+
+// Ids of computations and instructions, the roots and the entry: before the nodes, which name them.
+static bool read_ids(struct reader *r) {
+    struct program_graph *graph = r->graph;
+    const struct hlo_module *module = graph->module;
+    uint32_t computation = 0;
+    uint64_t entry_id = 0;
+    graph->computation_count = module->computation_count;
+    graph->computations = arena_new(r->arena, struct graph_computation, graph->computation_count);
+    if (!graph->computations || !id_map_init(&r->graph->computation_by_id, r->arena, graph->computation_count) ||
+        !id_map_init(&r->graph->node_by_id, r->arena, module->instruction_count))
+        return too_big(r);
+    for (uint32_t i = 0; i < module->instruction_count; i++)
+        id_map_put(&r->graph->node_by_id, module->instructions[i].id, i);
+    struct wire w = wire_open(module_message(module->blob));
+    for (struct wire_field f; wire_next(&w, &f);) {
+        if (f.number == HLO_MODULE_ENTRY_COMPUTATION_ID) entry_id = f.value;
+        if (f.number == HLO_MODULE_SCHEDULE && f.type == WIRE_LEN) graph->schedule = f.payload;
+        if (f.number != HLO_MODULE_COMPUTATIONS || f.type != WIRE_LEN || computation >= graph->computation_count)
+            continue;
+        struct computation_ids ids = read_computation_ids(f.payload);
+        graph->computations[computation].root = id_map_get(&r->graph->node_by_id, ids.root_id);
+        id_map_put(&r->graph->computation_by_id, ids.id, computation++);
+    }
+    graph->entry = id_map_get(&r->graph->computation_by_id, (int64_t)entry_id);
+    return true;
+}
+
+static bool list_parameters(struct reader *r) {
+    struct program_graph *graph = r->graph;
+    graph->parameters = arena_push_raw(r->arena, graph->node_count, sizeof *graph->parameters);
+    if (!graph->parameters) return too_big(r);
+    if (graph->node_count) memset(graph->parameters, 0xff, graph->node_count * sizeof *graph->parameters);
+    for (uint32_t i = 0; i < graph->node_count; i++) {
+        struct graph_computation *c = &graph->computations[graph->nodes[i].computation];
+        if (!c->node_count++) c->first_node = c->first_parameter = i;
+    }
+    for (uint32_t i = 0; i < graph->node_count; i++) {
+        struct graph_computation *c = &graph->computations[graph->nodes[i].computation];
+        int64_t number = graph->nodes[i].number;
+        if (graph->nodes[i].opcode != OPCODE_PARAMETER || number < 0 || number >= c->node_count) continue;
+        graph->parameters[c->first_parameter + (uint32_t)number] = i;
+        if (c->parameter_count <= number) c->parameter_count = (uint32_t)number + 1;
+    }
+    return true;
+}
+
+// --- Buffers ---
+
+// How many leaves lie before the element that `index` leads to inside `shape`; HLO_NONE when it leads to no array.
+static uint32_t nested_leaf(struct reader *r, struct bytes shape, const int64_t *index, size_t count) {
+    uint32_t before = 0;
+    for (size_t level = 0; level < count; level++) {
+        struct wire w = wire_open(shape);
+        bool is_found = false;
+        int64_t i = 0;
+        for (struct wire_field f; !is_found && wire_next(&w, &f);) {
+            if (f.number != SHAPE_TUPLE_SHAPES || f.type != WIRE_LEN) continue;
+            is_found = i++ == index[level];
+            if (is_found)
+                shape = f.payload;
+            else
+                before += count_leaves(f.payload, (int)level + 1);
+            if ((r->nested_steps += f.payload.size) > 64 * (uint64_t)r->graph->module->blob.size) return HLO_NONE;
+        }
+        if (!is_found) return HLO_NONE;
+    }
+    return before;
+}
+
+static uint32_t leaf_of(struct reader *r, const struct hlo_buffer *buffer) {
+    struct program_graph *graph = r->graph;
+    int64_t index[HLO_SHAPE_INDEX_MAX];
+    size_t count = hlo_buffer_shape_index(buffer, index, HLO_SHAPE_INDEX_MAX);
+    if (buffer->instruction == HLO_NONE || count > HLO_SHAPE_INDEX_MAX) return HLO_NONE;
+    const struct graph_node *node = &graph->nodes[buffer->instruction];
+    if (count == 0) return node->element_count ? HLO_NONE : node->first_leaf;
+    if (index[0] < 0 || index[0] >= node->element_count) return HLO_NONE;
+    uint32_t leaf = graph->element_leaves[node->first_element + (uint32_t)index[0]];
+    if (count == 1) return leaf;
+    uint32_t nested = nested_leaf(r, hlo_instruction_read(graph->module, buffer->instruction).shape, index, count);
+    return nested < node->leaf_count ? node->first_leaf + nested : HLO_NONE;
+}
+
+static bool map_buffers(struct reader *r) {
+    struct program_graph *graph = r->graph;
+    const struct hlo_module *module = graph->module;
+    graph->leaf_of_buffer = arena_push_raw(r->arena, module->buffer_count, sizeof *graph->leaf_of_buffer);
+    if (!graph->leaf_of_buffer) return too_big(r);
+    for (uint32_t i = 0; i < module->buffer_count; i++) {
+        uint32_t leaf = leaf_of(r, &module->buffers[i]);
+        graph->leaf_of_buffer[i] = leaf < graph->leaf_count ? leaf : HLO_NONE;
+    }
+    return true;
+}
+
+bool program_graph_read(const struct hlo_module *module, struct arena *arena, struct program_graph *graph,
+                        struct error *error) {
+    *graph = (struct program_graph){.module = module};
+    struct reader r = {.graph = graph, .arena = arena, .error = error};
+    if (!read_ids(&r) || !read_nodes(&r) || !list_parameters(&r) || !map_buffers(&r)) return false;
+    if (graph->entry != HLO_NONE) graph->computations[graph->entry].is_entry = true;
+    return true;
+}

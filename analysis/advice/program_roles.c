@@ -1,0 +1,190 @@
+#include "analysis/advice/program_roles.h"
+
+#include "analysis/advice/op_name.h"
+
+struct finder {
+    const struct program_graph *graph;
+    struct program_roles *roles;
+    struct dimension_flow *flow;
+};
+
+// --- Inputs and outputs ---
+
+static void find_allocations(const struct hlo_module *module, struct program_roles *roles) {
+    for (uint32_t i = 0; i < module->allocation_count; i++) {
+        const struct hlo_allocation *a = &module->allocations[i];
+        if (!a->is_entry_parameter || a->parameter_number < 0 || a->parameter_number >= roles->input_count) continue;
+        struct entry_input *input = &roles->inputs[a->parameter_number];
+        if (input->allocation != HLO_NONE && a->is_tuple) continue;
+        input->allocation = i;
+        input->is_donated = a->maybe_live_out;
+    }
+}
+
+static bool list_inputs(struct finder *f, struct arena *arena) {
+    const struct graph_computation *entry = &f->graph->computations[f->graph->entry];
+    struct program_roles *roles = f->roles;
+    roles->input_count = entry->parameter_count;
+    roles->inputs = arena_new(arena, struct entry_input, roles->input_count);
+    if (!roles->inputs) return false;
+    for (uint32_t i = 0; i < roles->input_count; i++) {
+        uint32_t node = graph_parameter(f->graph, f->graph->entry, i);
+        bool is_array = node != HLO_NONE && f->graph->nodes[node].leaf_count == 1;
+        roles->inputs[i] = (struct entry_input){
+            .leaf = is_array ? f->graph->nodes[node].first_leaf : HLO_NONE, .allocation = HLO_NONE, .mirror = HLO_NONE};
+    }
+    find_allocations(f->graph->module, roles);
+    return true;
+}
+
+static bool list_outputs(struct finder *f, struct arena *arena) {
+    uint32_t root = f->graph->computations[f->graph->entry].root;
+    if (root == HLO_NONE) return true;
+    const struct graph_node *node = &f->graph->nodes[root];
+    f->roles->output_count = node->leaf_count;
+    f->roles->outputs = arena_new(arena, struct entry_output, node->leaf_count);
+    if (!f->roles->outputs) return false;
+    for (uint32_t i = 0; i < node->leaf_count; i++)
+        f->roles->outputs[i] = (struct entry_output){node->first_leaf + i, HLO_NONE};
+    return true;
+}
+
+static bool is_alike(const struct program_graph *graph, uint32_t a, uint32_t b) {
+    return graph->leaves[a].element_type == graph->leaves[b].element_type &&
+           array_same_dimensions(&graph->leaves[a], &graph->leaves[b]);
+}
+
+// Inputs and outputs come in much the same order, so the search goes on from the last pair; a bound keeps thousands of
+// outputs of one shape and no free input from costing their square.
+static void pair(struct finder *f) {
+    struct program_roles *roles = f->roles;
+    uint64_t steps = 0, steps_max = 64 * ((uint64_t)roles->input_count + roles->output_count) + (1u << 20);
+    uint32_t first_free = 0;
+    for (uint32_t o = 0; o < roles->output_count; o++) {
+        while (first_free < roles->input_count && roles->inputs[first_free].mirror != HLO_NONE) first_free++;
+        for (uint32_t i = first_free; i < roles->input_count && steps < steps_max; i++, steps++) {
+            struct entry_input *input = &roles->inputs[i];
+            if (input->mirror != HLO_NONE || input->leaf == HLO_NONE) continue;
+            if (!is_alike(f->graph, input->leaf, roles->outputs[o].leaf)) continue;
+            input->mirror = o;
+            roles->outputs[o].mirror = i;
+            break;
+        }
+    }
+}
+
+static bool is_training(const struct program_graph *graph) {
+    for (uint32_t i = 0; i < graph->node_count; i++) {
+        if (op_name_phase(graph->nodes[i].op_name) == PHASE_BACKWARD) return true;
+    }
+    return false;
+}
+
+// --- The batch ---
+
+static int64_t marked_bytes(const struct array_shape *shape, uint8_t marks) {
+    int64_t bytes = marks ? array_shape_bytes(shape) : 0;
+    return bytes > 0 ? bytes : 0;
+}
+
+// Bytes of buffers that the marks reach, and before all of outputs that lead with them.
+static double score(const struct finder *f) {
+    const struct program_graph *graph = f->graph;
+    double outputs = 0, buffers = 0;
+    for (uint32_t i = 0; i < f->roles->output_count; i++) {
+        uint32_t leaf = f->roles->outputs[i].leaf;
+        if (f->flow->marks[leaf] & 1) outputs += (double)marked_bytes(&graph->leaves[leaf], f->flow->marks[leaf]);
+    }
+    for (uint32_t i = 0; i < graph->module->buffer_count; i++) {
+        uint32_t leaf = graph->leaf_of_buffer[i];
+        if (leaf != HLO_NONE && f->flow->marks[leaf]) buffers += (double)graph->module->buffers[i].size_bytes;
+    }
+    return f->roles->is_training ? buffers : 1024 * outputs + buffers;
+}
+
+static int64_t leading_dimension(const struct finder *f, uint32_t input) {
+    uint32_t leaf = f->roles->inputs[input].leaf;
+    const struct array_shape *shape = leaf == HLO_NONE ? NULL : &f->graph->leaves[leaf];
+    return shape && array_is(shape) && shape->rank > 0 && shape->dimensions[0] > 1 ? shape->dimensions[0] : 0;
+}
+
+static bool is_integer(const struct finder *f, uint32_t input) {
+    int type = f->graph->leaves[f->roles->inputs[input].leaf].element_type;
+    return (type >= 2 && type <= 9) || type == 1;
+}
+
+static void mark_inputs(struct finder *f, int64_t batch, bool may_be_state) {
+    dimension_flow_clear(f->flow);
+    for (uint32_t i = 0; i < f->roles->input_count; i++) {
+        if (f->roles->inputs[i].is_state && !may_be_state) continue;
+        if (leading_dimension(f, i) == batch) dimension_flow_mark(f->flow, f->roles->inputs[i].leaf, 0);
+    }
+    dimension_flow_run(f->flow);
+}
+
+static void mark_one(struct finder *f, uint32_t input) {
+    dimension_flow_clear(f->flow);
+    dimension_flow_mark(f->flow, f->roles->inputs[input].leaf, 0);
+    dimension_flow_run(f->flow);
+}
+
+// The data input whose leading dimension reaches most. Integers first: nobody trains them.
+static void try_inputs(struct finder *f, bool only_integers) {
+    enum { CANDIDATES_MAX = 6 };
+    double best = 0;
+    int64_t tried[CANDIDATES_MAX];
+    int tried_count = 0;
+    for (uint32_t i = 0; i < f->roles->input_count && tried_count < CANDIDATES_MAX; i++) {
+        int64_t size = f->roles->inputs[i].is_state ? 0 : leading_dimension(f, i);
+        bool is_known = !size || (only_integers && !is_integer(f, i));
+        for (int k = 0; k < tried_count && f->roles->is_training; k++) is_known |= tried[k] == size;
+        if (is_known) continue;
+        tried[tried_count++] = size;
+        if (f->roles->is_training)
+            mark_inputs(f, size, false);
+        else
+            mark_one(f, i);
+        double reached = score(f);
+        if (reached <= best) continue;
+        best = reached;
+        f->roles->batch = size;
+        f->roles->batch_input = i;
+    }
+}
+
+static void find_batch(struct finder *f, int64_t batch) {
+    struct program_roles *roles = f->roles;
+    roles->batch_input = HLO_NONE;
+    roles->is_batch_told = batch > 0;
+    if (batch > 0) {
+        roles->batch = batch;
+        mark_inputs(f, batch, !roles->is_training);
+        return;
+    }
+    try_inputs(f, true);
+    if (!roles->batch) try_inputs(f, false);
+    dimension_flow_clear(f->flow);
+    if (!roles->batch) return;
+    if (roles->is_training)
+        mark_inputs(f, roles->batch, false);
+    else
+        mark_one(f, roles->batch_input);
+}
+
+bool program_roles_find(const struct program_graph *graph, int64_t batch, struct arena *arena,
+                        struct program_roles *roles, struct dimension_flow *flow, struct error *error) {
+    *roles = (struct program_roles){.batch_input = HLO_NONE};
+    struct finder f = {graph, roles, flow};
+    bool has_room = dimension_flow_init(flow, graph, arena);
+    if (has_room && graph->entry != HLO_NONE) has_room = list_inputs(&f, arena) && list_outputs(&f, arena);
+    if (!has_room) return error_set(error, ERROR_TOO_BIG, "no memory left to follow the program's dimensions");
+    pair(&f);
+    roles->is_training = is_training(graph);
+    for (uint32_t i = 0; i < roles->input_count; i++) {
+        struct entry_input *input = &roles->inputs[i];
+        input->is_state = roles->is_training && input->mirror != HLO_NONE;
+        if (input->is_state) flow->is_blocked[input->leaf] = 1;
+    }
+    find_batch(&f, batch);
+    return true;
+}

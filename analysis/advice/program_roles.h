@@ -1,0 +1,42 @@
+// What the inputs and outputs of a program are to its user.
+//
+//     inputs     0: f32[50257,768]   1: f32[768,2304] ...      97: s32[8,1024]
+//                state               state                     data: follows the batch
+//     outputs    0: f32[50257,768]   1: f32[768,2304] ...      96: f32[]
+//                mirrors input 0     mirrors input 1
+//
+// An output mirrors the first input of the same shape and type that none before it mirrors: how JAX pairs donated
+// buffers. In a training step (an op_name says transpose(jvp)) what is mirrored is state: weights and the optimizer's.
+// The batch is dimension 0 of the data; which input that is, is told by trying: the candidate whose marks reach most
+// bytes of outputs and temporaries wins. `batch` may be given instead.
+#pragma once
+
+#include "analysis/advice/dimension_flow.h"
+
+struct entry_input {
+    uint32_t leaf;        // HLO_NONE where the number names no parameter
+    uint32_t allocation;  // of the module, or HLO_NONE
+    uint32_t mirror;      // output, or HLO_NONE
+    bool is_donated;
+    bool is_state;
+};
+
+struct entry_output {
+    uint32_t leaf;
+    uint32_t mirror;  // input, or HLO_NONE
+};
+
+struct program_roles {
+    struct entry_input *inputs;
+    uint32_t input_count;
+    struct entry_output *outputs;
+    uint32_t output_count;
+    bool is_training;
+    int64_t batch;         // 0: not found
+    bool is_batch_told;    // the user gave it
+    uint32_t batch_input;  // the input that tells it, or HLO_NONE
+};
+
+// `batch` is the user's, 0 for none. `flow` gets the marks of the batch dimension.
+MUST_USE bool program_roles_find(const struct program_graph *graph, int64_t batch, struct arena *arena,
+                                 struct program_roles *roles, struct dimension_flow *flow, struct error *error);

@@ -1,0 +1,180 @@
+#include "analysis/advice/residents.h"
+
+#include <stdlib.h>
+
+struct guest {
+    uint32_t buffer;  // the largest of those that are one array
+    int64_t size_bytes;
+    uint32_t start, end;  // times
+    uint32_t first_event, end_event;
+};
+
+struct finder {
+    const struct hlo_module *module;
+    struct program_graph *graph;
+    const struct schedule *schedule;
+    struct guest *guests;
+    uint32_t guest_count;
+};
+
+static bool may_have_guests(const struct hlo_allocation *a) {
+    return a->color == 0 && a->maybe_live_out && !a->is_thread_local && !a->is_entry_parameter && !a->is_tuple &&
+           a->assigned_count > 1;
+}
+
+static int by_start(const void *left, const void *right) {
+    const struct guest *a = left, *b = right;
+    if (a->start != b->start) return (a->start > b->start) - (a->start < b->start);
+    return (a->buffer > b->buffer) - (a->buffer < b->buffer);
+}
+
+static void add_buffer(struct finder *f, uint32_t buffer) {
+    uint32_t leaf = buffer == HLO_NONE ? HLO_NONE : f->graph->leaf_of_buffer[buffer];
+    uint32_t node = leaf == HLO_NONE ? HLO_NONE : f->graph->node_of_leaf[leaf];
+    if (node == HLO_NONE || f->schedule->time_of_node[node] == SCHEDULE_NEVER) return;
+    uint32_t start = f->schedule->time_of_node[node], end = f->schedule->last_use_of_leaf[leaf];
+    if (end == SCHEDULE_NEVER || f->module->buffers[buffer].size_bytes <= 0) return;
+    f->guests[f->guest_count++] = (struct guest){.buffer = buffer,
+                                                 .size_bytes = f->module->buffers[buffer].size_bytes,
+                                                 .start = start,
+                                                 .end = end < start ? start : end};
+}
+
+// What overlaps in one place is one array under several names.
+static void merge_from(struct finder *f, uint32_t first) {
+    uint32_t kept = first;
+    qsort(&f->guests[first], f->guest_count - first, sizeof *f->guests, by_start);
+    for (uint32_t i = first; i < f->guest_count; i++) {
+        struct guest *last = kept > first ? &f->guests[kept - 1] : NULL;
+        if (!last || f->guests[i].start > last->end) {
+            f->guests[kept++] = f->guests[i];
+            continue;
+        }
+        if (f->guests[i].end > last->end) last->end = f->guests[i].end;
+        if (f->guests[i].size_bytes <= last->size_bytes) continue;
+        last->size_bytes = f->guests[i].size_bytes;
+        last->buffer = f->guests[i].buffer;
+    }
+    f->guest_count = kept;
+}
+
+static bool find_guests(struct finder *f, struct arena *arena) {
+    const struct hlo_module *module = f->module;
+    f->guests = arena_push_raw(arena, module->assigned_count, sizeof *f->guests);
+    if (!f->guests) return false;
+    for (uint32_t i = 0; i < module->allocation_count; i++) {
+        const struct hlo_allocation *a = &module->allocations[i];
+        uint32_t first = f->guest_count;
+        if (!may_have_guests(a)) continue;
+        for (uint32_t k = 0; k < a->assigned_count; k++) add_buffer(f, module->assigned[a->first_assigned + k].buffer);
+        merge_from(f, first);
+    }
+    return true;
+}
+
+// --- Their events ---
+
+// times[e]: when event e happens, never earlier than those before it.
+static uint32_t *time_events(const struct finder *f, struct heap_events events, struct arena *arena) {
+    struct id_map by_name;
+    uint32_t *times = arena_push_raw(arena, events.count, sizeof *times);
+    uint32_t latest = 0;
+    if (!times || !id_map_init(&by_name, arena, f->graph->node_count)) return NULL;
+    for (uint32_t i = 0; i < f->schedule->count; i++) {
+        uint32_t node = f->schedule->order[i];
+        id_map_put(&by_name, id_map_key(hlo_instruction_read(f->module, node).name), node);
+    }
+    for (uint32_t e = 0; e < events.count; e++) {
+        uint32_t node = id_map_get(&by_name, id_map_key(events.events[e].instruction_name));
+        uint32_t time = node == ID_MAP_NONE ? latest : f->schedule->time_of_node[node];
+        if (time > latest) latest = time;
+        times[e] = latest;
+    }
+    return times;
+}
+
+static uint32_t first_at_least(const uint32_t *times, uint32_t count, uint32_t time) {
+    uint32_t low = 0;
+    while (low < count) {
+        uint32_t middle = low + (count - low) / 2;
+        if (times[middle] >= time)
+            count = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+static int by_first_event(const void *left, const void *right) {
+    const struct guest *a = left, *b = right;
+    if (a->first_event != b->first_event) return (a->first_event > b->first_event) - (a->first_event < b->first_event);
+    return (a->buffer > b->buffer) - (a->buffer < b->buffer);
+}
+
+static struct hlo_event guest_event(const struct finder *f, uint32_t guest, uint32_t buffer, enum hlo_event_kind kind,
+                                    struct bytes at) {
+    return (struct hlo_event){.instruction_name = at,
+                              .buffer_id = f->module->buffers[f->guests[guest].buffer].id,
+                              .buffer = buffer,
+                              .canonical = HLO_NONE,
+                              .kind = (uint8_t)kind};
+}
+
+// The program's events with those of the guests between them: a guest that comes is written before the event it comes
+// at, one that goes after the last event that needs it. `ends` lists guests by their end.
+static bool weave(struct finder *f, struct heap_events events, struct arena *arena, struct residents *residents) {
+    uint32_t total = events.count + 2 * f->guest_count, count = 0, next = 0;
+    struct hlo_event *woven = arena_push_raw(arena, total, sizeof *woven);
+    uint32_t *first_end = arena_push_raw(arena, (size_t)events.count + 1, sizeof *first_end);
+    uint32_t *next_end = arena_push_raw(arena, f->guest_count, sizeof *next_end);
+    if (!woven || !first_end || !next_end) return false;
+    memset(first_end, 0xff, ((size_t)events.count + 1) * sizeof *first_end);
+    for (uint32_t e = 0; e <= events.count; e++) {
+        struct bytes at = e < events.count ? events.events[e].instruction_name : (struct bytes){0};
+        for (uint32_t g = first_end[e]; g != UINT32_MAX; g = next_end[g])
+            woven[count++] = guest_event(f, g, residents->first_guest + g, HLO_EVENT_FREE, at);
+        for (; next < f->guest_count && f->guests[next].first_event == e && e < events.count; next++) {
+            uint32_t end = f->guests[next].end_event;
+            woven[count++] = guest_event(f, next, residents->first_guest + next, HLO_EVENT_ALLOC, at);
+            if (end <= e) end = e + 1;
+            next_end[next] = first_end[end];
+            first_end[end] = next;
+        }
+        if (e < events.count) woven[count++] = events.events[e];
+    }
+    residents->events = (struct heap_events){woven, count};
+    return true;
+}
+
+static bool extend_columns(const struct finder *f, struct arena *arena, struct residents *residents) {
+    uint32_t count = f->module->buffer_count, all = count + f->guest_count;
+    struct hlo_buffer *buffers = arena_push_raw(arena, all, sizeof *buffers);
+    uint32_t *leaves = arena_push_raw(arena, all, sizeof *leaves);
+    if (!buffers || !leaves) return false;
+    for (uint32_t i = 0; i < all; i++) {
+        uint32_t from = i < count ? i : f->guests[i - count].buffer;
+        buffers[i] = f->module->buffers[from];
+        leaves[i] = f->graph->leaf_of_buffer[from];
+    }
+    f->graph->leaf_of_buffer = leaves;
+    residents->module.buffers = buffers;
+    residents->module.buffer_count = all;
+    return true;
+}
+
+bool residents_find(const struct hlo_module *module, struct program_graph *graph, const struct schedule *schedule,
+                    struct heap_events events, struct arena *arena, struct residents *residents) {
+    struct finder f = {.module = module, .graph = graph, .schedule = schedule};
+    *residents = (struct residents){.module = *module, .events = events, .first_guest = module->buffer_count};
+    if (!events.count || !schedule->count) return true;
+    uint32_t *times = time_events(&f, events, arena);
+    if (!times || !find_guests(&f, arena)) return false;
+    for (uint32_t g = 0; g < f.guest_count; g++) {
+        f.guests[g].first_event = first_at_least(times, events.count, f.guests[g].start);
+        f.guests[g].end_event = first_at_least(times, events.count, f.guests[g].end + 1);
+        residents->guest_bytes += f.guests[g].size_bytes;
+    }
+    qsort(f.guests, f.guest_count, sizeof *f.guests, by_first_event);
+    residents->guest_count = f.guest_count;
+    return weave(&f, events, arena, residents) && extend_columns(&f, arena, residents);
+}

@@ -1,0 +1,23 @@
+// Temporaries that lie in the outputs' allocations until the outputs are written.
+//
+//     output allocation 8   |..custom-call.22 (96 MiB)..|  |..while.8 (192 MiB)..|..the output (192 MiB)..|
+//                           guests                                               owner, to the end
+//
+// When a program is short of memory, XLA:TPU uses outputs so; with room to spare it does not. A change that removes the
+// outputs (donation), or makes room, sends the guests to the heap: here they are added to it, as buffers of their own
+// with events of their own. `module` and `events` are the program with them: buffers from `first_guest` on.
+#pragma once
+
+#include "analysis/advice/schedule.h"
+#include "analysis/memory/heap_replay.h"
+
+struct residents {
+    struct hlo_module module;  // a copy whose buffers go on with the guests
+    struct heap_events events;
+    uint32_t first_guest, guest_count;
+    int64_t guest_bytes;
+};
+
+// Extends graph->leaf_of_buffer to the guests. False at the arena's limit.
+bool residents_find(const struct hlo_module *module, struct program_graph *graph, const struct schedule *schedule,
+                    struct heap_events events, struct arena *arena, struct residents *residents);

@@ -1,0 +1,168 @@
+#include "analysis/advice/type_flow.h"
+
+#include "analysis/advice/leaf_links.h"
+#include "analysis/advice/op_name.h"
+
+enum { F32 = 11, BF16 = 16, PASSES_MAX = 64 };
+
+enum origin { ORIGIN_OTHER, ORIGIN_INPUT, ORIGIN_CAST_COPY };
+
+struct runner {
+    const struct program_graph *graph;
+    struct type_flow *flow;
+    uint8_t *origins;
+    bool has_changed;
+    bool judges_products;
+};
+
+static bool is_type(const struct runner *r, uint32_t leaf, int type) {
+    return r->graph->leaves[leaf].element_type == type && array_is(&r->graph->leaves[leaf]);
+}
+
+static void raise(struct runner *r, uint32_t leaf, uint8_t class) {
+    if (r->flow->classes[leaf] >= class) return;
+    r->flow->classes[leaf] = class;
+    r->has_changed = true;
+}
+
+static void set_origin(struct runner *r, uint32_t leaf, uint8_t origin) {
+    if (r->origins[leaf] != ORIGIN_OTHER || origin == ORIGIN_OTHER) return;
+    r->origins[leaf] = origin;
+    r->has_changed = true;
+}
+
+static void hand_on(void *context, uint32_t first_from, uint32_t first_to, uint32_t count) {
+    struct runner *r = context;
+    for (uint32_t i = 0; i < count; i++) {
+        raise(r, first_to + i, r->flow->classes[first_from + i]);
+        set_origin(r, first_to + i, r->origins[first_from + i]);
+    }
+}
+
+static uint8_t class_of_operands(const struct runner *r, const struct graph_node *node) {
+    uint8_t class = TYPE_STAYS;
+    for (uint32_t i = 0; i < node->operand_count; i++) {
+        uint32_t operand = graph_operand(r->graph, node, i);
+        if (operand == HLO_NONE) continue;
+        const struct graph_node *from = &r->graph->nodes[operand];
+        for (uint32_t l = 0; l < from->leaf_count && l < 16; l++) {
+            uint8_t other = r->flow->classes[from->first_leaf + l];
+            if (other > class) class = other;
+        }
+    }
+    return class;
+}
+
+static bool is_copying(enum opcode opcode) {
+    return opcode == OPCODE_COPY || opcode == OPCODE_COPY_START || opcode == OPCODE_COPY_DONE ||
+           opcode == OPCODE_BITCAST || opcode == OPCODE_TRANSPOSE || opcode == OPCODE_RESHAPE ||
+           opcode == OPCODE_CONVERT;
+}
+
+static void follow_origin(struct runner *r, const struct graph_node *node) {
+    uint32_t operand = graph_operand(r->graph, node, 0);
+    if (operand == HLO_NONE || !is_copying(node->opcode)) return;
+    uint8_t origin = r->origins[r->graph->nodes[operand].first_leaf];
+    for (uint32_t l = 0; l < node->leaf_count && origin != ORIGIN_OTHER; l++) {
+        uint32_t leaf = node->first_leaf + l;
+        set_origin(r, leaf, is_type(r, leaf, BF16) ? ORIGIN_CAST_COPY : origin);
+    }
+}
+
+static bool is_users_conversion(const struct graph_node *node) {
+    return node->opcode == OPCODE_CONVERT &&
+           bytes_equal(op_name_primitive(node->op_name), BYTES("convert_element_type"));
+}
+
+static uint8_t class_of_result(const struct runner *r, const struct graph_node *node) {
+    uint8_t class = class_of_operands(r, node);
+    bool is_f32 = is_type(r, node->first_leaf, F32);
+    uint32_t operand = graph_operand(r->graph, node, 0);
+    if (is_users_conversion(node) && operand != HLO_NONE) {
+        bool is_from_f32 = is_type(r, r->graph->nodes[operand].first_leaf, F32);
+        if (is_f32 && !is_from_f32) return TYPE_WIDE;
+        return is_f32 ? class : TYPE_STAYS;
+    }
+    bool is_product = node->opcode == OPCODE_DOT || node->opcode == OPCODE_CONVOLUTION;
+    if (r->judges_products && is_product && is_f32 && class == TYPE_STAYS) return TYPE_WIDE;
+    return class;
+}
+
+static void apply(struct runner *r, uint32_t index) {
+    const struct graph_node *node = &r->graph->nodes[index];
+    if (leaf_links_visit(r->graph, index, hand_on, r)) return;
+    if (node->opcode == OPCODE_PARAMETER || node->opcode == OPCODE_CONSTANT || node->opcode == OPCODE_IOTA) return;
+    follow_origin(r, node);
+    uint8_t class = class_of_result(r, node);
+    for (uint32_t l = 0; l < node->leaf_count; l++) {
+        bool is_float = is_type(r, node->first_leaf + l, F32) || is_type(r, node->first_leaf + l, BF16);
+        if (is_float) raise(r, node->first_leaf + l, class);
+    }
+}
+
+static int64_t dimensions_key(const struct array_shape *shape) {
+    return id_map_key((struct bytes){(const uint8_t *)shape->dimensions, shape->rank * sizeof shape->dimensions[0]});
+}
+
+// Gradients and updates: float32, of a state parameter's dimensions, and no activation.
+static bool narrow_updates(struct runner *r, const struct program_roles *roles, const struct dimension_flow *batch,
+                           struct arena *arena) {
+    struct id_map shapes;
+    if (!id_map_init(&shapes, arena, roles->input_count)) return false;
+    for (uint32_t i = 0; i < roles->input_count; i++) {
+        uint32_t leaf = roles->inputs[i].leaf;
+        if (leaf == HLO_NONE || !roles->inputs[i].is_state || !is_type(r, leaf, F32)) continue;
+        if (r->graph->leaves[leaf].rank > 0) id_map_put(&shapes, dimensions_key(&r->graph->leaves[leaf]), leaf);
+    }
+    for (uint32_t leaf = 0; leaf < r->graph->leaf_count; leaf++) {
+        if (!is_type(r, leaf, F32) || batch->marks[leaf]) continue;
+        uint32_t like = id_map_get(&shapes, dimensions_key(&r->graph->leaves[leaf]));
+        if (like == ID_MAP_NONE || !array_same_dimensions(&r->graph->leaves[like], &r->graph->leaves[leaf])) continue;
+        r->flow->classes[leaf] = TYPE_NARROW;
+    }
+    return true;
+}
+
+static void start(struct runner *r, const struct program_roles *roles) {
+    for (uint32_t i = 0; i < roles->input_count; i++) {
+        uint32_t leaf = roles->inputs[i].leaf;
+        if (leaf == HLO_NONE || !is_type(r, leaf, F32)) continue;
+        r->flow->classes[leaf] = TYPE_NARROW;
+        r->origins[leaf] = ORIGIN_INPUT;
+    }
+}
+
+static void finish(struct runner *r, const struct program_roles *roles) {
+    for (uint32_t i = 0; i < roles->output_count; i++) {
+        uint32_t leaf = roles->outputs[i].leaf;
+        if (roles->outputs[i].mirror != HLO_NONE && is_type(r, leaf, F32)) r->flow->classes[leaf] = TYPE_NARROW;
+    }
+    for (uint32_t leaf = 0; leaf < r->graph->leaf_count; leaf++)
+        r->flow->is_cast_copy[leaf] = r->origins[leaf] == ORIGIN_CAST_COPY;
+}
+
+static void run_passes(struct runner *r) {
+    r->has_changed = true;
+    for (int pass = 0; pass < PASSES_MAX && r->has_changed; pass++) {
+        r->has_changed = false;
+        for (uint32_t i = 0; i < r->graph->node_count; i++) apply(r, i);
+    }
+}
+
+// A float32 product of bfloat16 arrays is the user's wish only when those come from no float32 input, which is known
+// after the first run.
+bool type_flow_run(const struct program_graph *graph, const struct program_roles *roles,
+                   const struct dimension_flow *batch, struct arena *arena, struct type_flow *flow) {
+    *flow = (struct type_flow){arena_new(arena, uint8_t, graph->leaf_count),
+                               arena_new(arena, uint8_t, graph->leaf_count)};
+    struct runner r = {.graph = graph, .flow = flow};
+    r.origins = arena_new(arena, uint8_t, graph->leaf_count);
+    if (!flow->classes || !flow->is_cast_copy || !r.origins) return false;
+    start(&r, roles);
+    run_passes(&r);
+    r.judges_products = true;
+    run_passes(&r);
+    if (!narrow_updates(&r, roles, batch, arena)) return false;
+    finish(&r, roles);
+    return true;
+}

@@ -1,0 +1,29 @@
+// Which float32 arrays become bfloat16 when the inputs do: the types of the user's program followed through the
+// compiled one.
+//
+//     w f32 --convert (the user's astype)--> bf16 --dot--> bf16 --convert (the user's)--> f32
+//     narrow                                 stays                                        wide: stays float32
+//
+//     w f32 --convert (the compiler's own)--> bf16 --dot--> f32
+//     narrow                                  narrow        narrow: the dot was a float32 one, and will be bfloat16
+//
+// A conversion is the user's when its op_name ends in convert_element_type. What is as large as an entry parameter of
+// the state, but is no activation, is a gradient or an update and follows the parameter.
+#pragma once
+
+#include "analysis/advice/program_roles.h"
+
+enum type_class {
+    TYPE_STAYS,   // constants, and what is bfloat16 or an integer already
+    TYPE_NARROW,  // float32 now, bfloat16 then
+    TYPE_WIDE,    // float32 by the user's word
+};
+
+struct type_flow {
+    uint8_t *classes;       // enum type_class of each leaf
+    uint8_t *is_cast_copy;  // a bfloat16 copy of an input, which bfloat16 inputs make needless
+};
+
+// False at the arena's limit.
+bool type_flow_run(const struct program_graph *graph, const struct program_roles *roles,
+                   const struct dimension_flow *batch, struct arena *arena, struct type_flow *flow);

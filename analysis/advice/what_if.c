@@ -1,0 +1,149 @@
+#include "analysis/advice/what_if.h"
+
+#include "analysis/memory/allocation_category.h"
+#include "analysis/memory/memory_totals.h"
+#include "analysis/memory/trace_choice.h"
+
+enum { HBM = 0, FAST = 1, FAST_BYTES_MAX = 1 << 30 };
+
+#define AS_SHORT 0.97  // of the total that the program would have without residents
+
+static bool is_counted(const struct hlo_allocation *a) {
+    return a->color == HBM && !a->is_thread_local;
+}
+
+static bool is_temporary(const struct hlo_allocation *a) {
+    return allocation_category_of(a) == ALLOCATION_TEMPORARY;
+}
+
+static bool sum_allocations(struct what_if *what_if, struct error *error) {
+    for (uint32_t i = 0; i < what_if->module->allocation_count; i++) {
+        const struct hlo_allocation *a = &what_if->module->allocations[i];
+        if (a->color == FAST && is_temporary(a) && a->size_bytes > 0 && a->size_bytes < FAST_BYTES_MAX)
+            what_if->fast_bytes += a->size_bytes;
+        if (!is_counted(a)) continue;
+        int64_t *sum = is_temporary(a) ? &what_if->temporary_bytes : &what_if->indefinite_bytes;
+        if (__builtin_add_overflow(*sum, a->size_bytes, sum) || *sum > INT64_MAX / 4)
+            return error_set(error, ERROR_MALFORMED, "the allocations of HBM hold more than 2^61 bytes");
+    }
+    what_if->total_bytes = what_if->temporary_bytes + what_if->indefinite_bytes;
+    return true;
+}
+
+static bool replay_as_is(struct what_if *what_if, struct program_graph *graph, struct arena *arena,
+                         struct error *error) {
+    struct schedule schedule;
+    struct heap_replay replay;
+    if (!heap_replay_run(what_if->module, what_if->events, NULL, arena, &replay, error)) return false;
+    what_if->heap_peak_bytes = replay.peak_bytes;
+    what_if->residents = (struct residents){
+        .module = *what_if->module, .events = what_if->events, .first_guest = what_if->module->buffer_count};
+    what_if->replay = replay;
+    if (!what_if->fast_bytes) return true;  // no TPU: other compilers use outputs so whether memory is short or not
+    if (!schedule_read(graph, arena, &schedule) ||
+        !residents_find(what_if->module, graph, &schedule, what_if->events, arena, &what_if->residents))
+        return error_set(error, ERROR_TOO_BIG, "no memory left to follow the program's schedule");
+    const struct residents *residents = &what_if->residents;
+    return heap_replay_run(&residents->module, residents->events, NULL, arena, &what_if->replay, error);
+}
+
+bool what_if_init(struct what_if *what_if, const struct hlo_module *module, struct program_graph *graph,
+                  struct arena *arena, struct error *error) {
+    *what_if = (struct what_if){.module = module, .packing = 1};
+    if (!sum_allocations(what_if, error) || !trace_choose_exact(module, HBM, arena, &what_if->events, error) ||
+        !replay_as_is(what_if, graph, arena, error))
+        return false;
+    int64_t peak = what_if->heap_peak_bytes;
+    what_if->peak_bytes = what_if->indefinite_bytes + peak;
+    if (peak > 0 && what_if->temporary_bytes > peak) what_if->packing = (double)what_if->temporary_bytes / (double)peak;
+    what_if->roomy_total_bytes = what_if->total_bytes +
+                                 what_if_bytes((double)(what_if->replay.peak_bytes - peak) * what_if->packing);
+    return true;
+}
+
+static int64_t scaled(int64_t bytes, int64_t part, int64_t whole) {
+    return whole > 0 && part != whole ? what_if_bytes((double)bytes * ((double)part / (double)whole)) : bytes;
+}
+
+// An allocation that one buffer fills at a time is as large as the largest of them.
+static int64_t resized(const struct hlo_module *module, const struct hlo_allocation *a, const int64_t *sizes) {
+    int64_t before = 0, after = 0;
+    for (uint32_t i = 0; i < a->assigned_count; i++) {
+        uint32_t buffer = module->assigned[a->first_assigned + i].buffer;
+        if (buffer == HLO_NONE) continue;
+        if (module->buffers[buffer].size_bytes > before) before = module->buffers[buffer].size_bytes;
+        if (sizes[buffer] > after) after = sizes[buffer];
+    }
+    return scaled(a->size_bytes, after, before);
+}
+
+static int64_t sum_resized(const struct hlo_module *module, const struct hlo_allocation *a, const int64_t *sizes) {
+    double before = 0, after = 0;
+    for (uint32_t i = 0; i < a->assigned_count; i++) {
+        uint32_t buffer = module->assigned[a->first_assigned + i].buffer;
+        if (buffer == HLO_NONE) continue;
+        before += (double)module->buffers[buffer].size_bytes;
+        after += (double)sizes[buffer];
+    }
+    return before > 0 ? what_if_bytes((double)a->size_bytes * (after / before)) : a->size_bytes;
+}
+
+static bool replay_changed(const struct what_if *what_if, struct heap_events events, const int64_t *sizes,
+                           struct arena *scratch, int64_t *peak_bytes, struct what_if_result *result,
+                           struct error *error) {
+    struct hlo_module changed = what_if->residents.module;
+    struct heap_replay replay;
+    changed.buffers = arena_push_raw(scratch, changed.buffer_count, sizeof *changed.buffers);
+    if (!changed.buffers) return error_set(error, ERROR_TOO_BIG, "no memory left to replay a change");
+    for (uint32_t i = 0; i < changed.buffer_count; i++) {
+        changed.buffers[i] = what_if->residents.module.buffers[i];
+        changed.buffers[i].size_bytes = sizes[i];
+    }
+    if (!heap_replay_run(&changed, events, NULL, scratch, &replay, error)) return false;
+    result->small_bytes = 0;
+    for (uint32_t i = 0; i < replay.live_at_peak_count; i++) {
+        int64_t size = sizes[replay.live_at_peak[i]];
+        if (size > 0 && size <= what_if->fast_bytes / 2) result->small_bytes += size;
+    }
+    *peak_bytes = replay.peak_bytes;
+    return true;
+}
+
+static void sum_changed(const struct what_if *what_if, const struct what_if_change *change,
+                        struct what_if_result *result) {
+    const struct hlo_module *module = what_if->module;
+    for (uint32_t i = 0; i < module->allocation_count; i++) {
+        const struct hlo_allocation *a = &module->allocations[i];
+        if (!is_counted(a) || (change->is_gone && change->is_gone[i])) continue;
+        int64_t *sum = is_temporary(a) ? &result->temporary_bytes : &result->indefinite_bytes;
+        int64_t bytes = is_temporary(a) ? sum_resized(module, a, change->sizes) : resized(module, a, change->sizes);
+        *sum = what_if_bytes((double)*sum + (double)bytes);
+    }
+}
+
+static void set_temporaries(const struct what_if *what_if, int64_t peak, struct what_if_result *result) {
+    result->temporary_bytes = what_if_bytes((double)peak * what_if->packing);
+    result->total_bytes = result->indefinite_bytes + result->temporary_bytes;
+    result->peak_bytes = result->indefinite_bytes + peak;
+}
+
+// As short of memory as it is today: the residents stay where they are.
+static bool is_as_short(const struct what_if *what_if, const struct what_if_result *result) {
+    return what_if->residents.guest_count &&
+           (double)result->total_bytes > AS_SHORT * (double)what_if->roomy_total_bytes;
+}
+
+bool what_if_run(const struct what_if *what_if, const struct what_if_change *change, struct arena *scratch,
+                 struct what_if_result *result, struct error *error) {
+    int64_t peak = 0;
+    *result = (struct what_if_result){0};
+    sum_changed(what_if, change, result);
+    result->total_bytes = result->peak_bytes = result->indefinite_bytes + result->temporary_bytes;
+    if (what_if->replay.peak_bytes <= 0) return true;
+    if (!replay_changed(what_if, what_if->residents.events, change->sizes, scratch, &peak, result, error)) return false;
+    set_temporaries(what_if, peak, result);
+    if (!is_as_short(what_if, result)) return true;
+    if (!replay_changed(what_if, what_if->events, change->sizes, scratch, &peak, result, error)) return false;
+    set_temporaries(what_if, peak, result);
+    return true;
+}

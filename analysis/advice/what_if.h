@@ -1,0 +1,48 @@
+// The total and the peak of HBM if buffers had other sizes, or allocations were not there.
+//
+//     sizes of buffers --> indefinite allocations: the largest buffer of each
+//                      --> temporaries: the heap simulator trace replayed with the new sizes
+//                          x what the packing wastes today (temporary allocations / simulated peak)
+//
+// Temporaries that lie in outputs today (residents.h) go to the heap unless the changed program is as short of memory
+// as this one. A program without a trace gets its temporaries scaled as their sizes. Borrows the module.
+#pragma once
+
+#include "analysis/advice/residents.h"
+
+struct what_if {
+    const struct hlo_module *module;
+    struct heap_events events;  // of HBM, as the exact memory view chooses them
+    struct residents residents;
+    struct heap_replay replay;  // with the residents on the heap
+    int64_t heap_peak_bytes;    // without
+    int64_t total_bytes, peak_bytes;
+    int64_t roomy_total_bytes;  // were the residents on the heap
+    int64_t temporary_bytes, indefinite_bytes;
+    int64_t fast_bytes;  // temporaries of memory space 1, which is VMEM on a TPU
+    double packing;      // temporary_bytes / the replay's peak, at least 1
+};
+
+struct what_if_change {
+    const int64_t *sizes;  // of each buffer
+    const bool *is_gone;   // of each allocation; NULL: none
+};
+
+struct what_if_result {
+    int64_t total_bytes, peak_bytes, temporary_bytes, indefinite_bytes;
+    int64_t small_bytes;  // live at the peak, in buffers that half of the fast memory would hold
+};
+
+// A number of bytes; what no chip will ever have is cut.
+static inline int64_t what_if_bytes(double bytes) {
+    double most = (double)((int64_t)1 << 60);
+    return bytes >= most ? (int64_t)1 << 60 : bytes > -most ? (int64_t)bytes : -((int64_t)1 << 60);
+}
+
+// `graph` learns the residents' leaves.
+MUST_USE bool what_if_init(struct what_if *what_if, const struct hlo_module *module, struct program_graph *graph,
+                           struct arena *arena, struct error *error);
+
+// Works on `scratch`, which may be dropped afterwards.
+MUST_USE bool what_if_run(const struct what_if *what_if, const struct what_if_change *change, struct arena *scratch,
+                          struct what_if_result *result, struct error *error);

@@ -1,0 +1,88 @@
+#include "analysis/oom/oom_cursor.h"
+
+#include <string.h>
+
+#include "analysis/base/text_writer.h"
+
+enum { NAME_BYTES_MAX = 1024 };
+
+const uint8_t *oom_past_blanks(const uint8_t *at, const uint8_t *end) {
+    const uint8_t *limit = end - at > OOM_BLANKS_MAX ? at + OOM_BLANKS_MAX : end;
+    while (at < limit && oom_is_blank(*at)) at++;
+    return at < limit || at == end ? at : end;
+}
+
+bool oom_take(struct oom_cursor *cursor, const char *words) {
+    const uint8_t *at = cursor->at;
+    for (; *words; words++) {
+        if (*words == ' ') continue;
+        if (at < cursor->end && oom_is_blank(*at)) at = oom_past_blanks(at, cursor->end);
+        if (at == cursor->end || oom_lower(*at) != oom_lower((uint8_t)*words)) return false;
+        at++;
+    }
+    cursor->at = at;
+    return true;
+}
+
+bool oom_sees(struct oom_cursor cursor, const char *words) {
+    return oom_take(&cursor, words);
+}
+
+struct oom_cursor oom_near(struct oom_cursor cursor, size_t window) {
+    if ((size_t)(cursor.end - cursor.at) > window) cursor.end = cursor.at + window;
+    return cursor;
+}
+
+bool oom_find(struct oom_cursor *cursor, const char *words, size_t window) {
+    const uint8_t *last = oom_near(*cursor, window).end;
+    uint8_t first = oom_lower((uint8_t)words[0]);
+    for (const uint8_t *at = cursor->at; at < last; at++) {
+        if (oom_lower(*at) != first) continue;
+        struct oom_cursor here = {at, cursor->end};
+        if (!oom_take(&here, words)) continue;
+        *cursor = here;
+        return true;
+    }
+    return false;
+}
+
+static bool is_name_byte(uint8_t c, const char *also) {
+    return oom_is_letter(c) || oom_is_digit(c) || (c && strchr(also, c));
+}
+
+static bool ends_a_sentence(const uint8_t *stop, const uint8_t *end) {
+    return *stop != '.' || stop + 1 == end || oom_is_blank(stop[1]) || strchr("\"'`)]<", stop[1]);
+}
+
+const char *oom_take_name(struct oom_cursor *cursor, const char *also, const char *stops, struct arena *arena) {
+    char name[NAME_BYTES_MAX + 1];
+    size_t size = 0;
+    for (const uint8_t *at = oom_past_blanks(cursor->at, cursor->end); at < cursor->end; at++) {
+        if (*at && strchr(stops, *at) && ends_a_sentence(at, cursor->end)) {
+            cursor->at = at + 1;
+            return size ? arena_string(arena, (struct bytes){(const uint8_t *)name, size}) : NULL;
+        }
+        if (*at == '\n') {
+            at = oom_past_blanks(at, cursor->end) - 1;
+            continue;
+        }
+        if (!is_name_byte(*at, also) || size == NAME_BYTES_MAX) return NULL;
+        name[size++] = (char)*at;
+    }
+    return NULL;
+}
+
+const char *oom_take_space(struct oom_cursor *cursor, struct arena *arena) {
+    static const char *const known[] = {"hbm", "vmem", "smem", "sflag", "cmem", "host", "sparsecore"};
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        if (oom_take(cursor, known[i])) return known[i];
+    }
+    const uint8_t *start = oom_past_blanks(cursor->at, cursor->end), *at = start;
+    while (at < cursor->end && is_name_byte(*at, "_-")) at++;
+    if (memchr(cursor->at, '\n', (size_t)(start - cursor->at))) return NULL;
+    if (at == start || at == cursor->end || *at == '\n' || at - start > NAME_BYTES_MAX) return NULL;
+    char *word = arena_string(arena, (struct bytes){start, (size_t)(at - start)});
+    for (char *c = word; c && *c; c++) *c = (char)oom_lower((uint8_t)*c);
+    cursor->at = at;
+    return word;
+}

@@ -1,0 +1,36 @@
+// Why it ran out, and what to do: from what the message says and, where there is one, from the program's own buffers.
+//
+//     kind, figures, largest list  --.
+//                                     +-> scenario ──> reason, in numbers ──> fixes, the likeliest first
+//     evidence (may be missing)    --'
+//
+//     1   TensorCore and SparseCore together      2   one allocation over half of the capacity
+//     3   the sum; the letter says where to begin: A configuration, B architecture and sharding, C padding, D flags,
+//         E rematerialization, F look closer
+//
+// The scenarios are those of openxla.org/xla/errors E1000, for HBM; other memory spaces and kinds have none. A program
+// that could not be loaded (0101) is too big for the free memory, or the free memory is in pieces.
+#pragma once
+
+#include "analysis/oom/oom_evidence.h"
+#include "analysis/oom/oom_fixes.h"
+#include "analysis/oom/oom_message.h"
+
+enum { OOM_CAUSES_MAX = 12, OOM_FIXES_MAX = 16 };
+
+struct oom_diagnosis {
+    const char *scenario;         // "1", "2", "3", "3A" ...; NULL: none applies
+    const char *scenario_reason;  // NULL without a scenario
+    const char *cause;            // "program_too_big", "fragmented"; NULL
+    const char *causes[OOM_CAUSES_MAX];
+    size_t cause_count;
+    struct oom_fix fixes[OOM_FIXES_MAX];
+    size_t fix_count;
+    const char *disagreements[OOM_CAUSES_MAX];  // between the message and the buffers
+    size_t disagreement_count;
+};
+
+// `evidence` may be NULL. `capacity_bytes` replaces the message's own (OOM_ABSENT: it does not). Texts are on `arena`;
+// what finds no room there is left out.
+void oom_diagnose(const struct oom_message *message, const struct oom_evidence *evidence, int64_t capacity_bytes,
+                  struct arena *arena, struct oom_diagnosis *diagnosis);

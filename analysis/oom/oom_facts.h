@@ -1,0 +1,48 @@
+// What the rules of a diagnosis look at and write into; for oom_diagnosis.c and oom_runtime_diagnosis.c.
+#pragma once
+
+#include "analysis/oom/oom_diagnosis.h"
+#include "analysis/oom/oom_size.h"
+
+enum { OOM_PERCENT = 100, OOM_CLOSE_PERCENT = 15 };
+
+// Everything the rules below look at.
+struct oom_facts {
+    const struct oom_message *message;
+    const struct oom_evidence *evidence;  // may be NULL
+    int64_t capacity;
+    int64_t needed;
+    struct arena *arena;
+    struct oom_diagnosis *diagnosis;
+};
+
+struct oom_size_words {
+    char text[OOM_SIZE_TEXT_BYTES];
+};
+
+// "18.00 GiB", or "an unknown size".
+struct oom_size_words oom_words_of(int64_t bytes);
+
+// A NULL text (no memory) is left out.
+void oom_add_cause(struct oom_facts *facts, const char *text);
+
+// The fix of that id, which is added when it is not there yet; NULL when there is no room.
+struct oom_fix *oom_add_fix(struct oom_facts *facts, const char *id);
+
+// A list that ends with NULL.
+void oom_add_fixes(struct oom_facts *facts, const char *const *ids);
+
+// Whether `part` is at least `percent` of `whole`.
+bool oom_is_share(int64_t part, int64_t whole, int64_t percent);
+
+// In percent, rounded; 0 of nothing.
+int oom_share_of(int64_t part, int64_t whole);
+
+// Causes that the program's buffers show, when there are any.
+void oom_describe_sum(struct oom_facts *facts);
+
+// The rules for what is no compiler's message.
+void oom_diagnose_program(struct oom_facts *facts);
+void oom_diagnose_runtime(struct oom_facts *facts);
+void oom_diagnose_gpu(struct oom_facts *facts);
+void oom_diagnose_allocator(struct oom_facts *facts);

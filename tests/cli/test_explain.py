@@ -1,0 +1,154 @@
+"""`hbmview explain` as a user and a script see it: the four real messages with and without their profiles, every shape,
+inputs, formats, exit codes."""
+import json
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+from hbmview_command import FIXTURES, environment, hbmview, program
+
+MESSAGES = FIXTURES / "oom_messages"
+LOGDIR = FIXTURES / "logdir"
+KEYS = {"kind", "error_code", "memory_space", "module", "needed_bytes", "capacity_bytes", "exceeded_bytes",
+        "requested_bytes", "free_bytes", "reservable_bytes", "tensorcore_bytes", "sparsecore_bytes", "breakdown",
+        "largest", "scenario", "scenario_reason", "cause", "causes", "fixes", "joined", "count", "line"}
+KINDS = {"gpu_allocator": "gpu_allocator", "gpu_out_of_memory": "gpu_allocation",
+         "tpu_allocation_exceeds": "allocation_exceeds_memory", "tpu_hbm_used": "compile_oom",
+         "tpu_program_load_big": "program_load", "tpu_program_load_fragmented": "program_load",
+         "tpu_runtime_allocation": "runtime_allocation", "tpu_smem_used": "compile_oom",
+         "tpu_tensorcore_sparsecore": "tensorcore_sparsecore_oom", "tpu_vmem_scoped": "compile_oom"}
+GIB = 1 << 30
+GOOD, NOT_FOUND, USAGE, UNREADABLE = 0, 1, 2, 3
+
+
+def message_file(name):
+    return MESSAGES / f"{name}.txt"
+
+
+class Explain(unittest.TestCase):
+    def explain(self, name, *arguments):
+        done = hbmview("explain", message_file(name), "--format=json", *arguments)
+        self.assertEqual((done.code, done.errors), (GOOD, ""), done)
+        messages = done.json()["messages"]
+        self.assertEqual(len(messages), 1, done)
+        self.assertLessEqual(KEYS, set(messages[0]))
+        return messages[0]
+
+    def piped(self, text, *arguments):
+        done = subprocess.run([program(), "explain", *arguments], input=text, capture_output=True, check=False,
+                              env=environment())
+        return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+    def test_every_shape_has_its_kind_and_fixes(self):
+        for name, kind in KINDS.items():
+            message = self.explain(name)
+            self.assertEqual(message["kind"], kind, name)
+            self.assertTrue(message["causes"] or message["scenario_reason"], name)
+            for fix in message["fixes"]:
+                self.assertEqual(list(fix), ["id", "text", "how", "changes_numerics", "saves_bytes"])
+            self.assertGreater(len(message["fixes"]), 2, name)
+
+    def test_arguments_against_the_words_of_the_message(self):
+        alone = self.explain("v5e_arguments_oom")
+        self.assertEqual((alone["scenario"], alone["joined"], alone["largest"]), ("3", None, []))
+        message = self.explain("v5e_arguments_oom", f"--logdir={LOGDIR}")
+        self.assertEqual(message["needed_bytes"], 18 * GIB)
+        self.assertEqual(message["capacity_bytes"], round(15.75 * GIB))
+        self.assertEqual(message["scenario"], "3B")
+        joined = message["joined"]
+        self.assertEqual((joined["session"], joined["module"]), ("v5e_arguments_oom", "jit_h(1)"))
+        self.assertGreaterEqual(joined["totals"]["argument_bytes"], 18 * GIB)
+        self.assertIn("HLO temporaries", joined["disagreements"][0])
+        self.assertIn("18.00 GiB of arguments", joined["disagreements"][0])
+
+    def test_one_allocation(self):
+        message = self.explain("v5e_readme_oom", f"--logdir={LOGDIR}")
+        self.assertEqual(message["scenario"], "2")
+        largest = message["largest"][0]
+        self.assertEqual(largest["size_bytes"], 200 * GIB)
+        self.assertTrue(largest["shape"].startswith("bf16[327680,327680]"), largest)
+        self.assertTrue(largest["source"].endswith("train.py:33"), largest)
+        self.assertIn("run=v5e_readme_oom", largest["link"])
+        self.assertIn("200.00 GiB", message["scenario_reason"])
+
+    def test_the_sum(self):
+        message = self.explain("v5e_gpt_12layer_oom", f"--logdir={LOGDIR}")
+        self.assertEqual(message["scenario"], "3A")
+        self.assertIn("rematerialize", [fix["id"] for fix in message["fixes"]])
+        self.assertIn("11 temporaries of 3.00 GiB", " ".join(message["causes"]))
+
+    def test_replicated_argument(self):
+        message = self.explain("v5e_replicated_oom", f"--logdir={LOGDIR}")
+        self.assertEqual(message["scenario"], "2")
+        [replicated] = message["joined"]["replicated_arguments"]
+        self.assertEqual((replicated["name"], replicated["size_bytes"], replicated["sharded_bytes"]),
+                         ("w", 16 * GIB, 4 * GIB))
+        self.assertEqual((message["fixes"][0]["id"], message["fixes"][0]["saves_bytes"]),
+                         ("shard_parameters", 12 * GIB))
+
+    def test_a_module_of_another_size_is_not_the_one(self):
+        text = message_file("v5e_gpt_12layer_oom").read_text().replace("52.93G", "20.00G").encode()
+        for arguments, is_joined in (([], False), (["--session=v5e_gpt_12layer_oom"], True)):
+            code, out, _ = self.piped(text, "--format=json", f"--logdir={LOGDIR}", *arguments)
+            self.assertEqual(code, GOOD)
+            joined = json.loads(out)["messages"][0]["joined"]
+            self.assertEqual(joined is not None, is_joined)
+        self.assertIn("another compilation", " ".join(joined["disagreements"]))
+
+    def test_program_load_causes(self):
+        self.assertEqual(self.explain("tpu_program_load_big")["cause"], "program_too_big")
+        self.assertEqual(self.explain("tpu_program_load_fragmented")["cause"], "fragmented")
+        self.assertIsNone(self.explain("tpu_runtime_allocation")["cause"])
+
+    def test_capacity(self):
+        self.assertEqual(self.explain("tpu_hbm_used")["scenario"], "3A")
+        self.assertEqual(self.explain("tpu_hbm_used", "--capacity=2.5G")["scenario"], "2")
+        for wrong in ("12X", "-1", "", "1.5", "0"):
+            done = hbmview("explain", message_file("tpu_hbm_used"), f"--capacity={wrong}")
+            self.assertEqual(done.code, USAGE, wrong)
+
+    def test_inputs(self):
+        text = message_file("v5e_readme_oom").read_bytes()
+        for arguments in ([], ["-"]):
+            code, out, _ = self.piped(text, *arguments)
+            self.assertEqual(code, GOOD)
+            self.assertIn("Scenario 3", out)
+        self.assertEqual(self.piped(b"all is well\n")[0], NOT_FOUND)
+        self.assertIn("no out-of-memory message found", self.piped(b"")[2])
+        self.assertEqual(hbmview("explain", "/no/such/file").code, UNREADABLE)
+        self.assertEqual(hbmview("explain", "/").code, UNREADABLE)
+        self.assertEqual(hbmview("explain", message_file("tpu_hbm_used"), "--logdir=/no/such").code, UNREADABLE)
+        self.assertEqual(hbmview("explain", "--format=xml").code, USAGE)
+        self.assertEqual(hbmview("explain", "a", "b").code, USAGE)
+        self.assertIn("Exit codes", hbmview("explain", "--help").out)
+
+    def test_markdown_and_text(self):
+        path = message_file("tpu_hbm_used")
+        markdown = hbmview("explain", path, "--format=markdown").out
+        self.assertIn("## E1000 compile", markdown)
+        self.assertIn("| ---", markdown.replace("|---", "| ---"))
+        text = hbmview("explain", path).out
+        self.assertTrue(all(len(line) <= 110 or line.startswith("        ") for line in text.splitlines()), text)
+
+    def test_terminal_is_not_driven(self):
+        evil = b"Error loading program 'jit\x1b]0;owned\x07_x': Attempting to reserve 2.00G at the bottom of memory. " \
+               b"That was not possible. There are 1.00G free, 0B reserved, and 1.00G reservable.\n"
+        code, out, _ = self.piped(evil)
+        self.assertEqual(code, GOOD)
+        self.assertNotIn("\x1b", out)
+
+    def test_ten_megabytes(self):
+        noise = b"".join(b"step %d loss 1.25 used 12.5G of nothing\n" % i for i in range(260000))
+        log = noise + message_file("tpu_hbm_used").read_bytes() + noise[: 1 << 20]
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "train.log"
+            path.write_bytes(log)
+            done = hbmview("explain", path, "--format=json")
+        self.assertEqual(done.code, GOOD)
+        [message] = done.json()["messages"]
+        self.assertEqual((message["line"], len(message["largest"])), (260001, 3))
+
+
+if __name__ == "__main__":
+    unittest.main()

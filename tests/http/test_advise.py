@@ -1,0 +1,41 @@
+"""GET /api/v1/advise: the document of `hbmview advise`, for a session's module."""
+import unittest
+
+from server_fixture import Server
+
+QUERY = "/api/v1/advise?session=v5e_gpt_4layer&module=jit_train_step(1)"
+
+
+class AdviseOverHttp(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.server = Server().__enter__()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.server.__exit__(None, None, None)
+
+    def test_document(self):
+        answer = self.server.get(QUERY)
+        self.assertEqual(answer.status, 200, answer)
+        document = answer.json()
+        self.assertEqual((document["session"], document["module"]), ("v5e_gpt_4layer", "jit_train_step(1)"))
+        self.assertEqual(len(document["interventions"]), 11)
+        self.assertNotIn("plan", document)
+
+    def test_capacity_ways_and_batch(self):
+        document = self.server.get(QUERY + "&capacity=256MiB&ways=8&batch=4").json()
+        self.assertEqual((document["capacity_bytes"], document["batch"]), (256 << 20, 4))
+        self.assertTrue(document["plan"]["is_needed"])
+        ways = {item.get("ways") for item in document["interventions"]}
+        self.assertEqual(ways, {None, 8})
+
+    def test_wrong_words(self):
+        for words in ("&capacity=much", "&ways=1", "&ways=x", "&batch=-4"):
+            self.assertEqual(self.server.get(QUERY + words).status, 400, words)
+        self.assertEqual(self.server.get("/api/v1/advise?session=v5e_gpt_4layer").status, 400)
+        self.assertEqual(self.server.get("/api/v1/advise?session=none&module=x").status, 404)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,77 @@
+"""POST /api/v1/explain: a log in the body, the explanation back; methods, sizes, tokens."""
+import http.client
+import unittest
+
+from server_fixture import FIXTURES, Server
+
+MESSAGES = FIXTURES / "oom_messages"
+GIB = 1 << 30
+
+
+class ExplainOverHttp(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.server = Server().__enter__()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.server.__exit__(None, None, None)
+
+    def post(self, body, query=""):
+        return self.server.request("POST", f"/api/v1/explain{query}", body=body)
+
+    def test_joined_with_the_servers_sessions(self):
+        answer = self.post((MESSAGES / "v5e_readme_oom.txt").read_bytes())
+        self.assertEqual(answer.status, 200, answer)
+        [message] = answer.json()["messages"]
+        self.assertEqual((message["scenario"], message["joined"]["session"]), ("2", "v5e_readme_oom"))
+        self.assertEqual(message["largest"][0]["size_bytes"], 200 * GIB)
+        page = self.server.get("/" + message["joined"]["link"])
+        self.assertEqual(page.status, 200)
+
+    def test_session_and_capacity(self):
+        body = (MESSAGES / "v5e_gpt_12layer_oom.txt").read_bytes()
+        [message] = self.post(body, "?session=v5e_gpt_4layer").json()["messages"]
+        self.assertTrue(message["joined"] is None or message["joined"]["disagreements"])
+        [message] = self.post(body, "?capacity=6G").json()["messages"]
+        self.assertEqual(message["scenario"], "2")
+        self.assertEqual(self.post(body, "?capacity=much").status, 400)
+
+    def test_ten_megabytes_and_too_much(self):
+        noise = b"an ordinary line of an ordinary log, step 12\n" * 240000
+        self.assertGreater(len(noise), 10 << 20)
+        answer = self.post(noise + (MESSAGES / "tpu_hbm_used.txt").read_bytes())
+        self.assertEqual(answer.status, 200, answer)
+        self.assertEqual(answer.json()["messages"][0]["line"], 240001)
+        connection = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=60)
+        try:
+            connection.request("POST", "/api/v1/explain", body=b"x" * (20 << 20))
+            self.assertEqual(connection.getresponse().status, 413)
+        except (BrokenPipeError, ConnectionResetError):
+            pass  # refused before everything was sent
+        finally:
+            connection.close()
+
+    def test_no_message(self):
+        for body in (b"", b"all is well", bytes(range(256)) * 100):
+            answer = self.post(body)
+            self.assertEqual(answer.status, 404, answer)
+            self.assertEqual(answer.json()["error"]["message"], "no out-of-memory message found")
+
+    def test_methods(self):
+        answer = self.server.get("/api/v1/explain")
+        self.assertEqual((answer.status, answer.headers["Allow"]), (405, "POST"))
+        for target in ("/api/v1/sessions", "/data/plugin/profile/runs", "/"):
+            answer = self.server.request("POST", target, body=b"x")
+            self.assertEqual((answer.status, answer.headers["Allow"]), (405, "GET, HEAD"))
+
+
+class ExplainNeedsTheToken(unittest.TestCase):
+    def test_large_bodies_only_with_the_token(self):
+        with Server("--bind_all") as server:
+            body = (MESSAGES / "tpu_hbm_used.txt").read_bytes()
+            self.assertEqual(server.request("POST", "/api/v1/explain", body=body).status, 403)
+
+
+if __name__ == "__main__":
+    unittest.main()
