@@ -59,8 +59,27 @@ export const fetchDeviceMemory = (session, signal) => getJson(apiUrl("/api/v1/de
 export const fetchDeviceMemoryProfile = (query, signal) =>
   getJson(apiUrl("/api/v1/device_memory/profile", query), signal);
 
+/** A log with out-of-memory messages, joined to the programs of `session`. @param {string | Blob} log */
+export function fetchExplanation(log, { session, capacity }, signal) {
+  const url = apiUrl("/api/v1/explain", { session, capacity });
+  return postText(url, log, signal);
+}
+
+/** query: capacity, ways, batch */
+export function fetchAdvice({ session, module, host }, query, signal) {
+  return getJson(apiUrl("/api/v1/advise", { session, module, host, ...query }), signal);
+}
+
 async function getJson(url, signal) {
-  const response = (await takeEarly(url)) ?? (await reach(url, signal));
+  return bodyOf((await takeEarly(url)) ?? (await reach(url, { signal })), url);
+}
+
+async function postText(url, text, signal) {
+  const headers = { "Content-Type": "text/plain; charset=utf-8" };
+  return bodyOf(await reach(url, { signal, method: "POST", body: text, headers }), url);
+}
+
+async function bodyOf(response, url) {
   const body = await response.json().catch(notJson);
   if (response.ok && body) return body;
   throw new ApiError(response.status, body?.error ?? unknownError(response, body), url);
@@ -72,9 +91,9 @@ function notJson(error) {
   return null;
 }
 
-async function reach(url, signal) {
+async function reach(url, options) {
   try {
-    return await fetch(url, { signal, headers: { Accept: "application/json" } });
+    return await fetch(url, { ...options, headers: { Accept: "application/json", ...options.headers } });
   } catch (error) {
     if (error.name === "AbortError") throw error;
     throw new ApiError(

@@ -56,6 +56,7 @@ async function askAhead(address) {
   const session = address.get("run") ?? (await look(sessions))?.sessions?.[0]?.name;
   if (!session) return;
   const tool = address.get("tag") ?? address.get("tool") ?? "";
+  if (tool.startsWith("out_of_memory")) return;
   if (tool.startsWith("memory_profile")) return void ask(memoryProfileUrl("", { session }));
   const module = await moduleToOpen(address, ask(apiUrl("/api/v1/modules", { session })));
   if (!module) return;

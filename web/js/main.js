@@ -4,5 +4,6 @@ import { createShell } from "./shell/shell.js";
 import { deviceMemory } from "./tools/device_memory/tool.js";
 import { memoryProfile } from "./tools/memory_profile/tool.js";
 import { memoryViewer } from "./tools/memory_viewer/tool.js";
+import { outOfMemory } from "./tools/out_of_memory/tool.js";
 
-createShell([memoryViewer, memoryProfile, deviceMemory]).start();
+createShell([memoryViewer, memoryProfile, deviceMemory, outOfMemory]).start();

@@ -115,6 +115,16 @@ test("without XProf's figures there is nothing to compare with", () => {
   assert.ok(overviewLines(view).every((line) => line.xprofBytes === undefined));
 });
 
+test("a dump's own count stands below, with what it differs by", () => {
+  const view = sampleView();
+  const compiler = () => overviewLines(view).find((line) => line.id === "compiler");
+  assert.equal(compiler(), undefined);
+  view.compiler_report = { total_bytes: 210, agrees: true, difference_bytes: 0 };
+  assert.deepEqual([compiler().bytes, compiler().tail], [210, "(agrees)"]);
+  view.compiler_report = { total_bytes: 12555, agrees: false, difference_bytes: -12345 };
+  assert.match(compiler().tail, /^\(differs by 12.345 bytes\)$/);
+});
+
 test("the card as text holds what the server added", () => {
   const details = {
     dimensions: [{ dimension: 0, size: 9, padded: 16, tile: 8 }],

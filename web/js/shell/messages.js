@@ -32,7 +32,7 @@ export function copyable(text, title) {
   );
 }
 
-export function noSessions(reply) {
+export function noSessions(reply, openTool) {
   return message(
     "No profile data was found.",
     paragraph(
@@ -44,6 +44,11 @@ export function noSessions(reply) {
     ),
     ...pendingParts(reply),
     ...leftOutParts(reply),
+    paragraph(
+      "Only an error message at hand? ",
+      toolLink("out_of_memory", "Out of memory", openTool),
+      " explains it without a profile.",
+    ),
     howToProfile(),
     howToPoint(),
   );

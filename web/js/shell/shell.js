@@ -4,7 +4,8 @@
  *
  * A session that is one device memory profile opens in that tool alone; any other one in all of them.
  *
- * A tool is {id, name, mount(context)}; mount gives back {redraw(), unmount()}. The context has
+ * A tool is {id, name, mount(context)}; mount gives back {redraw(), unmount()}. One with `anywhere` needs no session:
+ * it opens where there is none, stays mounted from one to the next, and watches "run" itself. The context has
  *     params      the page's state (shell/params.js); the tool watches its keys
  *     side, top, main, dock   elements that the tool fills
  *     hosts       the host picker, filled by the tool: only it knows which hosts it can show
@@ -41,7 +42,7 @@ export function createShell(tools) {
   const progress = createProgress(document.body);
   const sessionPicker = createPicker(
     "Sessions",
-    (run) => openSession(run),
+    (run) => openSession(run || null),
     button("↻", () => loadSessions(), {
       class: "quiet",
       title: "Look again",
@@ -100,17 +101,39 @@ export function createShell(tools) {
     showTools();
     const pending = (reply.pending ?? []).map((one) => one.path.split("/").at(-1));
     const options = [
+      ...(isAnywhere() ? [{ value: "", label: "any session" }] : []),
       ...profiles.map((name) => ({ value: name, label: name })),
       ...deviceMemorySessions.map((name) => ({ value: name, label: `${name} (device memory)` })),
       ...pending.map((name) => ({ value: name, label: `${name} (not complete)` })),
     ];
     sessionPicker.show(options, params.get().run, { count: names.length, notes: sessionNotes(reply) });
     clearTimeout(waitTimer);
+    if (isAnywhere()) return;
     if (pending.includes(params.get().run) && !names.includes(params.get().run)) return awaitSession(reply);
-    if (names.length === 0 && params.get().run === null) return replaceTool(noSessions(reply));
+    if (names.length === 0 && params.get().run === null) return replaceTool(noSessions(reply, openTool));
     if (params.get().run === null) return params.set({ run: names[0] });
     if (!names.includes(params.get().run)) replaceTool(unknownSession(params.get().run, reply, sessionLinks(names)));
     else if (mountKey() !== mountedFor) show(); // only now it is known which tools the session has
+  }
+
+  function mountTool(tool, key) {
+    mountedFor = key;
+    replaceTool(tool ? null : noTool(params.get().tag, toolLink()));
+    if (tool) mounted = tool.mount(context());
+  }
+
+  function isAnywhere() {
+    const { run, tag } = params.get();
+    return toolFor(tag, run)?.anywhere === true;
+  }
+
+  /** Back from a tool that needs no session to one that does, where there is none. */
+  async function leaveTool() {
+    if (!mounted) return;
+    mountedFor = "";
+    replaceTool(null);
+    const reply = await sessions.catch(() => null);
+    if (reply) showSessions(reply);
   }
 
   /** A session that is still being written opens by itself once it is complete. */
@@ -166,12 +189,10 @@ export function createShell(tools) {
     const { run, tag } = params.get();
     const tool = toolFor(tag, run);
     showTools();
-    if (run === null) return;
+    if (run === null && !tool?.anywhere) return leaveTool();
     const wanted = mountKey();
-    if (wanted === mountedFor) return;
-    mountedFor = wanted;
-    replaceTool(tool ? null : noTool(tag, toolLink()));
-    if (tool) mounted = tool.mount(context());
+    if (wanted === mountedFor && !tool?.anywhere) return;
+    if (wanted !== mountedFor) mountTool(tool, wanted);
     const reply = await sessions.catch(() => null);
     if (reply && params.get().run === run) showSessions(reply);
   }
@@ -179,12 +200,14 @@ export function createShell(tools) {
   /** XProf matches tools by prefix ("memory_viewer@" and the like). */
   function toolFor(tag, run) {
     const mine = toolsOf(run);
-    if (tag === null || mine.length === 1) return mine[0];
-    return mine.find((tool) => tag.startsWith(tool.id)) ?? null;
+    const named = tag === null ? null : mine.find((tool) => tag.startsWith(tool.id));
+    const isOnlyOne = mine.filter((tool) => !tool.anywhere).length === 1;
+    return named ?? (tag === null || isOnlyOne ? mine[0] : null);
   }
 
   function toolsOf(run) {
-    return deviceMemorySessions.includes(run) ? tools.filter((tool) => tool.id === DEVICE_MEMORY) : tools;
+    if (!deviceMemorySessions.includes(run)) return tools;
+    return tools.filter((tool) => tool.anywhere || tool.id === DEVICE_MEMORY);
   }
 
   function showTools() {
@@ -197,7 +220,8 @@ export function createShell(tools) {
 
   function mountKey() {
     const { run, tag } = params.get();
-    return `${toolFor(tag, run)?.id} ${run}`;
+    const tool = toolFor(tag, run);
+    return tool?.anywhere ? tool.id : `${tool?.id} ${run}`;
   }
 
   function toolLink() {

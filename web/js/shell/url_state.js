@@ -29,6 +29,8 @@ export const KEYS = [
   "sort",
   "unit",
   "capacity",
+  "ways",
+  "batch",
 ];
 
 /** Changing one of these is a step that "back" undoes. */

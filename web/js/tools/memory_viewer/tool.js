@@ -3,7 +3,7 @@
  * The Memory Viewer as a tool of the shell: keeps the module list fed, opens the module that the address names, and
  * puts its workspace on the page.
  */
-import { fetchBuffer, fetchMemoryView, createLatest } from "../../api.js";
+import { fetchAdvice, fetchBuffer, fetchMemoryView, createLatest } from "../../api.js";
 import { createModuleFeed } from "./module_feed.js";
 import { createModuleList } from "./views/module_list.js";
 import { createMemoryTypes } from "./views/memory_types.js";
@@ -100,13 +100,19 @@ function mount(shell) {
     workspace?.dispose();
     types.setSpaces(view.memory_spaces);
     document.title = `${view.module}, ${view.session} | hbmview`;
-    const fetchDetails = (buffer, signal) =>
-      fetchBuffer({ session, module: view.module, host: view.host, space: view.memory_space, buffer }, signal);
-    workspace = createWorkspace(view, params, fetchDetails, shell.openTool);
+    workspace = createWorkspace(view, params, requestsOf(view), shell.openTool);
     top.replaceChildren(workspace.top);
     main.replaceChildren(workspace.main);
     dock.replaceChildren(workspace.dock);
     workspace.start();
+  }
+
+  function requestsOf({ module, host, memory_space: space }) {
+    return {
+      details: (buffer, signal) => fetchBuffer({ session, module, host, space, buffer }, signal),
+      advice: (query, signal) =>
+        progress.during(`predicting changes of ${module}`, fetchAdvice({ session, module, host }, query, signal)),
+    };
   }
 
   function showEmpty(content) {

@@ -6,6 +6,7 @@ import { otherToolLine } from "../../shell/other_tool.js";
 import { buildModel } from "./data/model.js";
 import { createBufferDetails } from "./data/buffer_details.js";
 import { createViewerState } from "./viewer_state.js";
+import { createAdvice } from "./views/advice_view.js";
 import { createBars } from "./views/bars_view.js";
 import { createBlocks } from "./views/blocks_view.js";
 import { createCard } from "./views/card_view.js";
@@ -17,16 +18,18 @@ import { createSearchBox } from "./views/search_box.js";
 import { createTable } from "./views/table_view.js";
 import { nothingHere, noSimulation } from "./views/empty_states.js";
 
-export function createWorkspace(view, params, fetchDetails, openTool) {
+/** @param {{details: any, advice: any}} requests of this module: of one buffer, and of what to change */
+export function createWorkspace(view, params, requests, openTool) {
   const model = buildModel(view);
   const state = createViewerState(model, params);
   const search = createSearchBox(state);
   const headline = createHeadline(state, params, view);
-  const card = createCard(state, createBufferDetails(fetchDetails));
+  const card = createCard(state, createBufferDetails(requests.details));
   const composition = createComposition(state, view);
   const overview = createOverview(state, view);
+  const advice = createAdvice(state, params, view, requests.advice);
   const charts = chartsOf(state, view);
-  const parts = [search, headline, composition, overview, ...charts, card];
+  const parts = [search, headline, composition, overview, advice, ...charts, card];
 
   function start() {
     charts.forEach((chart) => chart.start?.());
@@ -41,10 +44,15 @@ export function createWorkspace(view, params, fetchDetails, openTool) {
     main: el(
       "div",
       { class: "workspace" },
-      el("div", { class: "figures-line" }, headline.node, search.node),
+      el(
+        "div",
+        { class: "figures-line" },
+        headline.node,
+        el("span", { class: "figures-tools" }, advice.opener, search.node),
+      ),
       el("div", { class: "summary" }, composition.node, overview.node, overview.below),
       otherToolLine("memory_viewer", openTool),
-      ...charts.map((chart) => chart.node),
+      ...withAdvice(charts, advice),
       el("p", { class: "note advice" }, ADVICE),
     ),
     dock: card.node,
@@ -55,6 +63,12 @@ export function createWorkspace(view, params, fetchDetails, openTool) {
       state.dispose();
     },
   };
+}
+
+/** After the charts, before the table of buffers, which is long. */
+function withAdvice(charts, advice) {
+  const nodes = charts.map((chart) => chart.node);
+  return [...nodes.slice(0, -1), advice.node, ...nodes.slice(-1)];
 }
 
 function chartsOf(state, view) {

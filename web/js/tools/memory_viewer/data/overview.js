@@ -4,6 +4,7 @@
  * for the same label, that number and why.
  * @typedef {{id: string, label: string, bytes: number, tail?: string, xprofBytes?: number, why?: string}} Line
  */
+import { groupDigits } from "../../../base/format.js";
 
 const WHY = {
   peak: "XProf replays the trace of one temporary allocation; here every temporary allocation of the space counts.",
@@ -25,6 +26,7 @@ export function overviewLines(view) {
     line("temporaries", "stack simulated HLO temporary variables", "temporaries", own, theirs, WHY.peak),
     lifetimeLine(own, theirs),
     ...scopedLine(view.totals),
+    ...compilerLine(view.compiler_report),
   ];
 }
 
@@ -86,4 +88,12 @@ function scopedLine(t) {
       tail: `(${t.scoped_vmem_instruction})`,
     },
   ];
+}
+
+// What a dump's memory-usage report counts: all allocations of the space, thread-local ones too.
+function compilerLine(report) {
+  if (!report) return [];
+  const off = Math.abs(report.difference_bytes);
+  const tail = report.agrees ? "(agrees)" : `(differs by ${groupDigits(off)} bytes)`;
+  return [{ id: "compiler", label: "compiler's own count", bytes: report.total_bytes, tail }];
 }

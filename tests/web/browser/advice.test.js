@@ -1,0 +1,177 @@
+// The Advice panel of the Memory Viewer: on canned answers, whose figures are known, and on the real server.
+import { after, before, test } from "node:test";
+import assert from "node:assert/strict";
+import { newPage, open, param, settle, startBrowser, startServer } from "./harness.js";
+
+const GIB = 2 ** 30;
+const WHERE = "/?run=v5e_gpt_12layer_oom&tag=memory_viewer";
+let browser;
+let server;
+
+before(async () => {
+  [server, browser] = await Promise.all([startServer(), startBrowser()]);
+});
+
+after(async () => {
+  await browser?.close();
+  server?.stop();
+});
+
+function itemOf(id, totalGib, told = {}) {
+  return {
+    id,
+    applies: true,
+    predicted_total_bytes: totalGib * GIB,
+    predicted_peak_bytes: totalGib * GIB,
+    saves_bytes: (20 - totalGib) * GIB,
+    low_bytes: (totalGib - 1) * GIB,
+    high_bytes: (totalGib + 1) * GIB,
+    changes_numerics: false,
+    evidence: [`evidence of ${id}`],
+    how: `write_${id}()`,
+    ...told,
+  };
+}
+
+function replyFor(capacity) {
+  const interventions = [
+    itemOf("donate_inputs", 17),
+    itemOf("halve_batch", 12, { changes_numerics: true }),
+    itemOf("bf16_temporaries", 21, { changes_numerics: true }),
+    itemOf("remove_debug_print", 20, { applies: false }),
+  ];
+  const plan = {
+    is_needed: true,
+    fits: true,
+    interventions: ["donate_inputs", "rematerialize"],
+    predicted_total_bytes: 15 * GIB,
+    low_bytes: 14 * GIB,
+    high_bytes: 15.5 * GIB,
+  };
+  const totals = { capacity_bytes: capacity, total_bytes: 20 * GIB, peak_bytes: 19 * GIB };
+  return { module: "m(1)", ...totals, interventions, ...(capacity === null ? {} : { plan }) };
+}
+
+/** @returns the page, with the queries that it asks */
+async function canned(query, answer = (asked) => ({ json: replyFor(Number(asked.get("capacity")) || null) })) {
+  const page = await newPage(browser, server);
+  const asked = [];
+  await page.route(/\/api\/v1\/advise/, (route) => {
+    const search = new URL(route.request().url()).searchParams;
+    asked.push(Object.fromEntries(search));
+    return route.fulfill(answer(search));
+  });
+  await open(page, server, query);
+  return { page, asked };
+}
+
+const rows = (page) => page.$$eval("tr[data-change]", (all) => all.map((one) => one.dataset.change));
+
+test("nothing is asked until the panel is opened; then it is in the address and stays over a reload", async () => {
+  const { page, asked } = await canned(WHERE);
+  assert.deepEqual(asked, []);
+  assert.ok(await page.isHidden("#advice-body"));
+  await page.click("#advice-open");
+  await page.waitForSelector(".advice-table");
+  await settle(page);
+  assert.equal(await param(page, "panel"), "advice");
+  assert.equal(asked.length, 1);
+  assert.equal(asked[0].session, "v5e_gpt_12layer_oom");
+  assert.match(asked[0].module, /^jit_train_step\(/);
+  await page.reload();
+  await page.waitForSelector(".advice-table");
+  await page.focus("#advice-fold");
+  await page.keyboard.press("Enter");
+  await settle(page);
+  assert.ok(await page.isHidden("#advice-body"));
+  assert.equal(await param(page, "panel"), null);
+  assert.deepEqual(page.complaints, []);
+});
+
+test("what saves most is first; what does not apply is folded away with its reason", async () => {
+  const { page } = await canned(`${WHERE}&panel=advice&capacity=16GiB`);
+  await page.waitForSelector(".advice-table");
+  assert.deepEqual(await rows(page), ["halve_batch", "donate_inputs", "bf16_temporaries"]);
+  assert.match(
+    await page.textContent('[data-change="halve_batch"]'),
+    /12\.00 GiB.*11\.00 to 13\.00 GiB.*8\.00 GiB.*changes/,
+  );
+  assert.match(await page.textContent('[data-change="bf16_temporaries"] .costs'), /-1\.00 GiB/);
+  assert.ok(await page.isHidden(".advice-others dl"));
+  await page.click(".advice-others summary");
+  assert.match(await page.textContent(".advice-others"), /Remove debug prints.*evidence of remove_debug_print/);
+});
+
+test("bars are to scale: prediction, range and capacity", async () => {
+  const { page } = await canned(`${WHERE}&panel=advice&capacity=16GiB`);
+  await page.waitForSelector(".advice-table");
+  const box = (selector) => page.locator(`[data-change="halve_batch"] ${selector}`).boundingBox();
+  const [track, bar, whisker, mark] = await Promise.all(
+    [".advice-track", ".advice-bar", ".advice-whisker", ".capacity-mark"].map(box),
+  );
+  const gib = track.width / 22; // the highest end of a range
+  const near = (value, wanted) => assert.ok(Math.abs(value - wanted) < 1.5, `${value} is not ${wanted}`);
+  near(bar.width, 12 * gib);
+  near(whisker.x - track.x, 11 * gib);
+  near(whisker.width, 2 * gib);
+  near(mark.x - track.x, 16 * gib);
+});
+
+test("the plan stands on top, and its changes are open with the code to copy", async () => {
+  const { page } = await canned(`${WHERE}&panel=advice&capacity=16GiB`);
+  await page.waitForSelector(".advice-table");
+  assert.match(
+    await page.textContent(".advice-plan"),
+    /^Smallest set .* 16\.00 GiB: donate the inputs \+ rematerialize → 15\.00 GiB \(14\.00 GiB to 15\.50 GiB\)\.$/,
+  );
+  assert.ok(await page.isVisible("#advice-of-donate_inputs"));
+  assert.ok(await page.isHidden("#advice-of-halve_batch"));
+  await page.click("#advice-of-donate_inputs .copy");
+  assert.equal(await page.evaluate(() => navigator.clipboard.readText()), "write_donate_inputs()");
+  await page.click('[data-change="halve_batch"] .advice-name');
+  assert.match(await page.textContent("#advice-of-halve_batch"), /evidence of halve_batch/);
+  assert.match(await page.textContent("#advice-body"), /Not counted/);
+});
+
+test("capacity, chips and batch are asked with, and kept in the address", async () => {
+  const { page, asked } = await canned(`${WHERE}&panel=advice`);
+  await page.waitForSelector(".advice-table");
+  assert.match(await page.textContent(".advice-plan"), /^Say what the device has/);
+  for (const [id, text] of [
+    ["capacity", "16GiB"],
+    ["ways", "8"],
+    ["batch", "32"],
+  ]) {
+    await page.fill(`#advice-${id}`, text);
+    await page.keyboard.press("Enter");
+    await settle(page);
+    assert.equal(await param(page, id), text);
+  }
+  const { capacity, ways, batch } = asked.at(-1);
+  assert.deepEqual([capacity, ways, batch], [String(16 * GIB), "8", "32"]);
+  assert.equal(await page.inputValue("#capacity"), "16GiB", "the same as in the headline");
+  const before = asked.length;
+  await page.fill("#advice-ways", "many");
+  await page.keyboard.press("Enter");
+  await settle(page);
+  assert.equal(await page.getAttribute("#advice-ways", "aria-invalid"), "true");
+  assert.equal(asked.length, before, "what is no number is not asked with");
+});
+
+test("an error is the server's sentence, and the charts stay", async () => {
+  const error = { code: "malformed", message: "the module has no buffer assignment", file: null, offset: null };
+  const { page } = await canned(`${WHERE}&panel=advice`, () => ({ status: 500, json: { error } }));
+  await page.waitForSelector("#advice-body .error-line");
+  assert.match(await page.textContent("#advice-body .error-line"), /the module has no buffer assignment/);
+  assert.ok(await page.isVisible(".curve"));
+});
+
+test("the real server advises a program that does not fit, and its plan fits", async () => {
+  const page = await newPage(browser, server);
+  await open(page, server, `${WHERE}&panel=advice&capacity=15.75GiB`);
+  await page.waitForSelector(".advice-table");
+  assert.match(await page.textContent(".today"), /52\.93 GiB/);
+  assert.ok((await rows(page)).length >= 3);
+  assert.match(await page.textContent(".advice-plan"), /^Smallest set that fits 15\.75 GiB: .+ → \d+\.\d\d GiB/);
+  assert.deepEqual(page.complaints, []);
+});

@@ -1,0 +1,218 @@
+// The tool "Out of memory" on the real server: paste, drop, file, links, and where there is no session.
+import { after, before, test } from "node:test";
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { newPage, open, param, settle, startBrowser, startServer } from "./harness.js";
+
+const MESSAGE =
+  "jax.errors.JaxRuntimeError: RESOURCE_EXHAUSTED: E1000: CompileTimeHbmOom: Ran out of memory on HBM, the total " +
+  "memory required for HLO temporaries (18.00G) exceeds available HBM (15.75G). HLO module: jit_h.\n";
+const OTHER = "Out of memory while trying to allocate 21474836480 bytes.\n";
+let browser;
+let server;
+let empty;
+let emptyDir;
+
+before(async () => {
+  emptyDir = mkdtempSync(path.join(tmpdir(), "hbmview-page-"));
+  [server, empty, browser] = await Promise.all([startServer(), startServer(emptyDir), startBrowser()]);
+});
+
+after(async () => {
+  await browser?.close();
+  server?.stop();
+  empty?.stop();
+  rmSync(emptyDir, { recursive: true, force: true });
+});
+
+async function opened(query = "/?tag=out_of_memory", on = server, options = {}) {
+  const page = await newPage(browser, on, options);
+  await open(page, on, query);
+  return page;
+}
+
+/** What the clipboard or a drag hands over, without the system's clipboard. */
+function hand(page, type, text, target = "body", file = null) {
+  return page.evaluate(
+    ([kind, words, selector, name]) => {
+      const data = new DataTransfer();
+      if (name) data.items.add(new File([words], name));
+      else data.setData("text/plain", words);
+      const init = { bubbles: true, cancelable: true };
+      const event =
+        kind === "paste"
+          ? new ClipboardEvent(kind, { ...init, clipboardData: data })
+          : new DragEvent(kind, { ...init, dataTransfer: data });
+      return document.querySelector(selector).dispatchEvent(event);
+    },
+    [type, text, target, file],
+  );
+}
+
+async function explained(page) {
+  await page.waitForSelector(".oom-message");
+  await settle(page);
+}
+
+test("a paste anywhere explains the message; the text is not in the address", async () => {
+  const page = await opened();
+  await page.evaluate(() => document.activeElement.blur());
+  assert.equal(await hand(page, "paste", MESSAGE), false, "the page takes the paste");
+  await explained(page);
+  assert.match(await page.textContent(".oom-sentence"), /jit_h needs 18\.00 GiB of HBM; the device has 15\.75 GiB/);
+  assert.match(await page.textContent(".oom-head"), /E1000/);
+  assert.match(await page.textContent(".oom-said"), /pasted text.*1 message$/);
+  assert.ok(!page.url().includes("jit_h"));
+  assert.deepEqual(page.complaints, []);
+});
+
+test("where message and buffers disagree it is said, and the buffers are drawn to the same scale", async () => {
+  const page = await opened();
+  await hand(page, "paste", MESSAGE);
+  await explained(page);
+  assert.match(await page.textContent(".oom-disagree"), /HLO temporaries.*18\.00 GiB of arguments/);
+  const [wanted, buffers] = await page.$$eval(".oom-track", (all) =>
+    all.map((one) => one.querySelector(".segment").getBoundingClientRect().width),
+  );
+  assert.ok(Math.abs(wanted - buffers) < 0.01 * wanted, `${wanted} and ${buffers}`);
+  const over = await page.locator(".oom-over-part").boundingBox();
+  assert.ok(Math.abs(over.width / wanted - 2.25 / 18) < 0.01);
+});
+
+test("a link leads to the buffer in the Memory Viewer, and back finds the answer again", async () => {
+  const page = await opened();
+  await hand(page, "paste", MESSAGE);
+  await explained(page);
+  await page.click(".oom-largest tbody tr:first-child a");
+  await page.waitForSelector(".blocks-base, .bar-canvas");
+  await settle(page);
+  assert.equal(await param(page, "run"), "v5e_arguments_oom");
+  assert.notEqual(await param(page, "buffer"), null);
+  assert.match(await page.textContent(".card-head"), /parameter/);
+  await page.goBack();
+  await explained(page);
+  assert.match(await page.textContent(".oom-sentence"), /jit_h/);
+  assert.deepEqual(page.complaints, []);
+});
+
+test("a program of another session than the open one is found", async () => {
+  const page = await opened("/?run=v5e_matmul&tag=out_of_memory");
+  await hand(page, "paste", MESSAGE);
+  await explained(page);
+  assert.match(await page.textContent(".oom-joined"), /v5e_arguments_oom/);
+});
+
+test("a dropped file is read wherever it falls", async () => {
+  const page = await opened();
+  await hand(page, "dragover", "");
+  assert.ok(await page.evaluate(() => document.body.classList.contains("oom-over")));
+  await hand(page, "drop", `${"noise\n".repeat(50000)}${MESSAGE}`, "#side", "train.log");
+  await explained(page);
+  assert.match(await page.textContent(".oom-said"), /train\.log, 293\.\d+ KiB: 1 message/);
+  assert.ok(!(await page.evaluate(() => document.body.classList.contains("oom-over"))));
+});
+
+test("an opened file, and Ctrl+Enter in the field, do the same", async () => {
+  const page = await opened();
+  await page.setInputFiles("#oom-file", { name: "a.log", mimeType: "text/plain", buffer: Buffer.from(MESSAGE) });
+  await explained(page);
+  await page.click("#oom-another");
+  assert.ok(await page.evaluate(() => document.activeElement.id === "oom-text"));
+  await page.keyboard.insertText(OTHER);
+  await page.keyboard.press("Control+Enter");
+  await explained(page);
+  assert.match(await page.textContent(".oom-sentence"), /20\.00 GiB/);
+});
+
+test("a field keeps its own pasting, and so does a text that is being edited", async () => {
+  const page = await opened();
+  assert.equal(await hand(page, "paste", MESSAGE, "#oom-capacity"), true);
+  await page.fill("#oom-text", "first half");
+  assert.equal(await hand(page, "paste", MESSAGE, "#oom-text"), true);
+  await page.fill("#oom-text", "");
+  assert.equal(await hand(page, "paste", MESSAGE, "#oom-text"), false);
+  await explained(page);
+});
+
+test("several messages: each has its place, listed at the left, j and k go between them", async () => {
+  const page = await opened();
+  await hand(page, "paste", MESSAGE.repeat(3) + OTHER);
+  await explained(page);
+  assert.equal(await page.locator(".oom-message").count(), 2);
+  assert.match(await page.locator(".oom-head").first().textContent(), /3 times in the log/);
+  assert.equal(await page.locator(".oom-side .space").count(), 2);
+  const focused = () =>
+    page.evaluate(() => [...document.querySelectorAll(".oom-message")].indexOf(document.activeElement));
+  await page.evaluate(() => document.activeElement.blur());
+  await page.keyboard.press("j");
+  assert.equal(await focused(), 0);
+  await page.keyboard.press("j");
+  assert.equal(await focused(), 1);
+  await page.keyboard.press("k");
+  assert.equal(await focused(), 0);
+  await page.click(".oom-side li:nth-child(2) button");
+  assert.equal(await focused(), 1);
+});
+
+test("the example shows the breakdown, the allocations and fixes with code to copy", async () => {
+  const page = await opened();
+  await page.click("text=Try an example");
+  await explained(page);
+  assert.match(await page.textContent(".oom-breakdown"), /reserved/);
+  assert.equal(await page.locator(".oom-largest tbody tr").count(), 3);
+  assert.match(await page.textContent(".oom-largest"), /model\.py:55/);
+  assert.match(await page.textContent(".oom-largest"), /f32\[8,64,2048,2048\]\{3,2,1,0:T\(8,128\)\}/);
+  const code = await page.textContent(".oom-fixes li:first-child pre");
+  await page.click(".oom-fixes li:first-child .copy");
+  assert.equal(await page.evaluate(() => navigator.clipboard.readText()), code);
+  await page.click("#oom-edit");
+  assert.match(await page.inputValue("#oom-text"), /Ran out of memory in memory space hbm/);
+  assert.deepEqual(page.complaints, []);
+});
+
+test("a text without a message: what was looked for", async () => {
+  const page = await opened();
+  await page.fill("#oom-text", "all went well");
+  await page.click(".oom-send");
+  await page.waitForSelector(".message >> text=No out-of-memory message found.");
+  assert.equal(await page.locator(".oom-wordings dt").count(), 8);
+  assert.ok(await page.isVisible("#oom-text"), "the text stays, to be corrected");
+});
+
+test("a log directory without a session has the tool, in its list and by its address", async () => {
+  const page = await opened("/?tag=out_of_memory", empty);
+  await hand(page, "paste", MESSAGE);
+  await explained(page);
+  assert.match(await page.textContent(".oom-why"), /No session here holds jit_h/);
+  await page.selectOption("#pick-tools", "memory_viewer");
+  await page.waitForSelector(".message >> text=No profile data was found.");
+  await page.click('.message [data-tool="out_of_memory"]');
+  await explained(page);
+  assert.deepEqual(page.complaints, []);
+});
+
+test("a session that is not there does not keep a message from being explained", async () => {
+  const page = await opened("/?run=gone&tag=out_of_memory");
+  await hand(page, "paste", MESSAGE);
+  await explained(page);
+  assert.match(await page.textContent(".oom-joined"), /v5e_arguments_oom/);
+});
+
+test("nothing is wider than the window, at 200 % zoom either", async () => {
+  for (const viewport of [
+    { width: 1280, height: 800 },
+    { width: 640, height: 400 },
+  ]) {
+    const page = await opened("/?tag=out_of_memory", server, { viewport });
+    await page.click("text=Try an example");
+    await explained(page);
+    const [wide, inner] = await page.evaluate(() => [
+      Math.max(document.documentElement.scrollWidth, document.querySelector("#main").scrollWidth),
+      window.innerWidth,
+    ]);
+    assert.ok(wide <= inner, `${wide} of ${inner}`);
+    await page.context().close();
+  }
+});

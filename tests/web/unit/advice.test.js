@@ -1,0 +1,100 @@
+import { test } from "node:test";
+import assert from "node:assert/strict";
+import { adviceOf, nameOfChange, parseCount, planSentence } from "../../../web/js/tools/memory_viewer/data/advice.js";
+
+const GIB = 2 ** 30;
+
+function itemOf(id, savesGib, told = {}) {
+  const total = (20 - savesGib) * GIB;
+  return {
+    id,
+    applies: true,
+    predicted_total_bytes: total,
+    predicted_peak_bytes: total,
+    saves_bytes: savesGib * GIB,
+    low_bytes: total - GIB,
+    high_bytes: total + GIB,
+    changes_numerics: false,
+    evidence: ["because"],
+    how: "x = f(x)",
+    ...told,
+  };
+}
+
+function replyOf(told = {}) {
+  const interventions = [
+    itemOf("bf16_temporaries", -1, { changes_numerics: true }),
+    itemOf("donate_inputs", 3),
+    itemOf("shard_all", 14, { ways: 4 }),
+    itemOf("align_dimensions", 0, { applies: false }),
+  ];
+  const reply = { module: "jit_f(1)", capacity_bytes: 16 * GIB, total_bytes: 20 * GIB, peak_bytes: 19 * GIB };
+  return { ...reply, interventions, ...told };
+}
+
+const plan = {
+  is_needed: true,
+  fits: true,
+  interventions: ["donate_inputs", "rematerialize"],
+  predicted_total_bytes: 12 * GIB,
+  low_bytes: 11 * GIB,
+  high_bytes: 13 * GIB,
+};
+
+test("what saves most comes first, what costs last, what does not apply apart", () => {
+  const advice = adviceOf(replyOf({ plan }));
+  assert.deepEqual(
+    advice.applying.map((change) => change.id),
+    ["shard_all", "donate_inputs", "bf16_temporaries"],
+  );
+  assert.deepEqual(
+    advice.others.map((change) => change.id),
+    ["align_dimensions"],
+  );
+  assert.deepEqual(
+    advice.applying.map((change) => [change.fits, change.isPlanned]),
+    [
+      [true, false],
+      [false, true],
+      [false, false],
+    ],
+  );
+});
+
+test("bars hold today's total, the capacity and every range", () => {
+  assert.equal(adviceOf(replyOf()).scale, 22 * GIB);
+  assert.equal(adviceOf(replyOf({ capacity_bytes: 95 * GIB })).scale, 95 * GIB);
+  assert.equal(adviceOf(replyOf({ interventions: [], total_bytes: 0, capacity_bytes: null })).scale, 1);
+});
+
+test("the plan is one sentence with its range", () => {
+  assert.equal(
+    planSentence(adviceOf(replyOf({ plan }))),
+    "Smallest set that fits 16.00 GiB: donate the inputs + rematerialize → 12.00 GiB (11.00 GiB to 13.00 GiB).",
+  );
+});
+
+test("no capacity, a program that fits, and nothing that helps are told apart", () => {
+  const sentence = (told) => planSentence(adviceOf(replyOf(told)));
+  assert.match(sentence({ capacity_bytes: null }), /^Say what the device has/);
+  assert.match(sentence({ capacity_bytes: 0 }), /^Say what the device has/);
+  assert.match(sentence({ capacity_bytes: 32 * GIB }), /^Fits as it is: 20\.00 GiB of 32\.00 GiB/);
+  assert.match(sentence({ plan: { ...plan, interventions: [], fits: false } }), /^None of these/);
+  assert.match(sentence({ plan: { ...plan, fits: false, predicted_total_bytes: 17 * GIB } }), /^Nothing here fits/);
+  assert.match(sentence({ plan: null }), /^None of these/);
+});
+
+test("changes have names, sharding with its ways, new ones by their id", () => {
+  assert.equal(nameOfChange("donate_inputs"), "Donate the inputs");
+  assert.equal(nameOfChange("check_sharding"), "Check sharding");
+  assert.equal(adviceOf(replyOf()).applying[0].name, "Shard parameters and batch, 4 chips");
+  const interventions = [itemOf("align_dimensions", 1, { dimension: { from: 1023, to: 1024 } })];
+  assert.equal(adviceOf(replyOf({ interventions })).applying[0].name, "Align the dimensions, 1023 → 1024");
+});
+
+test("only whole counts from the least on are taken", () => {
+  assert.deepEqual(
+    ["4", " 8 ", "1", "0", "-2", "2.5", "x", "", null, "9999999999"].map((text) => parseCount(text, 2)),
+    [4, 8, null, null, null, null, null, null, null, null],
+  );
+});

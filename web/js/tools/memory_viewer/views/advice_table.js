@@ -1,0 +1,141 @@
+// @ts-check
+// The changes as a table: a bar of the predicted total against today's and the capacity, and what speaks for each.
+import { button, el, setText } from "../../../base/dom.js";
+import { exactBytes, figureIn, formatSize, pickUnit, sizeIn } from "../../../base/format.js";
+import { sizeFigure } from "../../../base/figures.js";
+import { copyable } from "../../../shell/messages.js";
+import { numericsNode } from "./advice_parts.js";
+
+/** @param {{unit: string, expanded: Set<string>}} context `expanded` keeps which rows are open */
+export function adviceTable(advice, context) {
+  if (advice.applying.length === 0) {
+    return [el("p", { class: "note" }, "No change that is known here would help this program."), othersNode(advice)];
+  }
+  const unit = pickUnit(advice.totalBytes, context.unit);
+  const rows = advice.applying.flatMap((change) => rowsOf(change, advice, unit, context));
+  const table = el(
+    "table",
+    { class: "advice-table", "aria-label": "changes that apply" },
+    el("thead", {}, el("tr", {}, ...headsOf(advice))),
+    el("tbody", {}, todayRow(advice, unit), ...rows),
+  );
+  return [el("div", { class: "advice-scroll" }, table), othersNode(advice)];
+}
+
+const COLUMN_COUNT = 6;
+
+function headsOf({ capacity }) {
+  const heads = [
+    ["Change", "col-change"],
+    [capacity === null ? "Predicted total" : "Predicted total, blue where it fits", "col-bar"],
+    ["", "col-total"],
+    ["Range", "col-range"],
+    ["Saves", "col-saves"],
+    ["Numerics", "col-numerics"],
+  ];
+  return heads.map(([text, key]) => el("th", { scope: "col", class: key }, text));
+}
+
+function todayRow(advice, unit) {
+  return el(
+    "tr",
+    { class: "today" },
+    el("td", { class: "col-change" }, "today"),
+    el("td", { class: "col-bar" }, barOf(advice, { totalBytes: advice.totalBytes, className: "today-bar" })),
+    el("td", { class: "col-total" }, sizeFigure(advice.totalBytes, "auto", unit)),
+    el(
+      "td",
+      { class: "col-range note", colspan: 3 },
+      advice.capacity === null ? "" : `capacity ${formatSize(advice.capacity)}, the dashed line`,
+    ),
+  );
+}
+
+function rowsOf(change, advice, unit, { expanded }) {
+  const id = `advice-of-${change.id}`;
+  const details = el(
+    "tr",
+    { id, class: "advice-details" },
+    el("td", { colspan: COLUMN_COUNT }, ...detailsOf(change)),
+  );
+  const name = button("", toggle, { class: "advice-name", "aria-controls": id });
+
+  function toggle() {
+    if (!expanded.delete(change.id)) expanded.add(change.id);
+    show();
+  }
+
+  function show() {
+    const isOpen = expanded.has(change.id);
+    details.hidden = !isOpen;
+    name.setAttribute("aria-expanded", String(isOpen));
+    setText(name, `${isOpen ? "▾" : "▸"} ${change.name}`);
+  }
+
+  show();
+  return [rowOf(change, advice, unit, name), details];
+}
+
+function rowOf(change, advice, unit, name) {
+  const range = `${figureIn(change.lowBytes, unit)} to ${sizeIn(change.highBytes, unit)}`;
+  const tag = change.isPlanned ? el("span", { class: "in-plan" }, "in the plan") : null;
+  return el(
+    "tr",
+    { class: change.isPlanned ? "planned" : null, data: { change: change.id } },
+    el("td", { class: "col-change" }, name, tag),
+    el("td", { class: "col-bar" }, barOf(advice, { ...change, className: change.fits === false ? "over" : "" })),
+    el("td", { class: "col-total" }, sizeFigure(change.totalBytes, "auto", unit)),
+    el("td", { class: "col-range", title: "where the recompiled program's total is expected" }, range),
+    el(
+      "td",
+      { class: change.savesBytes < 0 ? "col-saves costs" : "col-saves" },
+      sizeFigure(change.savesBytes, "auto", unit),
+    ),
+    el("td", { class: "col-numerics" }, numericsNode(change.changesNumerics, ["same", "changes"])),
+  );
+}
+
+function detailsOf(change) {
+  return [
+    change.evidence.length ? el("ul", {}, ...change.evidence.map((text) => el("li", {}, text))) : null,
+    change.how ? copyable(change.how, "copy the code") : null,
+  ].filter((part) => part !== null);
+}
+
+/** Today's total as the pale ground, the predicted one over it, its range as a whisker, the capacity dashed. */
+function barOf({ scale, capacity, totalBytes: today }, bar) {
+  const share = (bytes) => `${(100 * bytes) / scale}%`;
+  const track = el("div", { class: "advice-track", title: titleOf(bar) });
+  const predicted = span(`advice-bar ${bar.className}`, "0", share(bar.totalBytes));
+  track.append(span("advice-today", "0", share(today)), predicted);
+  if (bar.highBytes > bar.lowBytes) {
+    track.append(span("advice-whisker", share(bar.lowBytes), share(bar.highBytes - bar.lowBytes)));
+  }
+  if (capacity !== null) track.append(span("capacity-mark", share(capacity), "0"));
+  return track;
+}
+
+function span(className, left, width) {
+  const node = el("span", { class: className });
+  node.style.left = left;
+  node.style.width = width;
+  return node;
+}
+
+function titleOf(bar) {
+  const peak = bar.peakBytes === null || bar.peakBytes === undefined ? "" : `, peak ${exactBytes(bar.peakBytes)}`;
+  return `total ${exactBytes(bar.totalBytes)}${peak}`;
+}
+
+function othersNode({ others }) {
+  if (others.length === 0) return null;
+  const items = others.map((change) =>
+    el("div", {}, el("dt", {}, change.name), el("dd", {}, change.evidence.join("; ") || "does not apply here")),
+  );
+  return el(
+    "details",
+    { class: "advice-others" },
+    el("summary", {}, `${others.length} that would not help here, and why`),
+    el("dl", {}, ...items),
+  );
+}

@@ -1,0 +1,150 @@
+// @ts-check
+/**
+ * The Advice panel: what changing the program would bring, in bytes. Closed it is one line; it asks the server when it
+ * is opened, since replaying the heap for each change may take a second. `panel=advice` in the address keeps it open.
+ */
+import { createLatest } from "../../../api.js";
+import { button, el, setText } from "../../../base/dom.js";
+import { parseSize } from "../../../base/size_text.js";
+import { errorSentence } from "../../../shell/messages.js";
+import { adviceOf, parseCount, planSentence } from "../data/advice.js";
+import { paramField } from "./advice_parts.js";
+import { adviceTable } from "./advice_table.js";
+
+const PANEL = "advice";
+const NOT_COUNTED = ["the program's own code", "what the runtime reserves"];
+
+/** @param {(query: object, signal: AbortSignal) => Promise<any>} fetchAdvice */
+export function createAdvice(state, params, view, fetchAdvice) {
+  const latest = createLatest();
+  const fields = fieldsOf(params);
+  const plan = el("p", { class: "advice-plan", role: "status" });
+  const content = el("div", { class: "advice-content" });
+  const fold = button("", toggle, { class: "advice-fold", id: "advice-fold", "aria-controls": "advice-body" });
+  const opener = button("Advice", openAndShow, {
+    class: "quiet",
+    id: "advice-open",
+    title: "What to change so that it needs less memory, each with its bytes",
+  });
+  const body = el(
+    "div",
+    { id: "advice-body" },
+    el("div", { class: "advice-controls" }, ...fields.map((field) => field.node)),
+    plan,
+    content,
+  );
+  const node = el(
+    "section",
+    { class: "chart advice-panel", "aria-label": "advice" },
+    el("div", { class: "chart-head" }, el("h2", {}, fold), el("span", { class: "aside" }, "")),
+    body,
+  );
+  const expanded = new Set();
+  let advice = null;
+  let askedFor = "";
+
+  const isOpen = () => params.get().panel === PANEL;
+
+  function toggle() {
+    params.set({ panel: isOpen() ? null : PANEL });
+  }
+
+  function openAndShow() {
+    params.set({ panel: PANEL });
+    node.scrollIntoView({ block: "start" });
+    fold.focus({ preventScroll: true });
+  }
+
+  function show() {
+    fold.setAttribute("aria-expanded", String(isOpen()));
+    setText(fold, `${isOpen() ? "▾" : "▸"} Advice: what to change`);
+    setText(node.querySelector(".aside"), isOpen() ? "" : "each change with the bytes it would save on this program");
+    body.hidden = !isOpen();
+    if (isOpen()) ask();
+  }
+
+  async function ask() {
+    const { capacity, ways, batch } = params.get();
+    const query = { capacity: parseSize(capacity), ways: parseCount(ways, 2), batch: parseCount(batch, 1) };
+    const key = JSON.stringify(query);
+    if (key === askedFor) return;
+    askedFor = key;
+    body.setAttribute("aria-busy", "true");
+    if (advice === null) setText(plan, "replaying the heap with each change …");
+    try {
+      advice = adviceOf(await latest.run((signal) => fetchAdvice(query, signal)));
+      for (const id of advice.plan.ids) expanded.add(id);
+      showAdvice();
+    } catch (error) {
+      if (error.name === "AbortError") return;
+      showError(error);
+    }
+    body.setAttribute("aria-busy", "false");
+  }
+
+  function showAdvice() {
+    if (advice === null) return;
+    const { unit } = state.get();
+    plan.className = `advice-plan plan-${advice.plan.state}`;
+    setText(plan, planSentence(advice, unit));
+    body.querySelector("#advice-batch").placeholder = advice.batch === null ? "not found" : String(advice.batch);
+    content.replaceChildren(...adviceTable(advice, { unit, expanded }), ...notesOf(advice, view));
+  }
+
+  function showError(error) {
+    advice = null;
+    askedFor = "";
+    plan.className = "advice-plan";
+    setText(plan, "");
+    content.replaceChildren(el("p", { class: "error-line" }, errorSentence(error)));
+  }
+
+  const stops = [
+    params.watch(["panel", "capacity", "ways", "batch"], show),
+    state.watch(["unit"], showAdvice),
+    ...fields.map((field) => field.stop),
+  ];
+  show();
+  return {
+    node,
+    opener,
+    dispose() {
+      latest.stop();
+      stops.forEach((stop) => stop());
+    },
+  };
+}
+
+function fieldsOf(params) {
+  return [
+    paramField(params, "capacity", {
+      label: "capacity",
+      size: 9,
+      placeholder: "15.75GiB",
+      title: "Memory of the device, such as 15.75GiB: the plan is the smallest set of changes that fits it",
+      accepts: (text) => parseSize(text) !== null,
+    }),
+    paramField(params, "ways", {
+      label: "chips to shard over",
+      size: 3,
+      placeholder: "4",
+      title: "Into how many shards parameters and batch are divided",
+      accepts: (text) => parseCount(text, 2) !== null,
+    }),
+    paramField(params, "batch", {
+      label: "batch size",
+      size: 5,
+      placeholder: "",
+      title: "The batch dimension: as it was found in the program, or as you say",
+      accepts: (text) => parseCount(text, 1) !== null,
+    }),
+  ];
+}
+
+function notesOf(advice, view) {
+  const missing = advice.notCounted.length > 0 ? advice.notCounted : NOT_COUNTED;
+  const notes = [`Not counted, since no HLO tells it: ${missing.join(", ")}.`];
+  if (view.memory_space !== 0) notes.unshift(`This is about HBM, not ${view.memory_space_name}.`);
+  notes.push("The compiler schedules a changed program anew: the range is where its total is expected.");
+  return notes.map((text) => el("p", { class: "note" }, text));
+}

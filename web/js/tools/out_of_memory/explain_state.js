@@ -1,0 +1,55 @@
+// @ts-check
+/**
+ * What the tool knows: the text, the server's answer, or why there is none. It outlives the tool's place on the page,
+ * so that a look at the Memory Viewer and back finds all as it was; a reload forgets it. Never in the address.
+ *
+ *     paste, drop, file, example ──> source ──ask──> reply | error
+ *     session, capacity ─────────────────────┘
+ */
+import { createLatest, fetchExplanation } from "../../api.js";
+import { formatSize } from "../../base/format.js";
+import { createStore } from "../../base/store.js";
+
+export function createExplainState() {
+  /** @type {{source: any, reply: any, error: any, isBusy: boolean, isEditing: boolean}} */
+  const nothing = { source: null, reply: null, error: null, isBusy: false, isEditing: false };
+  const store = createStore({ ...nothing, draft: "" });
+  const latest = createLatest();
+  let askedFor = "";
+
+  /** @param {{session: string | null, capacity: number | null}} where */
+  async function explain(source, where, progress) {
+    askedFor = JSON.stringify(where);
+    store.set({ source, isBusy: true, isEditing: false, draft: source.text ?? "" });
+    try {
+      const asked = latest.run((signal) => fetchJoined(source.body, where, signal));
+      const reply = await progress.during(`explaining ${formatSize(source.sentBytes)} of text`, asked);
+      store.set({ reply, error: null, isBusy: false });
+    } catch (error) {
+      if (error.name !== "AbortError") store.set({ reply: null, error, isBusy: false });
+    }
+  }
+
+  /** Another session or capacity: the same text is asked about again. */
+  function explainAgain(where, progress) {
+    const { source } = store.get();
+    if (source !== null && JSON.stringify(where) !== askedFor) explain(source, where, progress);
+  }
+
+  function clear() {
+    latest.stop();
+    store.set({ ...nothing, draft: "" });
+  }
+
+  return { get: store.get, set: store.set, watch: store.watch, explain, explainAgain, clear };
+}
+
+/** A program that the open session does not hold is looked for in all of them. */
+async function fetchJoined(log, where, signal) {
+  const reply = await fetchExplanation(log, where, signal);
+  if (where.session === null || !reply.messages.some(isApart)) return reply;
+  const wide = await fetchExplanation(log, { ...where, session: null }, signal);
+  return { ...reply, messages: reply.messages.map((message, i) => (isApart(message) ? wide.messages[i] : message)) };
+}
+
+const isApart = (message) => message.module !== null && !message.joined;

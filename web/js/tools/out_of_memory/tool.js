@@ -1,0 +1,72 @@
+// @ts-check
+/**
+ * "Out of memory": a log is pasted or dropped, and each message in it is explained. Needs no session; with one, what
+ * the message says is joined to the buffers of its program.
+ */
+import { parseSize } from "../../base/size_text.js";
+import { createExplainState } from "./explain_state.js";
+import { createIntake } from "./intake.js";
+import { SAMPLE, SAMPLE_NAME } from "./data/sample.js";
+import { sourceOfText } from "./data/source.js";
+import { createInput } from "./views/input_view.js";
+import { createMessageList } from "./views/message_list.js";
+import { createResults } from "./views/results_view.js";
+
+const MOUSE = [["drop a file", "explain the messages in it"]];
+
+export const outOfMemory = createTool();
+
+function createTool() {
+  const state = createExplainState(); // of the page, not of one mount
+  return { id: "out_of_memory", name: "Out of memory", anywhere: true, mount: (shell) => mount(shell, state) };
+}
+
+function mount(shell, state) {
+  const { params, progress, main } = shell;
+  const actions = {
+    explain: async (source) => state.explain(source, await whereOf(shell), progress),
+    example: () => actions.explain(sourceOfText(SAMPLE, SAMPLE_NAME)),
+    clear: () => state.clear(),
+    follow: (patch) => params.go({ ...patch, unit: params.get().unit }),
+  };
+  const input = createInput(state, params, actions);
+  const results = createResults(state, params, actions);
+  const list = createMessageList(state, params, results.reveal);
+  const intake = createIntake(state, actions.explain);
+
+  shell.hosts.show([], null);
+  shell.side.append(list.node);
+  main.replaceChildren(results.wrap(input.node));
+  document.title = "Out of memory | hbmview";
+  const again = async () => state.explainAgain(await whereOf(shell), progress);
+  const stops = [
+    params.watch(["run", "capacity"], again),
+    shell.keys.add("Out of memory", toolKeys(input, results), MOUSE),
+  ];
+  again();
+  input.start();
+
+  function unmount() {
+    stops.forEach((stop) => stop());
+    [intake, input, results, list].forEach((part) => part.dispose());
+  }
+
+  return { unmount, redraw() {} };
+}
+
+/** A session that is not there (any more) does not keep a message from being explained. */
+async function whereOf({ params, sessions }) {
+  const { run, capacity } = params.get();
+  const reply = await sessions().catch(() => null);
+  const isKnown = reply?.sessions.some((session) => session.name === run) ?? false;
+  return { session: isKnown ? run : null, capacity: parseSize(capacity) };
+}
+
+function toolKeys(input, results) {
+  return [
+    { keys: ["/"], label: "to the text field", run: () => input.focus() },
+    { keys: ["j"], label: "next message", run: () => results.step(1) },
+    { keys: ["k"], label: "previous message", run: () => results.step(-1) },
+    { keys: ["Ctrl+V"], label: "paste a log, anywhere on the page", run: () => {} },
+  ];
+}

@@ -1,0 +1,141 @@
+// @ts-check
+// Where the log goes in: a text field, a file, an example; once it is read, one line that says what was read.
+import { button, el, setText } from "../../../base/dom.js";
+import { formatSize, plural } from "../../../base/format.js";
+import { parseSize } from "../../../base/size_text.js";
+import { isCut, sourceOfBlob, sourceOfText } from "../data/source.js";
+
+const PLACEHOLDER = `Paste the error here, or the whole log: Ctrl+V
+
+jax.errors.JaxRuntimeError: RESOURCE_EXHAUSTED: …`;
+
+export function createInput(state, params, actions) {
+  const field = textField(state, send);
+  const file = filePicker(actions.explain);
+  const capacity = capacityField(params);
+  const form = el(
+    "div",
+    { class: "oom-form" },
+    field,
+    el(
+      "div",
+      { class: "oom-buttons" },
+      button("Explain", send, { class: "oom-send", title: "Ctrl+Enter" }),
+      button("Open a file…", () => file.click()),
+      button("Try an example", actions.example),
+      capacity.node,
+      el(
+        "span",
+        { class: "note" },
+        "Or drop a file anywhere. The text goes to this hbmview server and nowhere else.",
+      ),
+    ),
+    file,
+  );
+  const said = el("p", { class: "oom-said", role: "status" });
+  const line = el(
+    "div",
+    { class: "oom-line" },
+    said,
+    button("Show the text", () => state.set({ isEditing: true }), { class: "quiet small", id: "oom-edit" }),
+    button("Another message", another, { class: "quiet small", id: "oom-another" }),
+  );
+  const node = el("section", { class: "oom-input", "aria-label": "the message" }, form, line);
+
+  function send() {
+    if (field.value.trim() === "") return field.focus();
+    actions.explain(sourceOfText(field.value));
+  }
+
+  function another() {
+    actions.clear();
+    field.focus();
+  }
+
+  function show() {
+    const { source, reply, error, isBusy, isEditing, draft } = state.get();
+    const found = reply?.messages?.length ?? 0;
+    form.hidden = found > 0 && !isEditing;
+    line.hidden = source === null;
+    line.querySelector("#oom-edit").hidden = source === null || source.text === null || !form.hidden;
+    if (field.value !== draft) field.value = draft;
+    setText(said, source === null ? "" : saidOf(source, { found, isBusy, failed: error !== null }));
+  }
+
+  const stops = [state.watch(["source", "reply", "error", "isBusy", "isEditing", "draft"], show), capacity.dispose];
+  show();
+  return {
+    node,
+    start() {
+      if (state.get().source === null) field.focus({ preventScroll: true });
+    },
+    focus() {
+      if (form.hidden) state.set({ isEditing: true });
+      field.focus();
+    },
+    dispose: () => stops.forEach((stop) => stop()),
+  };
+}
+
+function textField(state, send) {
+  return el("textarea", {
+    id: "oom-text",
+    class: "mono",
+    rows: 7,
+    spellcheck: "false",
+    autocomplete: "off",
+    wrap: "off",
+    "aria-label": "out-of-memory message or log",
+    placeholder: PLACEHOLDER,
+    on: {
+      input: (event) => state.set({ draft: event.target.value }),
+      keydown: (event) => {
+        if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) send();
+        if (event.key === "Escape") event.target.blur();
+      },
+    },
+  });
+}
+
+function filePicker(explain) {
+  const field = el("input", { type: "file", hidden: true, id: "oom-file", "aria-label": "log file" });
+  field.addEventListener("change", () => {
+    if (field.files[0]) explain(sourceOfBlob(field.files[0], field.files[0].name));
+    field.value = "";
+  });
+  return field;
+}
+
+/** For messages that do not tell it; the same as in the other tools. */
+function capacityField(params) {
+  const field = el("input", {
+    type: "text",
+    id: "oom-capacity",
+    size: 9,
+    placeholder: "as it says",
+    spellcheck: "false",
+    autocomplete: "off",
+    title: "Memory of the device, such as 15.75GiB, where the message does not tell it",
+  });
+  const isSize = (text) => text === "" || parseSize(text) !== null;
+  const show = () => {
+    if (document.activeElement !== field) field.value = params.get().capacity ?? "";
+    field.setAttribute("aria-invalid", String(!isSize(field.value.trim())));
+  };
+  field.addEventListener("change", () => {
+    const text = field.value.trim();
+    if (isSize(text)) params.set({ capacity: text === "" ? null : text.replaceAll(" ", "") });
+    show();
+  });
+  const dispose = params.watch(["capacity"], show);
+  show();
+  return { node: el("label", { class: "oom-capacity" }, "capacity ", field), dispose };
+}
+
+function saidOf(source, { found, isBusy, failed }) {
+  const size = formatSize(source.bytes);
+  const cut = isCut(source) ? `, of which the last ${formatSize(source.sentBytes)} were sent` : "";
+  if (isBusy) return `reading ${source.name}, ${size}${cut} …`;
+  if (failed) return `${source.name}, ${size}${cut}`;
+  return `${source.name}, ${size}${cut}: ${found === 0 ? "no message" : plural(found, "message")}`;
+}

@@ -1,0 +1,61 @@
+// @ts-check
+// The program that the message is about, where the log directory holds it.
+import { el } from "../../../base/dom.js";
+import { sizeFigure } from "../../../base/figures.js";
+import { moduleParams } from "../data/links.js";
+import { appLink } from "./app_link.js";
+
+export function joinedNode(message, context) {
+  const { joined } = message;
+  if (!joined) return notJoined(message);
+  const params = moduleParams(message, context.capacity);
+  const host = joined.host ? `, host ${joined.host}` : "";
+  return el(
+    "section",
+    { class: "oom-part oom-joined" },
+    el("h3", {}, "Its buffers"),
+    el("p", {}, `${joined.module} in ${joined.session}${host}. `, ...totalsOf(joined.totals, context.mode)),
+    ...(joined.replicated_arguments ?? []).map((one) => replicatedNode(one, context.mode)),
+    el(
+      "p",
+      { class: "oom-links" },
+      appLink("Open in Memory Viewer", params, context.follow),
+      appLink("All advice, with bytes", { ...params, panel: "advice" }, context.follow),
+    ),
+  );
+}
+
+function totalsOf(totals, mode) {
+  const figure = (bytes, words) => (bytes > 0 ? [sizeFigure(bytes, mode), words] : []);
+  if (!totals) return [];
+  return [...figure(totals.peak_bytes, " at its peak, "), ...figure(totals.total_allocation_bytes, " in all.")];
+}
+
+function replicatedNode(one, mode) {
+  return el(
+    "p",
+    { class: "oom-replicated" },
+    `Every chip holds all of ${one.name}, `,
+    el("code", {}, one.shape),
+    ": ",
+    sizeFigure(one.size_bytes, mode),
+    `. Divided over ${one.partitions} it would be `,
+    sizeFigure(one.sharded_bytes, mode),
+    " a chip.",
+  );
+}
+
+function notJoined(message) {
+  if (!message.module) return null;
+  return el(
+    "section",
+    { class: "oom-part" },
+    el("h3", {}, "Its buffers"),
+    el(
+      "p",
+      { class: "note" },
+      `No session here holds ${message.module}. With a profile or an XLA dump of it (XLA_FLAGS=--xla_dump_to=DIR ` +
+        "works even when compiling fails), its buffers, their source lines and the bytes of each change would be here.",
+    ),
+  );
+}

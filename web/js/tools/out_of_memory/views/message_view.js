@@ -1,0 +1,117 @@
+// @ts-check
+// One message: what it means, to scale, why, where it disagrees with the buffers, what to change, and what it lists.
+import { el } from "../../../base/dom.js";
+import { exactFigure, sizeFigure } from "../../../base/figures.js";
+import { groupDigits } from "../../../base/format.js";
+import { breakdownRows, marksOf, sentenceOf } from "../data/facts.js";
+import { kindOf } from "../data/kinds.js";
+import { barsNode } from "./bars_view.js";
+import { fixesNode } from "./fixes_view.js";
+import { joinedNode } from "./joined_view.js";
+import { largestNode } from "./largest_view.js";
+
+/** @param {{mode: string, capacity: string | null, follow: (patch: object) => void}} context */
+export function messageNode(message, index, context) {
+  const id = `oom-title-${index}`;
+  return el(
+    "article",
+    { class: "oom-message", tabindex: -1, "aria-labelledby": id },
+    headOf(message, id),
+    el("p", { class: "oom-sentence" }, sentenceOf(message, context.mode)),
+    barsNode(message, context.mode),
+    disagreements(message),
+    el(
+      "div",
+      { class: "oom-columns" },
+      el("div", { class: "oom-why" }, scenarioNode(message), causesNode(message), joinedNode(message, context)),
+      el("div", { class: "oom-change" }, fixesNode(message, context.mode)),
+      el("div", { class: "oom-lists" }, largestNode(message, context), breakdownNode(message, context.mode)),
+    ),
+  );
+}
+
+function headOf(message, id) {
+  const kind = kindOf(message);
+  const marks = [message.error_code, message.module, kind.when, ...marksOf(message)].filter(Boolean);
+  return el(
+    "header",
+    { class: "oom-head" },
+    el("h2", { id }, kind.title),
+    ...marks.map((text) => el("span", { class: "oom-mark" }, text)),
+  );
+}
+
+function disagreements(message) {
+  const said = message.joined?.disagreements ?? message.disagreements ?? [];
+  if (said.length === 0) return null;
+  return el(
+    "section",
+    { class: "oom-disagree" },
+    el("h3", {}, "The message and the buffers disagree"),
+    ...said.map((text) => el("p", {}, text)),
+  );
+}
+
+function scenarioNode(message) {
+  if (!message.scenario && !message.scenario_reason) return null;
+  const name = SCENARIOS[message.scenario] ?? "";
+  return el(
+    "section",
+    { class: "oom-part" },
+    el("h3", {}, message.scenario ? `Scenario ${message.scenario}${name ? `: ${name}` : ""}` : "Why"),
+    el("p", {}, message.scenario_reason ?? ""),
+  );
+}
+
+/** As the E1000 page of openxla.org counts them. */
+const SCENARIOS = {
+  1: "TensorCore against SparseCore",
+  2: "one very large allocation",
+  3: "the sum of many allocations",
+  "3A": "the configuration",
+  "3B": "architecture and sharding",
+  "3C": "padding",
+  "3D": "flags of the compiler",
+  "3E": "activations kept for the backward pass",
+  "3F": "to be found by profiling",
+};
+
+function causesNode(message) {
+  const causes = message.causes ?? [];
+  const cause = CAUSES[message.cause] ?? message.cause;
+  if (causes.length === 0 && !cause) return null;
+  return el(
+    "section",
+    { class: "oom-part" },
+    el("h3", {}, "Causes"),
+    cause ? el("p", { class: "oom-cause" }, cause) : null,
+    el("ul", {}, ...causes.map((text) => el("li", {}, text))),
+  );
+}
+
+const CAUSES = {
+  program_too_big: "The program is larger than all that is free.",
+  fragmented: "There would be room in sum, but not in one piece: the memory is fragmented.",
+};
+
+/** As the message words it. */
+function breakdownNode(message, mode) {
+  const rows = breakdownRows(message);
+  if (rows.length === 0) return null;
+  return el(
+    "section",
+    { class: "oom-part" },
+    el("h3", {}, "The message's own figures"),
+    el(
+      "dl",
+      { class: "oom-breakdown" },
+      ...rows.map((row) =>
+        el("div", {}, el("dt", {}, row.name), el("dd", {}, row.isCount ? groupDigits(row.value) : figure(row, mode))),
+      ),
+    ),
+  );
+}
+
+function figure({ value }, mode) {
+  return mode === "bytes" ? exactFigure(value) : sizeFigure(value, mode);
+}
