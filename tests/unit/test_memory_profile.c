@@ -302,9 +302,6 @@ static void a_cut_file_keeps_what_is_whole(void **state) {
 
 enum { MANY_EVENTS = 240000, LONG_LINES = 4 };
 
-// Long enough for two threads, and something for each table that is joined after them: roots, one context with consumers
-// in both halves, an executor for each half and an iterator, equal peaks, an event that is no message, addresses that
-// travel from line to line.
 static void add_span(struct wire_build *line, uint64_t offset_ps, uint64_t stat_a, uint64_t a, uint64_t stat_b,
                      uint64_t b, uint64_t metadata_id) {
     struct wire_build event = event_head(metadata_id, offset_ps, 90);
@@ -313,6 +310,9 @@ static void add_span(struct wire_build *line, uint64_t offset_ps, uint64_t stat_
     wire_build_message(line, XLINE_EVENTS, &event);
 }
 
+// Long enough for two threads, and something for each table that is joined after them: roots, one context with
+// consumers in both halves, an executor for each half and an iterator, equal peaks, an event that is no message,
+// addresses that travel from line to line.
 static struct wire_build long_space(void) {
     struct wire_build lines[LONG_LINES];
     for (uint64_t i = 0; i < LONG_LINES; i++) lines[i] = line_head(i % 2 ? "odd" : "even", i == 3 ? 7 : 1);
