@@ -81,6 +81,15 @@ test("where message and buffers disagree it is said, and the buffers are drawn t
   assert.ok(Math.abs(over.width / wanted - 2.25 / 18) < 0.01);
 });
 
+test("a program that is at hand gets the smallest set of changes that fits, with its total", async () => {
+  const page = await opened();
+  await hand(page, "paste", MESSAGE);
+  const plan = page.locator(".oom-plan");
+  await plan.waitFor();
+  assert.match(await plan.innerText(), /^Smallest set that fits: Shard .*, for about \d[\d.]* GiB in all\.$/);
+  await page.close();
+});
+
 test("a link leads to the buffer in the Memory Viewer, and back finds the answer again", async () => {
   const page = await opened();
   await hand(page, "paste", MESSAGE);

@@ -14,7 +14,23 @@ export function fixesNode(message, mode) {
     "section",
     { class: "oom-part" },
     el("h3", {}, "What to change"),
+    planNode(message.plan ?? null, mode),
     el("ol", { class: "oom-fixes" }, ...fixes.map((fix) => fixNode(fix, mode))),
+  );
+}
+
+/** The smallest set of changes that fits, when the program is at hand and its capacity known. */
+function planNode(plan, mode) {
+  if (!plan?.is_needed) return null;
+  if (!plan.fits) return el("p", { class: "oom-plan" }, "No set of changes that the program alone can tell of fits.");
+  return el(
+    "p",
+    { class: "oom-plan" },
+    "Smallest set that fits: ",
+    el("strong", {}, plan.interventions.map(nameOfChange).join(" + ")),
+    ", for about ",
+    sizeFigure(plan.predicted_total_bytes, mode),
+    " in all.",
   );
 }
 
