@@ -13,7 +13,8 @@ static void add_figures(const struct advice *advice, struct oom_diagnosis *diagn
     for (size_t i = 0; i < diagnosis->fix_count; i++) {
         struct oom_fix *fix = &diagnosis->fixes[i];
         const struct advice_item *item = item_of(advice, fix->id);
-        if (item && item->applies && item->saves_bytes > 0) fix->saves_bytes = item->saves_bytes;
+        if (fix->saves_bytes < 0 && item && item->applies && item->saves_bytes > 0)
+            fix->saves_bytes = item->saves_bytes;
     }
 }
 

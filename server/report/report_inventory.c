@@ -2,15 +2,11 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "analysis/input/growing_array.h"
-#include "analysis/input/profile_name.h"
 #include "analysis/input/program_index.h"
-#include "analysis/input/run_names.h"
 #include "server/report/printable.h"
-
-enum { NAMES_SHOWN = 3, NAMES_TEXT_BYTES = 256 };
+#include "server/report/report_sessions.h"
 
 struct builder {
     const struct report_options *options;
@@ -179,96 +175,15 @@ static bool read_session(struct builder *b, const struct catalog_session *found,
 
 // --- Sessions ---
 
-static const char *last_part(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
-// A session that is still being written has no entry in the catalog, but what it has so far can be told.
-static bool session_of_pending(const struct catalog *catalog, const char *path, struct arena *arena,
-                               struct catalog_session *session) {
-    bool is_file = strcmp(path, catalog->root) == 0 && profile_name_parse(bytes_of(last_part(path))).kind;
-    *session = (struct catalog_session){.path = arena_string(arena, bytes_of(path)), .root = catalog->root};
-    session->name = is_file ? arena_string(arena, profile_name_parse(bytes_of(last_part(path))).stem)
-                            : run_names_make(catalog->root, path, arena);
-    return session->name && session->path;
-}
-
-static int newest_first(const void *left, const void *right) {
-    const struct catalog_session *a = left, *b = right;
-    return strcmp(b->name, a->name);
-}
-
-// All sessions of the catalog, the pending ones among them.
-static bool all_sessions(const struct builder *b, const struct catalog *catalog, struct catalog_session **sessions,
-                         size_t *count) {
-    *count = catalog->session_count + catalog->pending_count;
-    *sessions = arena_new(b->arena, struct catalog_session, *count);
-    if (!*sessions) return false;
-    if (catalog->session_count)
-        memcpy(*sessions, catalog->sessions, catalog->session_count * sizeof catalog->sessions[0]);
-    for (size_t i = 0; i < catalog->pending_count; i++) {
-        if (!session_of_pending(catalog, catalog->pending[i].path, b->arena, &(*sessions)[catalog->session_count + i]))
-            return false;
-    }
-    if (catalog->pending_count) qsort(*sessions, *count, sizeof **sessions, newest_first);
-    return true;
-}
-
-static bool read_sessions(struct builder *b, const struct catalog *catalog) {
+static bool read_sessions(struct builder *b, const struct report_sessions *found) {
     struct report_inventory *inventory = b->inventory;
-    struct catalog_session *all;
-    size_t count;
-    if (!all_sessions(b, catalog, &all, &count)) return out_of_memory(b);
-    inventory->sessions = arena_new(b->arena, struct report_session, count);
+    inventory->sessions = arena_new(b->arena, struct report_session, found->count);
     if (!inventory->sessions) return out_of_memory(b);
-    for (size_t i = 0; i < count; i++) {
-        if (b->options->session && strcmp(all[i].name, b->options->session) != 0) continue;
-        if (!read_session(b, &all[i], &inventory->sessions[inventory->session_count++])) return out_of_memory(b);
+    for (size_t i = 0; i < found->count; i++) {
+        if (!read_session(b, &found->items[i], &inventory->sessions[inventory->session_count++]))
+            return out_of_memory(b);
     }
     return true;
-}
-
-// --- What is missing ---
-
-// What the scan passed over is said; what it could not open is an error.
-static void tell_left_out(const struct builder *b, const struct catalog *catalog) {
-    for (size_t i = 0; i < catalog->left_out_count; i++) {
-        const struct catalog_remark *remark = &catalog->left_out[i];
-        struct error error;
-        if (access(remark->path, R_OK) == 0) {
-            fprintf(stderr, "hbmview: %s: left out: %s\n", printable_text(bytes_of(remark->path), b->arena),
-                    printable_text(bytes_of(remark->reason), b->arena));
-            continue;
-        }
-        error_set(&error, ERROR_UNREADABLE, "%s", remark->reason);
-        error_in_file(&error, remark->path, 0);
-        report_errors_add(b->errors, &error);
-    }
-}
-
-struct known_names {
-    char text[NAMES_TEXT_BYTES];
-    size_t size, count;
-};
-
-static void add_known(struct known_names *known, const char *name) {
-    if (known->count++ >= NAMES_SHOWN) return;
-    int added = snprintf(known->text + known->size, sizeof known->text - known->size, "%s%.60s",
-                         known->size ? ", " : "", name);
-    known->size += (size_t)added;
-}
-
-static void miss_session(const struct builder *b, const struct catalog *catalog) {
-    struct known_names known = {.text = ""};
-    struct error error;
-    for (size_t i = 0; i < catalog->session_count; i++) add_known(&known, catalog->sessions[i].name);
-    if (known.count)
-        error_set(&error, ERROR_NOT_FOUND, "There is no session \"%.160s\"; there are %zu: %s%s.", b->options->session,
-                  known.count, known.text, known.count > NAMES_SHOWN ? ", ..." : "");
-    else
-        error_set(&error, ERROR_NOT_FOUND, "There is no session \"%.160s\", nor any other.", b->options->session);
-    report_errors_add(b->errors, &error);
 }
 
 static void miss_module(const struct builder *b) {
@@ -279,35 +194,12 @@ static void miss_module(const struct builder *b) {
     report_errors_add(b->errors, &error);
 }
 
-static void miss_everything(const struct builder *b, const struct catalog *catalog) {
-    struct error error;
-    error_set(&error, ERROR_NOT_FOUND,
-              "There are no profiles here; give a log folder (one that holds plugins/profile), a session folder, a "
-              "folder that --xla_dump_to filled, or a *.xplane.pb, *.hlo_proto.pb or *.hlo.pb file.");
-    error_in_file(&error, catalog->root, 0);
-    report_errors_add(b->errors, &error);
-}
-
-static void tell_missing(const struct builder *b, const struct catalog *catalog) {
-    const struct report_inventory *inventory = b->inventory;
-    tell_left_out(b, catalog);
-    if (b->options->session && inventory->session_count == 0)
-        miss_session(b, catalog);
-    else if (inventory->session_count == 0)
-        miss_everything(b, catalog);
-    else if (b->options->module && inventory->program_count == 0)
-        miss_module(b);
-}
-
 void report_inventory_read(const struct report_options *options, struct report_source *source, struct arena *arena,
                            struct report_inventory *inventory, struct report_errors *errors) {
     struct builder b = {options, source, arena, inventory, errors, 0};
-    struct catalog catalog;
-    struct error error;
+    struct report_sessions found;
     *inventory = (struct report_inventory){.arena = arena};
-    if (!catalog_scan(options->path, arena, &catalog, &error)) {
-        report_errors_add(errors, &error);
-        return;
-    }
-    if (read_sessions(&b, &catalog)) tell_missing(&b, &catalog);
+    if (!report_sessions_find(options, arena, &found, errors) || !read_sessions(&b, &found)) return;
+    report_sessions_tell_missing(options, &found, arena, errors);
+    if (options->module && inventory->session_count && inventory->program_count == 0) miss_module(&b);
 }

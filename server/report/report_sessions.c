@@ -112,8 +112,8 @@ static void miss_session(const char *asked, const struct catalog *catalog, struc
 static void miss_everything(const struct catalog *catalog, struct report_errors *errors) {
     struct error error;
     error_set(&error, ERROR_NOT_FOUND,
-              "There are no profiles here; give a log folder (one that holds plugins/profile), a session folder, or a "
-              "*.xplane.pb, *.hlo_proto.pb or *.hlo.pb file.");
+              "There are no profiles here; give a log folder (one that holds plugins/profile), a session folder, a "
+              "folder that --xla_dump_to filled, or a *.xplane.pb, *.hlo_proto.pb or *.hlo.pb file.");
     error_in_file(&error, catalog->root, 0);
     report_errors_add(errors, &error);
 }
