@@ -109,22 +109,29 @@ uint8_t metadata_kind_beyond(const struct metadata_kinds *kinds, uint64_t id) {
     return index == ID_MAP_NONE ? 0 : kinds->kinds[index];
 }
 
-// The head as profilers write it: 08 id, 10 offset, 18 duration (each may be missing), then stats. False, and nothing
-// read, for any other spelling.
-static bool open_short(struct bytes message, struct host_event *event) {
+// A varint field with this key, when it is the next one: it may be missing. False when it is none.
+static inline bool next_varint(const uint8_t **at, const uint8_t *end, uint8_t key, uint64_t *value) {
+    if (*at == end || **at != key) return true;
+    const uint8_t *next = short_varint(*at + 1, value);
+    bool is_whole = next != *at + 1 && next <= end;
+    *at = next;
+    return is_whole;
+}
+
+// The head as profilers write it: 08 id, 10 offset, 18 duration (each may be missing), then stats. False for any other
+// spelling.
+static inline bool open_short(struct bytes message, struct host_event *event) {
+    enum { ID = XEVENT_METADATA_ID << 3, OFFSET = XEVENT_OFFSET_PS << 3, DURATION = XEVENT_DURATION_PS << 3 };
     const uint8_t *at = message.data, *end = message.data + message.size;
-    uint64_t head[XEVENT_DURATION_PS + 1] = {0};
-    for (uint32_t number = XEVENT_METADATA_ID; number <= XEVENT_DURATION_PS && at < end; number++) {
-        if (*at != (number << 3 | WIRE_VARINT)) continue;
-        const uint8_t *next = short_varint(at + 1, &head[number]);
-        if (next == at + 1 || next > end) return false;
-        at = next;
-    }
+    uint64_t id = 0, offset = 0, duration = 0;
+    if (!next_varint(&at, end, ID, &id) || !next_varint(&at, end, OFFSET, &offset) ||
+        !next_varint(&at, end, DURATION, &duration))
+        return false;
     if (at != end && *at != (XEVENT_STATS << 3 | WIRE_LEN)) return false;
-    event->metadata_id = head[XEVENT_METADATA_ID];
-    event->offset_ps = (int64_t)head[XEVENT_OFFSET_PS];
-    event->duration_ps = (int64_t)head[XEVENT_DURATION_PS];
-    event->stats = (struct wire){.at = at, .end = end};
+    *event = (struct host_event){.metadata_id = id,
+                                 .offset_ps = (int64_t)offset,
+                                 .duration_ps = (int64_t)duration,
+                                 .stats = {.at = at, .end = end}};
     return true;
 }
 

@@ -7,6 +7,7 @@ struct wanted_site {
 
 void site_table_init(struct site_table *table) {
     *table = (struct site_table){.seed = index_hash_mix((uint64_t)(uintptr_t)table)};
+    memset(table->recent, 0xff, sizeof table->recent);
 }
 
 void site_table_release(struct site_table *table) {
@@ -14,11 +15,14 @@ void site_table_release(struct site_table *table) {
     index_table_release(&table->index);
 }
 
-static bool is_same(const void *context, uint32_t index) {
-    const struct wanted_site *wanted = context;
-    const struct site_key *a = &wanted->keys[index], *b = wanted->key;
+static inline bool is_equal(const struct site_key *a, const struct site_key *b) {
     return a->op == b->op && a->requested_bytes == b->requested_bytes && a->allocated_bytes == b->allocated_bytes &&
            a->shape == b->shape && a->region_type == b->region_type && a->data_type == b->data_type;
+}
+
+static bool is_same(const void *context, uint32_t index) {
+    const struct wanted_site *wanted = context;
+    return is_equal(&wanted->keys[index], wanted->key);
 }
 
 static uint64_t hash_of(const struct site_table *table, const struct site_key *key) {
@@ -28,7 +32,7 @@ static uint64_t hash_of(const struct site_table *table, const struct site_key *k
     return index_hash_mix(hash ^ (uint64_t)key->allocated_bytes);
 }
 
-uint32_t site_table_put(struct site_table *table, const struct site_key *key) {
+static uint32_t find_or_add(struct site_table *table, const struct site_key *key) {
     uint64_t hash = hash_of(table, key);
     struct wanted_site wanted = {table->keys.data, key};
     uint32_t found = index_table_find(&table->index, hash, is_same, &wanted);
@@ -37,6 +41,14 @@ uint32_t site_table_put(struct site_table *table, const struct site_key *key) {
     if (!index_table_add(&table->index, hash, table->count)) return INDEX_NONE;
     ((struct site_key *)table->keys.data)[table->count] = *key;
     return table->count++;
+}
+
+uint32_t site_table_put(struct site_table *table, const struct site_key *key) {
+    uint64_t cheap = ((uint64_t)key->op * 31 + key->shape + (uint64_t)key->requested_bytes) * 0x9e3779b97f4a7c15u;
+    uint32_t *recent = &table->recent[cheap >> 52];
+    const struct site_key *keys = table->keys.data;
+    if (*recent == INDEX_NONE || !is_equal(&keys[*recent], key)) *recent = find_or_add(table, key);
+    return *recent;
 }
 
 bool site_table_finish(const struct site_table *table, const struct text_table *texts, struct arena *arena,

@@ -9,11 +9,15 @@ struct site_key {
     int64_t data_type, requested_bytes, allocated_bytes;
 };
 
+enum { SITE_TABLE_RECENT = 1 << 12 };
+
 struct site_table {
     struct growing_block keys;
     uint32_t count;
     struct index_table index;
     uint64_t seed;
+    // The last site of each cheap hash: most events are of a site that was seen shortly before.
+    uint32_t recent[SITE_TABLE_RECENT];
 };
 
 void site_table_init(struct site_table *table);
