@@ -8,6 +8,8 @@
 
 #include "server/http/reply.h"
 
+enum { BODY_SWALLOWED_MAX_BYTES = 64 << 20 };
+
 struct http_server {
     const struct app *app;
     struct MHD_Daemon *daemon;
@@ -24,8 +26,9 @@ struct exchange {
     struct request request;
     struct timespec start;
     struct output body;  // what the client sends
-    bool has_begun;      // the headers are known
-    bool has_bad_name;   // an argument has a NUL inside, or there are too many
+    size_t body_bytes;
+    bool has_begun;     // the headers are known
+    bool has_bad_name;  // an argument has a NUL inside, or there are too many
     unsigned status;
     size_t reply_bytes;
 };
@@ -167,6 +170,18 @@ static enum MHD_Result answer(struct MHD_Connection *connection, struct exchange
     return send_reply(connection, exchange, &reply);
 }
 
+// A body that is too large is read to its end, so that its sender gets to see the answer, but not kept. False for one
+// that does not end.
+static bool take_body(struct exchange *exchange, struct bytes piece) {
+    if (!exchange->body.failed) output_append(&exchange->body, piece);
+    exchange->body_bytes += piece.size;
+    return exchange->body_bytes <= exchange->body.limit_bytes + BODY_SWALLOWED_MAX_BYTES;
+}
+
+static enum MHD_Result finish(struct MHD_Connection *connection, struct exchange *exchange) {
+    return exchange->body.failed ? refuse_body(connection, exchange) : answer(connection, exchange);
+}
+
 // --- What libmicrohttpd calls ---
 
 static enum MHD_Result handle(void *app, struct MHD_Connection *connection, const char *path, const char *method,
@@ -179,11 +194,11 @@ static enum MHD_Result handle(void *app, struct MHD_Connection *connection, cons
         read_headers(connection, method, path, exchange);
         return MHD_YES;
     }
-    if (*upload_size == 0) return exchange->status ? MHD_YES : answer(connection, exchange);
-    output_append(&exchange->body, (struct bytes){(const uint8_t *)upload, *upload_size});
+    if (exchange->status) return MHD_YES;
+    if (*upload_size == 0) return finish(connection, exchange);
+    bool is_welcome = take_body(exchange, (struct bytes){(const uint8_t *)upload, *upload_size});
     *upload_size = 0;
-    if (!exchange->body.failed || exchange->status) return MHD_YES;
-    return refuse_body(connection, exchange);
+    return is_welcome ? MHD_YES : MHD_NO;
 }
 
 static double elapsed_ms(const struct timespec *start) {
