@@ -14,6 +14,10 @@ static bool is_letter(uint8_t c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
+static bool is_logger_byte(uint8_t c) {
+    return (c >= 'a' && c <= 'z') || is_digit(c) || c == '_' || c == '.';
+}
+
 static bool matches_one(uint8_t c, char wanted) {
     if (wanted == '9') return is_digit(c);
     if (wanted == 'A') return is_letter(c);
@@ -81,12 +85,26 @@ static size_t source_header(struct bytes line) {
     return is_glog || is_short ? close + 1 : 0;
 }
 
+// A logger's name behind a level: ":root:" and " train: ", in small letters; the fields of a message have capitals.
+static size_t logger(struct bytes line, size_t at) {
+    if (at == line.size || (line.data[at] != ':' && line.data[at] != ' ')) return 0;
+    size_t end = at + 1, start = end;
+    while (end < line.size && end - start < LABEL_BYTES_MAX && is_logger_byte(line.data[end])) end++;
+    if (end == start || end == line.size || line.data[end] != ':') return 0;
+    end++;
+    bool is_word = line.data[at] == ':' || end == line.size || line.data[end] == ' ';
+    return is_word ? end : 0;
+}
+
+// "ERROR", "WARNING:", "ERROR:root:", "ERROR train:".
 static size_t level(struct bytes line) {
     static const char *const words[] = {"ERROR",    "WARNING",  "WARN",     "INFO",     "DEBUG",   "FATAL",
                                         "CRITICAL", "stderr F", "stdout F", "stderr P", "stdout P"};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
         size_t size = strlen(words[i]);
         if (line.size < size || memcmp(line.data, words[i], size) != 0) continue;
+        size_t named = logger(line, size);
+        if (named) return named;
         if (size < line.size && (line.data[size] == ':' || line.data[size] == ']')) size++;
         return size == line.size || line.data[size] == ' ' || line.data[size - 1] == ':' ? size : 0;
     }
@@ -116,11 +134,25 @@ static size_t bracketed(struct bytes line) {
     return has_letter && at < line.size && line.data[at] == ' ' ? at : 0;
 }
 
-// "3: ", "worker-0: ", "host3> ", "pod-0 | ".
+// "tpu-vm-1: ", as pdsh writes it: a name with a hyphen and a digit, which no field of a message has.
+static size_t host(struct bytes line) {
+    size_t at = 0;
+    bool has_hyphen = false, has_digit = false;
+    for (; at < line.size && at < LABEL_BYTES_MAX; at++) {
+        uint8_t c = line.data[at];
+        if (!is_letter(c) && !is_digit(c) && (at == 0 || (c != '-' && c != '.'))) break;
+        has_hyphen |= c == '-';
+        has_digit |= is_digit(c);
+    }
+    return has_hyphen && has_digit && match(rest_of(line, at), ": ") ? at + 1 : 0;
+}
+
+// "3: ", "worker-0: ", "worker 3: ", "host3> ", "pod-0 | ".
 static size_t worker(struct bytes line) {
     static const char *const names[] = {
-        "9+: ",    "worker-9+:", "worker_9+:", "worker9+:", "host-9+:",    "host9+:", "rank9+:", "rank 9+:",
-        "task9+:", "task-9+:",   "node9+:",    "node-9+:",  "process 9+:", "proc9+:", "> ",      "| "};
+        "9+: ",     "9+.9+.9+.9+: ", "worker-9+:",  "worker_9+:", "worker9+:", "worker 9+:",
+        "host-9+:", "host9+:",       "rank9+:",     "rank 9+:",   "task9+:",   "task-9+:",
+        "node9+:",  "node-9+:",      "process 9+:", "proc9+:",    "> ",        "| "};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         size_t size = match(line, names[i]);
         if (size) return line.data[size - 1] == ' ' ? size - 1 : size;
@@ -140,13 +172,14 @@ static uint64_t hash(struct bytes label) {
     return value | 1;
 }
 
-static size_t part(struct bytes line, bool may_be_level, uint64_t *source) {
+static size_t part(struct bytes line, uint64_t *source) {
     size_t size = timestamp(line);
     if (!size) size = source_header(line);
-    if (!size && may_be_level) size = level(line);
+    if (!size) size = level(line);
     if (size) return size;
     size = bracketed(line);
     if (!size) size = worker(line);
+    if (!size) size = host(line);
     if (size > 1) *source = hash((struct bytes){line.data, size});
     return size;
 }
@@ -154,7 +187,7 @@ static size_t part(struct bytes line, bool may_be_level, uint64_t *source) {
 struct line_prefix line_prefix_read(struct bytes line) {
     struct line_prefix prefix = {0};
     for (int i = 0; i < PREFIX_PARTS_MAX; i++) {
-        size_t size = part(rest_of(line, prefix.size), prefix.size != 0, &prefix.source);
+        size_t size = part(rest_of(line, prefix.size), &prefix.source);
         if (!size) break;
         prefix.size += size;
         if (prefix.size < line.size && line.data[prefix.size] == ' ') prefix.size++;

@@ -3,9 +3,9 @@
 //     2026-01-02T03:04:05.678Z stderr F [rank3]: E0102 03:04:05.678901   42 hbm.cc:12]     program  12.0K
 //     ^---------------------------------------------------------------------------------^ size; source: "[rank3]"
 //
-// Known: timestamps, glog and TensorFlow headers, log levels after a timestamp, [rank3]: and [1,3]<stderr>:, srun's
-// "3: ", "worker-0: ", "pod-0 | ", Ray's (f pid=1, ip=...), quoting by "> ". One blank after a prefix belongs to
-// it, the indentation behind it is the line's own.
+// Known: timestamps, glog and TensorFlow headers, log levels, "ERROR:root:", [rank3]: and
+// [1,3]<stderr>:, srun's "3: ", "worker-0: ", pdsh's "tpu-vm-1: ", "pod-0 | ", Ray's (f pid=1, ip=...), quoting
+// by "> ". One blank after a prefix belongs to it, the indentation behind it is the line's own.
 #pragma once
 
 #include "proto/bytes.h"

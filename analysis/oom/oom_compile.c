@@ -90,6 +90,10 @@ bool oom_parse_oom_name(struct oom_cursor *cursor, struct arena *arena, struct o
 
 // --- "Used N of N hbm. Exceeded hbm capacity by N." ---
 
+static bool take_again(struct oom_cursor *cursor, const char *space, struct arena *arena) {
+    return oom_take(cursor, space) || oom_take_space(cursor, arena);
+}
+
 static bool parse_figures(struct oom_cursor *cursor, struct arena *arena, struct oom_message *message) {
     struct oom_cursor at = *cursor;
     if (!oom_take_size_before(&at, "of", &message->needed_bytes)) {
@@ -105,7 +109,7 @@ static bool parse_figures(struct oom_cursor *cursor, struct arena *arena, struct
     message->memory_space = expected;
     *cursor = at;
     oom_take(&at, ".");
-    if (!oom_take(&at, "Exceeded") || !oom_take_space(&at, arena) || !oom_take(&at, "capacity by")) return true;
+    if (!oom_take(&at, "Exceeded") || !take_again(&at, expected, arena) || !oom_take(&at, "capacity by")) return true;
     if (oom_take_last_size(&at, &message->exceeded_bytes))
         *cursor = at;
     else
@@ -132,8 +136,32 @@ bool oom_parse_used_tail(struct oom_cursor *cursor, struct arena *arena, struct 
     return true;
 }
 
+// A memory space of several words: "sparse core spmem", up to ". Used".
+static const char *take_space_words(struct oom_cursor *cursor, struct arena *arena) {
+    char words[WORDS_BYTES_MAX];
+    size_t size = 0;
+    const uint8_t *end = oom_near(*cursor, WORDS_BYTES_MAX).end, *at = oom_past_blanks(cursor->at, end);
+    while (at < end && (oom_is_letter(*at) || oom_is_digit(*at) || oom_is_blank(*at) || *at == '_' || *at == '-')) {
+        if (*at == '\n') {
+            at = oom_past_blanks(at, end);
+            continue;
+        }
+        words[size++] = (char)oom_lower(*at++);
+    }
+    if (at == end || !size || !oom_sees((struct oom_cursor){at, cursor->end}, ". Used")) return NULL;
+    cursor->at = at;
+    return arena_string(arena, (struct bytes){(const uint8_t *)words, size});
+}
+
 bool oom_parse_used(struct oom_cursor *cursor, struct arena *arena, struct oom_message *message) {
+    struct oom_cursor words = *cursor;
     const char *space = oom_take_space(cursor, arena);
+    bool is_whole = !space || strcmp(space, "hbm") == 0 || oom_sees(*cursor, ".") || oom_sees(*cursor, "while");
+    const char *whole = is_whole ? NULL : take_space_words(&words, arena);
+    if (whole) {
+        space = whole;
+        *cursor = words;
+    }
     if (oom_sees(*cursor, ".") || oom_sees(*cursor, "while")) message->memory_space = space;
     struct oom_cursor used = *cursor;
     if (oom_find(&used, "Used", SENTENCE_BYTES)) {

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-enum { VALUE_BYTES_MAX = 64 << 10, ENTRIES_FIRST = 16 };
+enum { VALUE_BYTES_MAX = 64 << 10, KEY_BYTES_MAX = 48, ENTRIES_FIRST = 16 };
 
 // --- The value of a field ---
 //
@@ -52,8 +52,27 @@ static bool take_head(struct oom_cursor *cursor) {
     return true;
 }
 
+// Whether `at`, which is behind an entry's head, is the first of an indented line.
+static bool is_indented(const uint8_t *at) {
+    if (at[-1] != ' ' || at[-2] != ' ') return false;
+    while (at[-1] == ' ') at--;
+    return at[-1] == '\n';
+}
+
+// A key that this program does not know, "Fragmentation: ": words from a capital on, the first of an indented line.
+static bool take_other_key(struct oom_cursor *cursor) {
+    const uint8_t *at = oom_past_blanks(cursor->at, cursor->end), *limit = at;
+    limit += cursor->end - at > KEY_BYTES_MAX ? KEY_BYTES_MAX : cursor->end - at;
+    if (at == limit || *at < 'A' || *at > 'Z' || !is_indented(at)) return false;
+    while (at < limit && (oom_is_letter(*at) || *at == ' ' || *at == '_' || *at == '-')) at++;
+    if (limit - at < 2 || at[0] != ':' || at[1] != ' ') return false;
+    cursor->at = at + 1;
+    return true;
+}
+
 static bool sees_boundary(struct oom_cursor cursor) {
-    return oom_sees(cursor, "=====") || take_key(&cursor) != FIELD_COUNT || take_head(&cursor);
+    return oom_sees(cursor, "=====") || take_key(&cursor) != FIELD_COUNT || take_head(&cursor) ||
+           take_other_key(&cursor);
 }
 
 struct value {
@@ -128,11 +147,29 @@ static const char *type_text(struct value value, struct arena *arena) {
 
 // --- Operator: op_name="..." source_file="..." source_line=N ---
 
+// Whether what follows a quote is the value's end or the next "key=". Quotes inside a name are not told by a backslash:
+// the log is decoded, and that undoes it.
+static bool is_closing(struct oom_cursor behind, const uint8_t *start) {
+    if (behind.at < behind.end && !oom_is_blank(*behind.at)) return false;
+    const uint8_t *at = oom_past_blanks(behind.at, behind.end);
+    if (at == behind.end) return is_balanced((struct value){start, behind.at - 1, true});
+    const uint8_t *key = at, *limit = oom_near((struct oom_cursor){at, behind.end}, KEY_BYTES_MAX).end;
+    while (at < limit && (oom_is_letter(*at) || *at == '_' || oom_is_blank(*at))) at++;
+    return at > key && (at == behind.end || (at < limit && *at == '='));
+}
+
+static const uint8_t *find_closing(struct oom_cursor cursor) {
+    for (const uint8_t *at = cursor.at; at < cursor.end; at++) {
+        if (*at == '"' && is_closing((struct oom_cursor){at + 1, cursor.end}, cursor.at)) return at;
+    }
+    return NULL;
+}
+
 // The text between quotes, its broken lines joined without a blank.
 static const char *take_quoted(struct oom_cursor *cursor, const char *key, struct arena *arena) {
     struct oom_cursor at = *cursor;
     if (!oom_find(&at, key, VALUE_BYTES_MAX) || !oom_take(&at, "\"")) return NULL;
-    const uint8_t *quote = memchr(at.at, '"', (size_t)(at.end - at.at));
+    const uint8_t *quote = find_closing(at);
     char *text = quote ? arena_push(arena, (size_t)(quote - at.at) + 1, 1) : NULL;
     size_t size = 0;
     if (!text) return NULL;
@@ -221,10 +258,15 @@ static bool parse_entry(struct oom_cursor *cursor, struct arena *arena, struct o
     if (!take_head(cursor)) return false;
     for (;;) {
         struct oom_cursor next = *cursor;
-        enum field field = take_head(&next) ? FIELD_COUNT : take_key(&next);
-        if (field == FIELD_COUNT) break;
+        if (take_head(&next)) break;
+        enum field field = take_key(&next);
+        bool is_other = field == FIELD_COUNT && take_other_key(&next);
+        if (field == FIELD_COUNT && !is_other) break;
         *cursor = next;
-        parse_field(field, cursor, arena, entry);
+        if (is_other)
+            take_value(cursor);
+        else
+            parse_field(field, cursor, arena, entry);
     }
     skip_rule(cursor);
     return entry->size_bytes != OOM_ABSENT;

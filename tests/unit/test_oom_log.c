@@ -1,4 +1,5 @@
 // Out-of-memory messages in logs: whole, wrapped, prefixed, coloured, repeated, cut anywhere, in 10 MB of noise.
+#include "analysis/oom/oom_cursor.h"
 #include "tests/unit/oom_samples.h"
 
 static const char noise[] = "2026-01-02 03:04:05,678 INFO train.py:88: step 1274 loss 2.31 (12.5G/s, 3 free workers)\n";
@@ -198,7 +199,13 @@ static void test_dressed(void **state) {
                                          "3: ",
                                          "    ",
                                          "2026-01-02T03:04:05.678901234Z stderr F ",
-                                         "Jan  2 03:04:05 "};
+                                         "Jan  2 03:04:05 ",
+                                         "tpu-vm-1: ",
+                                         "worker 3: ",
+                                         "ERROR:root:",
+                                         "ERROR: ",
+                                         "10.0.0.1: ",
+                                         "2026-01-02 03:04:05,123 ERROR train: "};
     static const char *const after[] = {"", "\r", "\x1b[0m", "   "};
     struct arena arena, scratch;
     arena_init(&arena, 0);
@@ -212,6 +219,65 @@ static void test_dressed(void **state) {
             arena_free(&scratch);
         }
     }
+    arena_free(&arena);
+}
+
+// `sample` with `text` behind the first `words` from the second entry on.
+static struct bytes inserted(struct bytes sample, const char *words, const char *text, struct arena *arena) {
+    struct text log = text_new(arena, sample.size + strlen(text) + 1);
+    struct oom_cursor at = {sample.data, sample.data + sample.size};
+    assert_true(oom_find(&at, "2. Size:", sample.size) && oom_find(&at, words, sample.size));
+    put(&log, (struct bytes){sample.data, (size_t)(at.at - sample.data)});
+    put(&log, bytes_of(text));
+    put(&log, (struct bytes){at.at, (size_t)(at.end - at.at)});
+    return bytes_of_text(log);
+}
+
+static void test_unknown_fields(void **state) {
+    (void)state;
+    static const char *const fields[] = {"\n     Fragmentation: 3.0K", "\n     Entry parameter name: x"};
+    static const char *const behind[] = {"768.00M", "source_line=5", "index=14", "HLO temp"};
+    struct arena arena;
+    arena_init(&arena, 0);
+    struct bytes sample = sample_read("tpu_hbm_used", &arena);
+    struct oom_message whole = sample_message("tpu_hbm_used", &arena);
+    for (size_t i = 0; i < 2; i++) {
+        for (size_t k = 0; k < sizeof behind / sizeof behind[0]; k++)
+            expect_whole(inserted(sample, behind[k], fields[i], &arena), &whole, 1, fields[i], (int)k);
+    }
+    arena_free(&arena);
+}
+
+static void test_quotes_in_name(void **state) {
+    (void)state;
+    static const char log[] =
+        "Ran out of memory in memory space hbm. Used 20.00G of 15.75G hbm. Exceeded hbm capacity by 4.25G.\n"
+        "  Largest program allocations in hbm:\n\n  1. Size: 1.50G\n"
+        "     Operator: op_name=\"f[\\\"a\\\"]/dot\" source_file=\"/a.py\" source_line=7\n     Unpadded size: 1.50G\n"
+        "     ====\n";
+    struct arena arena;
+    arena_init(&arena, 0);
+    struct oom_log found = log_read(BYTES(log), &arena);
+    assert_int_equal(found.message_count, 1);
+    assert_int_equal(found.messages[0].entry_count, 1);
+    assert_string_equal(found.messages[0].entries[0].op_name, "f[\"a\"]/dot");
+    assert_string_equal(found.messages[0].entries[0].source, "/a.py:7");
+    arena_free(&arena);
+}
+
+static void test_space_of_several_words(void **state) {
+    (void)state;
+    struct bytes log = BYTES(
+        "Ran out of memory in memory space sparse core spmem. Used 9.00M of 8.00M sparse core spmem. "
+        "Exceeded sparse core spmem capacity by 1.00M.\n");
+    struct arena arena;
+    arena_init(&arena, 0);
+    struct oom_log found = log_read(log, &arena);
+    assert_int_equal(found.message_count, 1);
+    assert_string_equal(found.messages[0].memory_space, "sparse core spmem");
+    assert_int_equal(found.messages[0].capacity_bytes, 8 << 20);
+    assert_int_equal(found.messages[0].exceeded_bytes, 1 << 20);
+    assert_null(found.messages[0].error_code);
     arena_free(&arena);
 }
 
@@ -318,11 +384,19 @@ static void test_retries_and_differences(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_figures),           cmocka_unit_test(test_runtime_and_gpu_figures),
-        cmocka_unit_test(test_cut_anywhere),      cmocka_unit_test(test_wrapped_anywhere),
-        cmocka_unit_test(test_dressed),           cmocka_unit_test(test_escaped_in_one_line),
-        cmocka_unit_test(test_interleaved_hosts), cmocka_unit_test(test_several_in_ten_megabytes),
-        cmocka_unit_test(test_no_message),        cmocka_unit_test(test_retries_and_differences),
+        cmocka_unit_test(test_figures),
+        cmocka_unit_test(test_runtime_and_gpu_figures),
+        cmocka_unit_test(test_cut_anywhere),
+        cmocka_unit_test(test_wrapped_anywhere),
+        cmocka_unit_test(test_dressed),
+        cmocka_unit_test(test_escaped_in_one_line),
+        cmocka_unit_test(test_interleaved_hosts),
+        cmocka_unit_test(test_several_in_ten_megabytes),
+        cmocka_unit_test(test_unknown_fields),
+        cmocka_unit_test(test_quotes_in_name),
+        cmocka_unit_test(test_space_of_several_words),
+        cmocka_unit_test(test_no_message),
+        cmocka_unit_test(test_retries_and_differences),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
