@@ -2,8 +2,8 @@
 //
 //     diagnosis.fixes [ { id "donate_inputs", saves -1 } ... ]  +  advice of the program  ->  saves_bytes, plan
 //
-// Fixes whose saving the diagnosis knows keep it, as do those that the advice knows nothing of. A program that cannot be advised on leaves all as
-// it is: that is no error of the explanation.
+// Fixes whose saving the diagnosis knows keep it, as do those that the advice knows nothing of. A program that cannot
+// be advised on leaves all as it is: that is no error of the explanation.
 #pragma once
 
 #include "analysis/advice/advice.h"
