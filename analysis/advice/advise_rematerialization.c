@@ -10,7 +10,9 @@
 // program; a loop's, when they are stacked over its iterations. Arrays of logits and losses are neither and stay.
 #include "analysis/advice/advisor.h"
 
-enum { GROUPS_MAX = 256, INPUTS_MAX = 4096 };
+#include "analysis/advice/op_name.h"
+
+enum { GROUPS_MAX = 256, INPUTS_MAX = 4096, OPS_MAX = 256 };
 
 struct group {  // residuals of one shape
     struct array_shape shape;
@@ -103,6 +105,49 @@ static double count_layers(const struct advisor *advisor) {
     return layers;
 }
 
+struct op_count {  // residuals of one shape that one operation of the user's made
+    uint32_t group, count;
+    uint32_t inside;  // operations in what it calls: fusions of one name differ in that
+    enum opcode opcode;
+    struct bytes primitive;
+};
+
+static uint32_t nodes_inside(const struct program_graph *graph, const struct graph_node *node) {
+    uint32_t called = node->called_count ? graph->called[node->first_called] : HLO_NONE;
+    return called == HLO_NONE ? 0 : graph->computations[called].node_count;
+}
+
+static uint32_t count_op(struct op_count *ops, uint32_t *op_count, struct op_count op) {
+    for (uint32_t i = 0; i < *op_count; i++) {
+        bool is_same = ops[i].group == op.group && ops[i].opcode == op.opcode && ops[i].inside == op.inside;
+        if (is_same && bytes_equal(ops[i].primitive, op.primitive)) return ++ops[i].count;
+    }
+    if (*op_count == OPS_MAX) return 0;
+    op.count = 1;
+    ops[(*op_count)++] = op;
+    return 1;
+}
+
+// A block's input and its inner arrays may have one shape, and all its weights too: the operation that keeps most arrays
+// then counts the blocks.
+static uint32_t most_of_one_op(const struct advisor *advisor, const struct blocks *blocks) {
+    struct op_count ops[OPS_MAX];
+    uint32_t op_count = 0, most = 0;
+    for (uint32_t i = 0; i < replay_of(advisor)->span_count; i++) {
+        uint32_t g = blocks->group_of_span[i];
+        if (g == HLO_NONE || !blocks->groups[g].is_block) continue;
+        uint32_t instruction = advisor->module->buffers[replay_of(advisor)->spans[i].buffer].instruction;
+        const struct graph_node *node = &advisor->graph.nodes[instruction];
+        struct op_count op = {.group = g,
+                              .inside = nodes_inside(&advisor->graph, node),
+                              .opcode = node->opcode,
+                              .primitive = op_name_primitive(node->op_name)};
+        uint32_t count = count_op(ops, &op_count, op);
+        if (count > most) most = count;
+    }
+    return most;
+}
+
 // --- Which residuals are the blocks' ---
 
 static int64_t loop_length(const struct advisor *advisor) {
@@ -129,6 +174,9 @@ static void choose_blocks(const struct advisor *advisor, struct blocks *blocks) 
         group->is_stacked = length > 1 && group->shape.rank > 1 && group->shape.dimensions[0] == length;
         group->is_block = group->is_stacked || (!length && group->count >= 2 && is_spread);
     }
+    uint32_t most = length ? 0 : most_of_one_op(advisor, blocks);
+    bool is_whole_part = most >= 2 && (uint32_t)blocks->layers % most == 0;  // several weights of one shape a block
+    if (is_whole_part) blocks->layers = most;
 }
 
 static int64_t bytes_a_layer(const struct blocks *blocks, const struct group *group) {
@@ -225,7 +273,6 @@ static bool advise_on_blocks(struct advisor *advisor, bool is_offloaded, struct 
     if (!good) return error_set(advisor->error, ERROR_TOO_BIG, "no memory left for the residuals");
     const struct what_if *now = &advisor->what_if;
     int64_t temporary = what_if_bytes((double)peak * now->packing);
-    item->applies = peak < replay_of(advisor)->peak_bytes;
     advisor_say(advisor, item,
                 "%u arrays of the forward pass, %s in all, wait for the backward pass; the largest is %s.",
                 blocks.dropped_count, advisor_size_text(advisor, blocks.dropped_bytes),
@@ -233,6 +280,11 @@ static bool advise_on_blocks(struct advisor *advisor, bool is_offloaded, struct 
     if (!is_offloaded)
         advisor_say(advisor, item, "About %.0f blocks; each would keep its input of %s.", blocks.layers,
                     advisor_size_text(advisor, blocks.stream_bytes));
+    if (peak >= replay_of(advisor)->peak_bytes) {
+        advisor_no_use(advisor, item, "What the blocks keep is not what the program's peak is made of.");
+        return true;
+    }
+    item->applies = true;
     struct what_if_result then = {.total_bytes = now->indefinite_bytes + temporary,
                                   .peak_bytes = now->indefinite_bytes + peak,
                                   .temporary_bytes = temporary,

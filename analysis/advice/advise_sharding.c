@@ -227,7 +227,7 @@ bool advise_shard_all(struct advisor *advisor, struct advice_item *item) {
     }
     item->applies = true;
     say_weights(advisor, item);
-    if (advisor->roles.batch > 1)
+    if (advisor->roles.batch > 1 && dimension_flow_has_marks(&advisor->batch))
         advisor_say(advisor, item, "The batch of %lld is split %lld ways.", (long long)advisor->roles.batch,
                     (long long)advisor->request.ways);
     return predict_sharded(advisor, true, 0.15, item);

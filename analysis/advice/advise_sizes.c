@@ -15,6 +15,12 @@ static int64_t moved_to_fast_memory(const struct advisor *advisor, const int64_t
     return freed < (double)small_bytes ? (int64_t)freed : small_bytes;
 }
 
+static void say_no_such_batch(struct advisor *advisor, struct advice_item *item) {
+    const char *why = arena_printf(advisor->arena, "No input of data has %lld, the batch given, as its dimension 0.",
+                                   (long long)advisor->roles.batch);
+    advisor_no_use(advisor, item, why ? why : "");
+}
+
 bool advise_batch(struct advisor *advisor, struct advice_item *item) {
     int64_t *sizes = advisor_sizes(advisor);
     struct what_if_result result;
@@ -24,6 +30,10 @@ bool advise_batch(struct advisor *advisor, struct advice_item *item) {
     if (!sizes) return false;
     if (batch < 2) {
         advisor_no_use(advisor, item, "No batch dimension was found among the inputs; give it with --batch=N.");
+        return true;
+    }
+    if (!dimension_flow_has_marks(&advisor->batch)) {
+        say_no_such_batch(advisor, item);
         return true;
     }
     for (uint32_t i = 0; i < advisor->module->buffer_count; i++) {

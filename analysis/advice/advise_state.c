@@ -1,10 +1,37 @@
 // Donating the inputs, and keeping the optimizer's state on the host.
 #include "analysis/advice/advisor.h"
+#include "analysis/advice/op_name.h"
+
+// How far off a donation may be, in parts of the predicted total.
+#define DONATION_BELOW 0.04
+#define DONATION_ABOVE 0.12
 
 static int64_t input_bytes(const struct advisor *advisor, const struct entry_input *input) {
     if (input->allocation == HLO_NONE) return 0;
     const struct hlo_allocation *a = &advisor->module->allocations[input->allocation];
     return a->color == 0 && !a->is_thread_local ? a->size_bytes : 0;
+}
+
+// Not of XLA:TPU's own: it writes dots as convolutions, but keeps the user's names.
+static bool has_convolutions(const struct program_graph *graph) {
+    for (uint32_t i = 0; i < graph->node_count; i++) {
+        struct bytes primitive = op_name_primitive(graph->nodes[i].op_name);
+        if (op_name_contains(primitive, BYTES("conv_general_dilated")) || op_name_contains(primitive, BYTES("Conv2D")))
+            return true;
+    }
+    return false;
+}
+
+// What the total may be above the predicted one. Where donating binds the layout of a convolution's weights, the copies
+// can cost more than it saves: up to an eighth of today's total.
+static double donation_above(struct advisor *advisor, int64_t predicted, struct advice_item *item) {
+    if (!has_convolutions(&advisor->graph) || predicted <= 0) return DONATION_ABOVE;
+    advisor_say(advisor, item,
+                "With convolutions donating can cost memory: the new weights must then lie as the old ones do, and the "
+                "compiler may copy them for it. Compile both before choosing.");
+    double above = 1.12 * (double)advisor->what_if.total_bytes / (double)predicted - 1;
+    if (above < DONATION_ABOVE) return DONATION_ABOVE;
+    return above < ADVICE_RANGE_MAX - DONATION_BELOW ? above : ADVICE_RANGE_MAX - DONATION_BELOW;
 }
 
 bool advise_donation(struct advisor *advisor, struct advice_item *item) {
@@ -41,7 +68,7 @@ bool advise_donation(struct advisor *advisor, struct advice_item *item) {
     then.peak_bytes += sent - saved;
     then.temporary_bytes += sent;
     then.indefinite_bytes -= saved;
-    advisor_set_totals(advisor, &then, 0.04, 0.12, item);
+    advisor_set_totals(advisor, &then, DONATION_BELOW, donation_above(advisor, then.total_bytes, item), item);
     return true;
 }
 

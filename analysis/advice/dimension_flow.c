@@ -31,6 +31,20 @@ void dimension_flow_run(struct dimension_flow *flow) {
     }
 }
 
+bool dimension_flow_has_marks(const struct dimension_flow *flow) {
+    for (uint32_t i = 0; i < flow->graph->leaf_count; i++) {
+        if (flow->marks[i]) return true;
+    }
+    return false;
+}
+
+bool dimension_flow_is_contracted(const struct dimension_flow *flow) {
+    for (uint32_t i = 0; i < flow->graph->node_count; i++) {
+        if (dimension_ties_is_contracted(flow, &flow->graph->nodes[i])) return true;
+    }
+    return false;
+}
+
 struct array_shape dimension_flow_divided(const struct dimension_flow *flow, uint32_t leaf, int64_t ways) {
     struct array_shape shape = flow->graph->leaves[leaf];
     if (!array_is(&shape)) return shape;

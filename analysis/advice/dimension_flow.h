@@ -32,5 +32,10 @@ void dimension_flow_clear(struct dimension_flow *flow);
 void dimension_flow_mark(struct dimension_flow *flow, uint32_t leaf, int dimension);
 void dimension_flow_run(struct dimension_flow *flow);
 
+bool dimension_flow_has_marks(const struct dimension_flow *flow);
+
+// Do marks reach a dimension that a dot or a convolution sums over?
+bool dimension_flow_is_contracted(const struct dimension_flow *flow);
+
 // The leaf's shape with each marked dimension divided by `ways`, rounded up.
 struct array_shape dimension_flow_divided(const struct dimension_flow *flow, uint32_t leaf, int64_t ways);

@@ -79,6 +79,28 @@ void dimension_ties_of_convolution(struct dimension_flow *flow, const struct gra
     tie_spatial(flow, node, numbers);
 }
 
+// --- What they sum over ---
+
+static bool has_mark(const struct dimension_flow *flow, uint32_t leaf, int dimension) {
+    return leaf != HLO_NONE && dimension < ARRAY_RANK_MAX && (flow->marks[leaf] >> dimension & 1);
+}
+
+bool dimension_ties_is_contracted(const struct dimension_flow *flow, const struct graph_node *node) {
+    if (node->opcode != OPCODE_DOT && node->opcode != OPCODE_CONVOLUTION) return false;
+    uint32_t left = flow_operand_leaf(flow, node, 0), right = flow_operand_leaf(flow, node, 1);
+    if (node->opcode == OPCODE_DOT) {
+        struct bytes numbers = submessage(node->message, HLO_INSTRUCTION_DOT);
+        int contracted[ARRAY_RANK_MAX];
+        int count = dimension_numbers_read(numbers, DOT_LHS_CONTRACTING, contracted);
+        bool is_marked = false;
+        for (int i = 0; i < count; i++) is_marked |= has_mark(flow, left, contracted[i]);
+        return is_marked;
+    }
+    struct bytes numbers = submessage(node->message, HLO_INSTRUCTION_CONVOLUTION);
+    return has_mark(flow, left, number_of(numbers, CONVOLUTION_INPUT_FEATURE)) ||
+           has_mark(flow, right, number_of(numbers, CONVOLUTION_KERNEL_INPUT_FEATURE));
+}
+
 // --- gather and scatter: window dimensions belong to the operand, the others to the indices ---
 
 // `windows` of `big` (gather's result, scatter's updates) are the dimensions of `operand` that are not `dropped`.

@@ -129,7 +129,7 @@ static void mark_one(struct finder *f, uint32_t input) {
 }
 
 // The data input whose leading dimension reaches most. Integers first: nobody trains them.
-static void try_inputs(struct finder *f, bool only_integers) {
+static void try_data(struct finder *f, bool only_integers) {
     enum { CANDIDATES_MAX = 6 };
     double best = 0;
     int64_t tried[CANDIDATES_MAX];
@@ -137,19 +137,92 @@ static void try_inputs(struct finder *f, bool only_integers) {
     for (uint32_t i = 0; i < f->roles->input_count && tried_count < CANDIDATES_MAX; i++) {
         int64_t size = f->roles->inputs[i].is_state ? 0 : leading_dimension(f, i);
         bool is_known = !size || (only_integers && !is_integer(f, i));
-        for (int k = 0; k < tried_count && f->roles->is_training; k++) is_known |= tried[k] == size;
+        for (int k = 0; k < tried_count; k++) is_known |= tried[k] == size;
         if (is_known) continue;
         tried[tried_count++] = size;
-        if (f->roles->is_training)
-            mark_inputs(f, size, false);
-        else
-            mark_one(f, i);
+        mark_inputs(f, size, false);
         double reached = score(f);
         if (reached <= best) continue;
         best = reached;
         f->roles->batch = size;
         f->roles->batch_input = i;
     }
+}
+
+// --- The batch without training: weights are inputs like any other ---
+
+enum { ALL_TRIED_MAX = 16 };
+
+struct candidates {
+    uint32_t tried[ALL_TRIED_MAX];
+    int tried_count;
+    int best_rank;  // enum batch_rank
+    double best_score;
+};
+
+enum batch_rank { BATCH_NONE, BATCH_MIXED, BATCH_CLEAN };
+
+static bool leads_an_output(const struct finder *f) {
+    for (uint32_t i = 0; i < f->roles->output_count; i++) {
+        if (f->flow->marks[f->roles->outputs[i].leaf] & 1) return true;
+    }
+    return false;
+}
+
+// Do the marks reach other inputs elsewhere than in front?
+static bool crosses_inputs(const struct finder *f) {
+    for (uint32_t i = 0; i < f->roles->input_count; i++) {
+        uint32_t leaf = f->roles->inputs[i].leaf;
+        if (leaf != HLO_NONE && (f->flow->marks[leaf] & ~1u)) return true;
+    }
+    return false;
+}
+
+// A weight's dimension is summed over, and is also one of what the weight is multiplied with. A batch is neither, but
+// a sequence attends to itself, and a cache has its layers in front: those still lead an output.
+static enum batch_rank rank_marks(const struct finder *f) {
+    bool is_contracted = dimension_flow_is_contracted(f->flow), is_crossing = crosses_inputs(f);
+    if (!is_contracted && !is_crossing) return BATCH_CLEAN;
+    return (is_contracted && is_crossing) || !leads_an_output(f) ? BATCH_NONE : BATCH_MIXED;
+}
+
+static bool is_tried(const struct finder *f, const struct candidates *c, uint32_t input, bool is_once_a_shape) {
+    for (int k = 0; k < c->tried_count; k++) {
+        if (c->tried[k] == input) return true;
+        if (is_once_a_shape && is_alike(f->graph, f->roles->inputs[input].leaf, f->roles->inputs[c->tried[k]].leaf))
+            return true;
+    }
+    return false;
+}
+
+static void try_one(struct finder *f, struct candidates *c, uint32_t input) {
+    c->tried[c->tried_count++] = input;
+    mark_one(f, input);
+    int rank = (int)rank_marks(f);
+    double reached = score(f);
+    if (rank == BATCH_NONE || reached <= 0 || rank < c->best_rank) return;
+    if (rank == c->best_rank && reached <= c->best_score) return;
+    c->best_rank = rank;
+    c->best_score = reached;
+    f->roles->batch = leading_dimension(f, input);
+    f->roles->batch_input = input;
+}
+
+static void try_all(struct finder *f, bool only_integers) {
+    struct candidates c = {.best_rank = BATCH_NONE};
+    for (int round = 0; round < 2 && !f->roles->batch; round++) {
+        for (uint32_t i = 0; i < f->roles->input_count && c.tried_count < ALL_TRIED_MAX; i++) {
+            if (!leading_dimension(f, i) || (only_integers && !is_integer(f, i))) continue;
+            if (!is_tried(f, &c, i, round == 0)) try_one(f, &c, i);
+        }
+    }
+}
+
+static void try_inputs(struct finder *f, bool only_integers) {
+    if (f->roles->is_training)
+        try_data(f, only_integers);
+    else
+        try_all(f, only_integers);
 }
 
 static void find_batch(struct finder *f, int64_t batch) {

@@ -8,7 +8,8 @@
 // An output mirrors the first input of the same shape and type that none before it mirrors: how JAX pairs donated
 // buffers. In a training step (an op_name says transpose(jvp)) what is mirrored is state: weights and the optimizer's.
 // The batch is dimension 0 of the data; which input that is, is told by trying: the candidate whose marks reach most
-// bytes of outputs and temporaries wins. `batch` may be given instead.
+// bytes of outputs and temporaries wins. `batch` may be given instead. Where nothing is trained, weights are candidates
+// too, but lose: their dimension 0 is summed over, and is a later dimension of another input.
 #pragma once
 
 #include "analysis/advice/dimension_flow.h"

@@ -81,6 +81,26 @@ class Predictions(unittest.TestCase):
         self.assertEqual(by_id(document)["halve_batch"]["predicted_total_bytes"],
                          by_id(self.documents["dense"])["halve_batch"]["predicted_total_bytes"])
 
+    def test_a_batch_that_no_input_has(self):
+        document = advise(ADVICE / "dense.hlo.pb.gz", "--batch=7")
+        item = by_id(document)["halve_batch"]
+        self.assertFalse(item["applies"])
+        self.assertEqual(item["predicted_total_bytes"], document["total_bytes"])
+        self.assertIn("No input of data has 7", item["evidence"][0])
+
+    def test_what_does_not_apply_leaves_the_totals(self):
+        for document in self.documents.values():
+            for item in document["interventions"]:
+                if not item["applies"]:
+                    self.assertEqual(item["predicted_total_bytes"], document["total_bytes"], item["id"])
+
+    def test_donating_with_convolutions_may_cost(self):
+        document = self.documents["convolutions"]
+        item = by_id(document)["donate_inputs"]
+        self.assertGreaterEqual(item["high_bytes"] + 1, min(1.12 * document["total_bytes"],
+                                                            1.259 * item["predicted_total_bytes"]))
+        self.assertTrue(any("can cost memory" in words for words in item["evidence"]))
+
     def test_more_ways_leave_less(self):
         items = by_id(advise(ADVICE / "dense.hlo.pb.gz", "--ways=8"))
         for change in ("shard_parameters", "shard_all"):
