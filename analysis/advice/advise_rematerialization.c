@@ -128,8 +128,8 @@ static uint32_t count_op(struct op_count *ops, uint32_t *op_count, struct op_cou
     return 1;
 }
 
-// A block's input and its inner arrays may have one shape, and all its weights too: the operation that keeps most arrays
-// then counts the blocks.
+// A block's input and its inner arrays may have one shape, and all its weights too: the operation that keeps most
+// arrays then counts the blocks.
 static uint32_t most_of_one_op(const struct advisor *advisor, const struct blocks *blocks) {
     struct op_count ops[OPS_MAX];
     uint32_t op_count = 0, most = 0;
