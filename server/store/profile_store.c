@@ -1,6 +1,7 @@
 #include "server/store/profile_store.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "server/store/module_store.h"
 
@@ -44,11 +45,32 @@ static bool keep_refusal(struct loaded_profile *loaded, const struct error *erro
     return true;
 }
 
+struct loading {
+    struct profile_file file;
+    const char *key;
+};
+
+// What was read is of the version that the key names: it is still that one.
+static bool is_unchanged(const struct loading *loading, struct error *error) {
+    struct work work;
+    work_init(&work, NULL);
+    const char *now = profile_store_key(&work, &loading->file, error);
+    bool is_same = now && strcmp(now, loading->key) == 0;
+    if (now && !is_same) {
+        error_set(error, ERROR_UNREADABLE, "The file changed while it was being read; reload the page.");
+        error_in_file(error, loading->file.path, 0);
+    }
+    work_free(&work);
+    return is_same;
+}
+
 static bool load_profile(void *context, struct cache_value *value, struct error *error) {
+    const struct loading *loading = context;
     struct loaded_profile *loaded = calloc(1, sizeof *loaded);
     if (!loaded) return work_out_of_memory(error);
     arena_init(&loaded->arena, PROFILE_ARENA_LIMIT_BYTES);
-    if (!read_profile(context, loaded, error) && !keep_refusal(loaded, error)) {
+    bool is_read = read_profile(&loading->file, loaded, error) || keep_refusal(loaded, error);
+    if (!is_read || !is_unchanged(loading, error)) {
         destroy_profile(loaded);
         return false;
     }
@@ -68,8 +90,8 @@ const char *profile_store_key(struct work *work, const struct profile_file *file
 const struct memory_profile *profile_store_load(struct work *work, const struct profile_file *file,
                                                 struct error *error) {
     const char *key = profile_store_key(work, file, error);
-    struct profile_file mine = *file;
-    const struct loaded_profile *loaded = key ? work_get(work, key, load_profile, &mine, error) : NULL;
+    struct loading loading = {*file, key};
+    const struct loaded_profile *loaded = key ? work_get(work, key, load_profile, &loading, error) : NULL;
     if (loaded && loaded->refusal.code == ERROR_NONE) return &loaded->profile;
     if (loaded) *error = loaded->refusal;
     return NULL;
