@@ -45,7 +45,7 @@ say = $(if $(V),,@printf '  %-6s %s\n' $(1) $@;)
 
 # --- Sources ---
 PROTO = $(wildcard proto/*.proto)
-CORE_SRC = $(wildcard proto/*.c analysis/*/*.c)
+CORE_SRC = $(wildcard proto/*.c analysis/*/*.c analysis/*/*/*.c)
 SERVER_SRC = $(wildcard server/*.c server/*/*.c)
 UNIT_SRC = $(wildcard tests/unit/test_*.c)
 UNIT_SHARED_SRC = $(filter-out $(UNIT_SRC),$(wildcard tests/unit/*.c))
@@ -53,7 +53,7 @@ FUZZ_SRC = $(wildcard tests/fuzz/fuzz_*.c)
 WEB_FILES = $(filter-out %.md,$(shell find web -type f 2>/dev/null | LC_ALL=C sort))
 UPLOT = node_modules/uplot/dist
 SAMPLE = tests/fixtures/logdir/plugins/profile/v5e_gpt_12layer_oom/tpu-vm-0.xplane.pb.gz
-HEADERS = $(wildcard proto/*.h analysis/*/*.h server/*.h server/*/*.h tests/*/*.h)
+HEADERS = $(wildcard proto/*.h analysis/*/*.h analysis/*/*/*.h server/*.h server/*/*.h tests/*/*.h)
 C_FILES = $(CORE_SRC) $(SERVER_SRC) $(UNIT_SHARED_SRC) $(UNIT_SRC) $(wildcard tests/fuzz/*.c tests/bench/*.c) scripts/embed_assets.c
 
 object = $(patsubst %.c,$(DIR)/obj/%.o,$(1))

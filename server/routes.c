@@ -2,24 +2,8 @@
 
 #include <string.h>
 
-#include "server/advise/advise_api.h"
-#include "server/api/api_buffer.h"
-#include "server/api/api_device_memory.h"
-#include "server/api/api_memory_view.h"
-#include "server/api/api_modules.h"
-#include "server/profile/api_profile_breakdown.h"
-#include "server/profile/api_profile_events.h"
-#include "server/profile/api_profile_held.h"
-#include "server/profile/api_profile_modules.h"
-#include "server/profile/api_profile_ops.h"
-#include "server/profile/api_profile_overview.h"
-#include "server/profile/api_profile_pressure.h"
-#include "server/profile/api_profile_steps.h"
-#include "server/profile/api_profile_timeline.h"
-#include "server/api/api_server.h"
-#include "server/api/api_sessions.h"
+#include "server/api/api.h"
 #include "server/app.h"
-#include "server/explain/explain_api.h"
 #include "server/http/page.h"
 #include "server/xprof/xprof_data.h"
 #include "server/xprof/xprof_lists.h"
@@ -37,7 +21,7 @@ static const struct route routes[] = {
     {"/api/v1/modules", ROUTE_API, api_modules},
     {"/api/v1/memory_view", ROUTE_API, api_memory_view},
     {"/api/v1/buffer", ROUTE_API, api_buffer},
-    {"/api/v1/advise", ROUTE_API, advise_api},
+    {"/api/v1/advise", ROUTE_API, api_advise},
     {"/api/v1/memory_profile", ROUTE_API, api_profile_overview},
     {"/api/v1/memory_profile/timeline", ROUTE_API, api_profile_timeline},
     {"/api/v1/memory_profile/events", ROUTE_API, api_profile_events},
@@ -49,7 +33,7 @@ static const struct route routes[] = {
     {"/api/v1/memory_profile/pressure", ROUTE_API, api_profile_pressure},
     {"/api/v1/device_memory", ROUTE_API, api_device_memory},
     {"/api/v1/device_memory/profile", ROUTE_API, api_device_memory_profile},
-    {"/api/v1/explain", ROUTE_API, explain_api},
+    {"/api/v1/explain", ROUTE_API, api_explain},
     {"/api/v1/server", ROUTE_API, api_server},
     {"/runs", ROUTE_XPROF, xprof_runs},
     {"/run_tools", ROUTE_XPROF, xprof_run_tools},
@@ -107,7 +91,7 @@ static void answer_error(struct request *request, struct reply *reply, enum rout
 }
 
 static bool is_post(const struct route *route) {
-    return route->handler == explain_api;
+    return route->handler == api_explain;
 }
 
 static bool takes_method(const struct route *route, const char *method) {

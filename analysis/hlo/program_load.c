@@ -42,7 +42,7 @@ static bool load_dump(const char *path, struct byte_source *source, struct arena
            hlo_text_load(&texts, arena, module, error);
 }
 
-bool program_load(const struct profile_file *file, const struct xspace_program *program, struct byte_source *source,
+bool program_load(const struct input_file *file, const struct xspace_program *program, struct byte_source *source,
                   struct arena *arena, struct hlo_module *module, struct error *error) {
     bool is_text = file->kind == PROFILE_FILE_DUMP_TEXT;
     bool is_good = is_text ? load_dump(file->path, source, arena, module, error)

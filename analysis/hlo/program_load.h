@@ -13,6 +13,6 @@
 enum { PROGRAM_LOAD_BYTES_MAX = INT32_MAX };  // a protobuf message cannot be larger
 
 // `source` is the open file. Bytes, columns and texts are on `arena`; the module lives as long. Errors name the file.
-MUST_USE bool program_load(const struct profile_file *file, const struct xspace_program *program,
+MUST_USE bool program_load(const struct input_file *file, const struct xspace_program *program,
                            struct byte_source *source, struct arena *arena, struct hlo_module *module,
                            struct error *error);

@@ -12,7 +12,7 @@
 #include "analysis/input/file_completeness.h"
 #include "analysis/input/folder.h"
 #include "analysis/input/growing_array.h"
-#include "analysis/input/profile_name.h"
+#include "analysis/input/input_name.h"
 #include "analysis/input/run_names.h"
 #include "analysis/input/session_files.h"
 #include "analysis/input/system_error.h"
@@ -74,7 +74,7 @@ static void add_session(struct scan *scan, const char *path, char *name, int64_t
     add_to(scan, &scan->catalog->sessions, &scan->catalog->session_count, path, name, modified_s);
 }
 
-static void add_device_memory(struct scan *scan, const struct profile_file *file, char *name) {
+static void add_device_memory(struct scan *scan, const struct input_file *file, char *name) {
     add_to(scan, &scan->catalog->device_memory, &scan->catalog->device_memory_count, file->path, name,
            file->modified_s);
 }
@@ -83,9 +83,9 @@ static void add_device_memory(struct scan *scan, const struct profile_file *file
 
 // The first file that is still being written, or NULL. A compiler writes one file after the other: of a dump, what is
 // there can be read, and a module that is not whole yet says so itself.
-static const struct profile_file *unfinished_file(const struct scan *scan, const struct session_files *files) {
+static const struct input_file *unfinished_file(const struct scan *scan, const struct session_files *files) {
     for (size_t i = 0; i < files->file_count; i++) {
-        const struct profile_file *file = &files->files[i];
+        const struct input_file *file = &files->files[i];
         int64_t age_s = scan->now_s - file->modified_s;  // clocks of hosts differ a little: it may be below zero
         bool is_fresh = age_s > -CATALOG_WRITING_SECONDS && age_s < CATALOG_WRITING_SECONDS;
         bool is_of_dump = file->kind == PROFILE_FILE_DUMP_PROTO || file->kind == PROFILE_FILE_DUMP_TEXT;
@@ -96,7 +96,7 @@ static const struct profile_file *unfinished_file(const struct scan *scan, const
 
 static void add_session_or_pending(struct scan *scan, const char *path, char *name, int64_t modified_s,
                                    const struct session_files *files) {
-    const struct profile_file *unfinished = unfinished_file(scan, files);
+    const struct input_file *unfinished = unfinished_file(scan, files);
     if (unfinished)
         add_pending(scan, path, unfinished->name);
     else
@@ -212,11 +212,11 @@ static bool scan_other_file(struct scan *scan, struct error *error) {
 
 static bool scan_file(struct scan *scan, struct error *error) {
     char *path = scan->catalog->root;
-    struct profile_name name = profile_name_parse(bytes_of(strrchr(path, '/') + 1));
+    struct input_name name = input_name_parse(bytes_of(strrchr(path, '/') + 1));
     struct catalog_session session = {.path = path, .root = path};
     struct session_files files;
     bool is_dump = dump_files_is_module(bytes_of(strrchr(path, '/') + 1));
-    if (name.kind == PROFILE_NAME_OTHER && !is_dump) return scan_other_file(scan, error);
+    if (name.kind == INPUT_NAME_OTHER && !is_dump) return scan_other_file(scan, error);
     if (!session_files_list(&session, scan->arena, &files, error)) return false;
     if (files.file_count == 0) return is_no_profile(path, "it is not a regular file", error);
     add_session_or_pending(scan, path, arena_string(scan->arena, name.stem), files.files[0].modified_s, &files);

@@ -68,7 +68,7 @@ enum profile_file_kind {
 };
 
 // One file of a session.
-struct profile_file {
+struct input_file {
     char *path;     // absolute
     char *name;     // its name in the folder
     char *host;     // xplane: file name minus .xplane.pb[.gz]; "" for an HLO file
@@ -79,7 +79,7 @@ struct profile_file {
 };
 
 struct session_files {
-    struct profile_file *files;  // xplane files by host name, ascending; or HLO files by name, a dump's modules last
+    struct input_file *files;  // xplane files by host name, ascending; or HLO files by name, a dump's modules last
     size_t file_count;
     size_t host_count;  // how many of them are xplane files: files[0..host_count)
     struct catalog_remark *left_out;

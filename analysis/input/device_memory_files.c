@@ -5,7 +5,7 @@
 
 #include "analysis/input/file_cursor.h"
 #include "analysis/input/growing_array.h"
-#include "analysis/input/profile_name.h"
+#include "analysis/input/input_name.h"
 #include "analysis/input/system_error.h"
 #include "proto/pprof_fields.h"
 
@@ -20,7 +20,7 @@ static bool cut_ending(struct bytes *name, struct bytes ending) {
 }
 
 bool device_memory_name_fits(struct bytes file_name) {
-    if (profile_name_parse(file_name).kind != PROFILE_NAME_OTHER) return false;
+    if (input_name_parse(file_name).kind != INPUT_NAME_OTHER) return false;
     (void)cut_ending(&file_name, BYTES(".gz"));
     if (bytes_ends_with(file_name, BYTES(".hlo_proto.pb"))) return false;  // XProf's NO_MODULE
     return cut_ending(&file_name, BYTES(".prof")) || cut_ending(&file_name, BYTES(".pprof")) ||
@@ -127,7 +127,7 @@ static bool out_of_memory(const char *path, struct error *error) {
     return error_in_file(error, path, 0);
 }
 
-static bool measure(struct profile_file *file) {
+static bool measure(struct input_file *file) {
     struct stat status;
     if (stat(file->path, &status) != 0 || !S_ISREG(status.st_mode)) return false;
     file->size_bytes = (uint64_t)status.st_size;
@@ -137,13 +137,13 @@ static bool measure(struct profile_file *file) {
 
 // False when memory ran out; a file that went away, or is no profile, is passed over.
 static bool take_file(char *path, const char *name, struct arena *arena, struct device_memory_files *files) {
-    struct profile_file file = {.path = path,
-                                .name = arena_string(arena, bytes_of(name)),
-                                .host = arena_string(arena, (struct bytes){0}),
-                                .kind = PROFILE_FILE_DEVICE_MEMORY};
+    struct input_file file = {.path = path,
+                              .name = arena_string(arena, bytes_of(name)),
+                              .host = arena_string(arena, (struct bytes){0}),
+                              .kind = PROFILE_FILE_DEVICE_MEMORY};
     if (!file.name || !file.host) return false;
     if (!measure(&file) || !device_memory_content_fits(path)) return true;
-    struct profile_file *grown = growing_array_room(arena, files->files, files->file_count, sizeof *grown);
+    struct input_file *grown = growing_array_room(arena, files->files, files->file_count, sizeof *grown);
     if (!grown) return false;
     files->files = grown;
     grown[files->file_count++] = file;
@@ -181,6 +181,6 @@ bool device_memory_files_list(const struct catalog_session *session, struct aren
         return folder_list(session->path, CATALOG_MAX_ENTRIES, arena, &folder, error) &&
                device_memory_files_in_folder(&folder, session->path, root, arena, files, error);
     const char *name = slash ? slash + 1 : session->path;
-    if (profile_name_parse(bytes_of(name)).kind != PROFILE_NAME_OTHER) return true;
+    if (input_name_parse(bytes_of(name)).kind != INPUT_NAME_OTHER) return true;
     return take_file(session->path, name, arena, files) || out_of_memory(session->path, error);
 }

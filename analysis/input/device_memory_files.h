@@ -19,7 +19,7 @@
 enum { DEVICE_MEMORY_LOOK_BYTES = 16 << 20 };
 
 struct device_memory_files {
-    struct profile_file *files;  // by name; host is ""
+    struct input_file *files;  // by name; host is ""
     size_t file_count;
 };
 

@@ -22,7 +22,7 @@ bool dump_files_any(const struct folder *folder) {
 
 // By stem; of one module the file to take first.
 static int compare_files(const void *a, const void *b) {
-    const struct profile_file *left = a, *right = b;
+    const struct input_file *left = a, *right = b;
     struct dump_name x = dump_name_parse(bytes_of(left->name)), y = dump_name_parse(bytes_of(right->name));
     int order = bytes_compare(x.stem, y.stem);
     if (order) return order;
@@ -30,7 +30,7 @@ static int compare_files(const void *a, const void *b) {
     return x.compressed - y.compressed;
 }
 
-static void keep_one_per_module(struct profile_file *files, size_t *count) {
+static void keep_one_per_module(struct input_file *files, size_t *count) {
     size_t kept = 0;
     for (size_t i = 0; i < *count; i++) {
         struct bytes stem = dump_name_parse(bytes_of(files[i].name)).stem;
@@ -49,7 +49,7 @@ static char *long_name(const struct dump_name *name, struct arena *arena) {
     return name_of((struct bytes){name->stem.data, name->stem.size - 1}, name->number, arena);
 }
 
-bool dump_files_name(struct profile_file *files, size_t *count, struct arena *arena) {
+bool dump_files_name(struct input_file *files, size_t *count, struct arena *arena) {
     struct id_map taken;
     if (*count > 1) qsort(files, *count, sizeof *files, compare_files);
     keep_one_per_module(files, count);

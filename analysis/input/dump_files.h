@@ -25,7 +25,7 @@ bool dump_files_is_module(struct bytes file_name);
 
 // Of `count` files that dump_files_is_module, in any order: keeps one for each module, by name, and fills kind and
 // program. False at the arena's limit.
-MUST_USE bool dump_files_name(struct profile_file *files, size_t *count, struct arena *arena);
+MUST_USE bool dump_files_name(struct input_file *files, size_t *count, struct arena *arena);
 
 // The file of that part that lies beside a module's file at `path`, plain or .gz; NULL when there is none (or the arena
 // is at its limit). Links are not followed: one may lead anywhere.

@@ -1,7 +1,7 @@
 // xspace_index_hlo_file: a file that is one HloProto, as an index of one program.
 #include "analysis/input/file_cursor.h"
 #include "analysis/input/metadata_plane.h"
-#include "analysis/input/profile_name.h"
+#include "analysis/input/input_name.h"
 #include "analysis/input/xspace_index.h"
 #include "proto/hlo_fields.h"
 
@@ -25,7 +25,7 @@ static bool check_whole(struct byte_source *source, uint64_t *size_bytes, struct
 
 static struct bytes file_stem(const struct byte_source *source) {
     const char *path = byte_source_path(source), *slash = strrchr(path, '/');
-    return profile_name_parse(bytes_of(slash ? slash + 1 : path)).stem;
+    return input_name_parse(bytes_of(slash ? slash + 1 : path)).stem;
 }
 
 static bool load_module_name(struct byte_source *source, uint64_t size_bytes, struct arena *arena, struct bytes *name,

@@ -4,7 +4,7 @@
 
 #include "analysis/input/growing_array.h"
 #include "analysis/input/map_entry.h"
-#include "analysis/input/profile_name.h"
+#include "analysis/input/input_name.h"
 #include "proto/hlo_fields.h"
 #include "proto/xplane_fields.h"
 

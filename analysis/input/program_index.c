@@ -16,7 +16,7 @@ static bool is_assignment(struct byte_source *source, struct error *error) {
 }
 
 // The text is one program; how much of it is right shows when it is loaded.
-static bool index_text(const struct profile_file *file, struct byte_source *source, struct arena *arena,
+static bool index_text(const struct input_file *file, struct byte_source *source, struct arena *arena,
                        struct xspace_index *index, struct error *error) {
     struct dump_name name = dump_name_parse(bytes_of(file->name));
     *index = (struct xspace_index){.programs = arena_new(arena, struct xspace_program, 1)};
@@ -29,7 +29,7 @@ static bool index_text(const struct profile_file *file, struct byte_source *sour
 }
 
 // A dump's module has the name that the folder's list gave it, and the number of the dump for an id.
-static bool name_program(const struct profile_file *file, struct arena *arena, struct xspace_program *program,
+static bool name_program(const struct input_file *file, struct arena *arena, struct xspace_program *program,
                          struct error *error) {
     struct bytes name = bytes_of(file->program);
     program->name = (struct bytes){(const uint8_t *)arena_string(arena, name), name.size};
@@ -38,7 +38,7 @@ static bool name_program(const struct profile_file *file, struct arena *arena, s
     return program->name.data || no_memory(error);
 }
 
-bool program_index_read(const struct profile_file *file, struct byte_source *source, struct arena *arena,
+bool program_index_read(const struct input_file *file, struct byte_source *source, struct arena *arena,
                         struct xspace_index *index, struct error *error) {
     if (file->kind == PROFILE_FILE_XPLANE) return xspace_index_read(source, arena, index, error);
     bool is_good = file->kind == PROFILE_FILE_DUMP_TEXT ? index_text(file, source, arena, index, error)

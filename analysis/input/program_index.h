@@ -11,5 +11,5 @@
 #include "analysis/input/xspace_index.h"
 
 // As xspace_index_read: on false, what is whole is in *index all the same.
-MUST_USE bool program_index_read(const struct profile_file *file, struct byte_source *source, struct arena *arena,
+MUST_USE bool program_index_read(const struct input_file *file, struct byte_source *source, struct arena *arena,
                                  struct xspace_index *index, struct error *error);

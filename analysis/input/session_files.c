@@ -6,7 +6,7 @@
 
 #include "analysis/input/dump_files.h"
 #include "analysis/input/growing_array.h"
-#include "analysis/input/profile_name.h"
+#include "analysis/input/input_name.h"
 #include "analysis/input/run_names.h"
 #include "analysis/input/system_error.h"
 
@@ -24,8 +24,8 @@ static bool leave_out(struct session_files *files, char *path, const char *reaso
     return true;
 }
 
-static bool add_file(struct session_files *files, struct profile_file file, struct arena *arena) {
-    struct profile_file *grown = growing_array_room(arena, files->files, files->file_count, sizeof *grown);
+static bool add_file(struct session_files *files, struct input_file file, struct arena *arena) {
+    struct input_file *grown = growing_array_room(arena, files->files, files->file_count, sizeof *grown);
     if (!grown) return false;
     files->files = grown;
     grown[files->file_count++] = file;
@@ -33,11 +33,11 @@ static bool add_file(struct session_files *files, struct profile_file file, stru
 }
 
 // Fills what the name and the system say. False when memory ran out; `path` is not yet looked at.
-static bool describe(struct profile_file *file, char *path, const char *name, struct arena *arena) {
-    struct profile_name parsed = profile_name_parse(bytes_of(name));
-    bool is_xplane = parsed.kind == PROFILE_NAME_XPLANE;
+static bool describe(struct input_file *file, char *path, const char *name, struct arena *arena) {
+    struct input_name parsed = input_name_parse(bytes_of(name));
+    bool is_xplane = parsed.kind == INPUT_NAME_XPLANE;
     bool is_text = dump_name_parse(bytes_of(name)).part == DUMP_PART_ASSIGNMENT;
-    *file = (struct profile_file){
+    *file = (struct input_file){
         .path = path,
         .name = arena_string(arena, bytes_of(name)),
         .host = arena_string(arena, is_xplane ? parsed.stem : (struct bytes){0}),
@@ -48,7 +48,7 @@ static bool describe(struct profile_file *file, char *path, const char *name, st
     return file->name && file->host;
 }
 
-static bool measure(struct profile_file *file) {
+static bool measure(struct input_file *file) {
     struct stat status;
     if (stat(file->path, &status) != 0 || !S_ISREG(status.st_mode)) return false;
     file->size_bytes = (uint64_t)status.st_size;
@@ -68,10 +68,10 @@ static bool check_link(char *path, const char *root, struct arena *arena, struct
 enum wanted { WANT_XPLANE, WANT_HLO, WANT_HLO_OF_NO_DUMP, WANT_DUMP_MODULE };
 
 static bool is_wanted(struct bytes name, enum wanted wanted) {
-    enum profile_name_kind kind = profile_name_parse(name).kind;
-    if (wanted == WANT_XPLANE) return kind == PROFILE_NAME_XPLANE;
+    enum input_name_kind kind = input_name_parse(name).kind;
+    if (wanted == WANT_XPLANE) return kind == INPUT_NAME_XPLANE;
     if (wanted == WANT_DUMP_MODULE) return dump_files_is_module(name);
-    return kind == PROFILE_NAME_HLO && (wanted == WANT_HLO || dump_name_parse(name).part == DUMP_PART_NONE);
+    return kind == INPUT_NAME_HLO && (wanted == WANT_HLO || dump_name_parse(name).part == DUMP_PART_NONE);
 }
 
 // Takes one entry, if its name is that of such a profile file. False when memory ran out.
@@ -80,7 +80,7 @@ static bool take_entry(const struct folder_entry *entry, enum wanted wanted, con
     if (!is_wanted(bytes_of(entry->name), wanted)) return true;
     if (entry->kind != FOLDER_ENTRY_FILE && entry->kind != FOLDER_ENTRY_LINK) return true;
     char *path = folder_join(arena, folder_path, entry->name);
-    struct profile_file file;
+    struct input_file file;
     bool is_good = true;
     if (!path || !describe(&file, path, entry->name, arena)) return false;
     if (entry->kind == FOLDER_ENTRY_LINK && !check_link(path, root, arena, files, &is_good)) return false;
@@ -91,7 +91,7 @@ static bool take_entry(const struct folder_entry *entry, enum wanted wanted, con
 
 // By host, the plain file before its .gz; HLO files (no host) by name.
 static int compare_files(const void *a, const void *b) {
-    const struct profile_file *left = a, *right = b;
+    const struct input_file *left = a, *right = b;
     int order = strcmp(left->host, right->host);
     return order ? order : strcmp(left->name, right->name);
 }
@@ -122,7 +122,7 @@ static bool take_dump(const struct folder *folder, const char *path, const char 
 static bool keep_one_per_host(struct session_files *files, struct arena *arena) {
     size_t kept = 0;
     for (size_t i = 0; i < files->file_count; i++) {
-        struct profile_file file = files->files[i];
+        struct input_file file = files->files[i];
         if (kept == 0 || strcmp(files->files[kept - 1].host, file.host) != 0)
             files->files[kept++] = file;
         else if (!leave_out(files, file.path, "the same host's uncompressed file is beside it", arena))
@@ -148,7 +148,7 @@ bool session_files_in_folder(const struct folder *folder, const char *path, cons
 static bool list_single_file(const struct catalog_session *session, struct arena *arena, struct session_files *files,
                              struct error *error) {
     const char *slash = strrchr(session->path, '/');
-    struct profile_file file;
+    struct input_file file;
     *files = (struct session_files){0};
     if (!describe(&file, session->path, slash ? slash + 1 : session->path, arena))
         return out_of_memory(session->path, error);

@@ -6,7 +6,7 @@
 #include "analysis/input/file_cursor.h"
 #include "analysis/input/growing_array.h"
 #include "analysis/input/metadata_plane.h"
-#include "analysis/input/profile_name.h"
+#include "analysis/input/input_name.h"
 #include "proto/xplane_fields.h"
 
 struct space_walk {

@@ -27,7 +27,7 @@ static void read_report(const char *path, bool is_text, struct arena *arena, str
                                 : arena_printf(arena, "%s (at byte %lld)", error.message, (long long)error.offset);
 }
 
-void dump_facts_read(const struct profile_file *file, struct arena *arena, struct dump_facts *facts) {
+void dump_facts_read(const struct input_file *file, struct arena *arena, struct dump_facts *facts) {
     const char *path = file->path;
     *facts = (struct dump_facts){.is_text = file->kind == PROFILE_FILE_DUMP_TEXT};
     if (file->kind == PROFILE_FILE_XPLANE || file->kind == PROFILE_FILE_DEVICE_MEMORY) return;

@@ -21,4 +21,4 @@ struct dump_facts {
 };
 
 // On `arena`. What finds no memory is left out.
-void dump_facts_read(const struct profile_file *file, struct arena *arena, struct dump_facts *facts);
+void dump_facts_read(const struct input_file *file, struct arena *arena, struct dump_facts *facts);

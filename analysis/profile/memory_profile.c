@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "analysis/profile/free_matching.h"
-#include "analysis/profile/module_runs.h"
-#include "analysis/profile/profile_reader.h"
+#include "analysis/profile/events/free_matching.h"
+#include "analysis/profile/events/module_runs.h"
+#include "analysis/profile/events/profile_reader.h"
 
 struct assembly {
     struct profile_reader reader;

@@ -20,8 +20,8 @@
 #pragma once
 
 #include "analysis/input/byte_source.h"
-#include "analysis/profile/allocation_site.h"
-#include "analysis/profile/memory_columns.h"
+#include "analysis/profile/events/allocation_site.h"
+#include "analysis/profile/events/memory_columns.h"
 
 #define MEMORY_EVENT_NONE UINT32_MAX
 

@@ -1,8 +1,8 @@
-#include "server/api/api_buffer.h"
+#include "server/api/api.h"
 
 #include <inttypes.h>
 
-#include "server/api/buffer_json.h"
+#include "server/document/buffer_json.h"
 #include "server/http/kept_reply.h"
 #include "server/http/module_request.h"
 

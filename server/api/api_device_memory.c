@@ -1,6 +1,6 @@
-#include "server/api/api_device_memory.h"
+#include "server/api/api.h"
 
-#include "server/api/device_memory_json.h"
+#include "server/document/device_memory_json.h"
 #include "server/app.h"
 #include "server/http/kept_reply.h"
 #include "server/store/device_memory_store.h"
@@ -15,7 +15,7 @@ static bool open_session(struct request *request, struct device_memory_session *
 
 // --- What there is ---
 
-static void write_file(struct work *work, const struct profile_file *file, struct json_writer *w) {
+static void write_file(struct work *work, const struct input_file *file, struct json_writer *w) {
     struct error error;
     const struct device_memory_profile *profile = device_memory_store_load(work, file, &error);
     json_open_object(w);
@@ -51,7 +51,7 @@ static const char *const FRAMES[] = {[DEVICE_MEMORY_ALL_FRAMES] = "all", [DEVICE
 
 struct asked_profile {
     const char *session;
-    const struct profile_file *file;
+    const struct input_file *file;
     enum device_memory_frames frames;
 };
 

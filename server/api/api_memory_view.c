@@ -1,7 +1,7 @@
-#include "server/api/api_memory_view.h"
+#include "server/api/api.h"
 
 #include "server/http/kept_reply.h"
-#include "server/api/memory_view_json.h"
+#include "server/document/memory_view_json.h"
 #include "server/http/module_request.h"
 
 static bool build(struct work *work, const struct hlo_module *module, int64_t space,

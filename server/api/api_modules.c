@@ -1,4 +1,4 @@
-#include "server/api/api_modules.h"
+#include "server/api/api.h"
 
 #include "server/app.h"
 #include "server/text/error_json.h"

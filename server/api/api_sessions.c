@@ -1,4 +1,4 @@
-#include "server/api/api_sessions.h"
+#include "server/api/api.h"
 
 #include "server/app.h"
 #include "server/text/json_writer.h"

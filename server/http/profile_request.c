@@ -12,14 +12,14 @@ static const char *given(const struct request *request, const char *name) {
     return value && *value ? value : NULL;
 }
 
-static bool is_asked(const struct profile_request *asked, const struct profile_file *file) {
+static bool is_asked(const struct profile_request *asked, const struct input_file *file) {
     if (file->kind != PROFILE_FILE_XPLANE) return false;
     return !asked->host || utf8_same_text(bytes_of(file->host), asked->host);
 }
 
-static const struct profile_file *next_file(const struct profile_request *asked, size_t *at) {
+static const struct input_file *next_file(const struct profile_request *asked, size_t *at) {
     while (*at < asked->session.files.file_count) {
-        const struct profile_file *file = &asked->session.files.files[(*at)++];
+        const struct input_file *file = &asked->session.files.files[(*at)++];
         if (is_asked(asked, file)) return file;
     }
     return NULL;
@@ -29,7 +29,7 @@ static bool unknown_host(struct request *request, const struct profile_request *
     struct profile_request any = {.session = asked->session};
     const char *names = "";
     size_t at = 0, shown = 0;
-    for (const struct profile_file *file; names && (file = next_file(&any, &at)) && shown < NAMES_SHOWN; shown++)
+    for (const struct input_file *file; names && (file = next_file(&any, &at)) && shown < NAMES_SHOWN; shown++)
         names = arena_printf(&request->work.arena, "%s%s%.60s", names, shown ? ", " : "", file->host);
     if (!names) return work_out_of_memory(error);
     return error_set(error, ERROR_NOT_FOUND, "The session %.60s has no host \"%.60s\"; it has %.200s.",
@@ -64,7 +64,7 @@ const char *profile_request_key(struct request *request, const struct profile_re
         if (strcmp(argument->name, "token") != 0) ok = join(arena, &key, argument->name, argument->value);
     }
     size_t at = 0;
-    for (const struct profile_file *file; ok && (file = next_file(asked, &at));) {
+    for (const struct input_file *file; ok && (file = next_file(asked, &at));) {
         const char *file_key = profile_store_key(&request->work, file, error);
         if (!file_key) return NULL;
         ok = join(arena, &key, file->host, file_key);
@@ -119,7 +119,7 @@ bool profile_request_load(struct work *work, const struct profile_request *asked
                           struct error *error) {
     size_t at = 0;
     bool has_error = false;
-    for (const struct profile_file *file; (file = next_file(asked, &at));) {
+    for (const struct input_file *file; (file = next_file(asked, &at));) {
         struct error reason;
         *found = (struct profile_found){.file = file};
         found->profile = profile_store_load(work, file, &reason);

@@ -16,7 +16,7 @@ struct profile_request {
 };
 
 struct profile_found {
-    const struct profile_file *file;
+    const struct input_file *file;
     const struct memory_profile *profile;
     const struct memory_timeline *timeline;
 };

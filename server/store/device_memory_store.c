@@ -60,8 +60,8 @@ bool device_memory_store_open(struct store *store, struct work *work, const char
 
 // --- Files ---
 
-static const struct profile_file *no_such_file(const struct device_memory_session *session, const char *file_name,
-                                               struct error *error) {
+static const struct input_file *no_such_file(const struct device_memory_session *session, const char *file_name,
+                                             struct error *error) {
     char known[NAMES_TEXT_BYTES] = "";
     size_t size = 0, count = session->files.file_count;
     for (size_t i = 0; i < count && i < NAMES_SHOWN; i++) {
@@ -80,8 +80,8 @@ static const struct profile_file *no_such_file(const struct device_memory_sessio
     return NULL;
 }
 
-const struct profile_file *device_memory_store_find(const struct device_memory_session *session, const char *file_name,
-                                                    struct error *error) {
+const struct input_file *device_memory_store_find(const struct device_memory_session *session, const char *file_name,
+                                                  struct error *error) {
     const struct device_memory_files *files = &session->files;
     if (!file_name && files->file_count == 1) return &files->files[0];
     for (size_t i = 0; file_name && i < files->file_count; i++) {
@@ -103,7 +103,7 @@ static void destroy_profile(void *data) {
     free(loaded);
 }
 
-static bool read_profile(const struct profile_file *file, struct loaded_profile *loaded, struct error *error) {
+static bool read_profile(const struct input_file *file, struct loaded_profile *loaded, struct error *error) {
     struct byte_source *source = byte_source_open(file->path, error);
     if (!source) return error_in_file(error, file->path, 0);
     bool is_good = device_memory_profile_read(source, &loaded->arena, &loaded->profile, error);
@@ -123,13 +123,13 @@ static bool load_profile(void *context, struct cache_value *value, struct error 
     return true;
 }
 
-const struct device_memory_profile *device_memory_store_load(struct work *work, const struct profile_file *file,
+const struct device_memory_profile *device_memory_store_load(struct work *work, const struct input_file *file,
                                                              struct error *error) {
     const char *file_key = module_store_file_key(work, file, error);
     const char *key = file_key ? arena_printf(&work->arena, "device_memory %s", file_key) : NULL;
     if (file_key && !key) work_out_of_memory(error);
     if (!key) return NULL;
-    struct profile_file mine = *file;
+    struct input_file mine = *file;
     const struct loaded_profile *loaded = work_get(work, key, load_profile, &mine, error);
     return loaded ? &loaded->profile : NULL;
 }

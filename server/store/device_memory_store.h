@@ -21,10 +21,9 @@ MUST_USE bool device_memory_store_open(struct store *store, struct work *work, c
                                        struct device_memory_session *session, struct error *error);
 
 // The file of that name; of a session with one file, NULL means that one. NULL: *error is filled and names the files.
-MUST_USE const struct profile_file *device_memory_store_find(const struct device_memory_session *session,
-                                                             const char *file_name, struct error *error);
+MUST_USE const struct input_file *device_memory_store_find(const struct device_memory_session *session,
+                                                           const char *file_name, struct error *error);
 
 // The profile, through the cache. NULL: *error is filled.
-MUST_USE const struct device_memory_profile *device_memory_store_load(struct work *work,
-                                                                      const struct profile_file *file,
+MUST_USE const struct device_memory_profile *device_memory_store_load(struct work *work, const struct input_file *file,
                                                                       struct error *error);

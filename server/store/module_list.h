@@ -10,7 +10,7 @@
 #include "server/store/module_store.h"
 
 struct module_host {
-    const struct profile_file *file;
+    const struct input_file *file;
     size_t module_count;
     const struct error *error;  // NULL: it could be read
 };

@@ -18,7 +18,7 @@ static const size_t MODULE_ARENA_LIMIT_BYTES = (size_t)4 << 30;
 
 // --- Files ---
 
-static const struct embedded_asset *sample_of(const struct profile_file *file) {
+static const struct embedded_asset *sample_of(const struct input_file *file) {
     if (strcmp(file->path, EMBEDDED_SAMPLE_PATH) != 0) return NULL;
     for (size_t i = 0; i < embedded_asset_count; i++) {
         if (strcmp(embedded_assets[i].path, EMBEDDED_SAMPLE_PATH) == 0) return &embedded_assets[i];
@@ -26,13 +26,13 @@ static const struct embedded_asset *sample_of(const struct profile_file *file) {
     return NULL;
 }
 
-struct byte_source *module_store_open(const struct profile_file *file, struct error *error) {
+struct byte_source *module_store_open(const struct input_file *file, struct error *error) {
     const struct embedded_asset *sample = sample_of(file);
     if (!sample) return byte_source_open(file->path, error);
     return byte_source_of_memory((struct bytes){sample->gzip, sample->gzip_size}, sample->path, error);
 }
 
-static bool identity_of(const struct profile_file *file, struct file_identity *id, struct error *error) {
+static bool identity_of(const struct input_file *file, struct file_identity *id, struct error *error) {
     *id = (struct file_identity){0};
     if (sample_of(file)) return true;
     struct stat status;
@@ -58,7 +58,7 @@ static const char *key_of(struct work *work, const char *kind, struct file_ident
     return key;
 }
 
-const char *module_store_file_key(struct work *work, const struct profile_file *file, struct error *error) {
+const char *module_store_file_key(struct work *work, const struct input_file *file, struct error *error) {
     struct file_identity id;
     return identity_of(file, &id, error) ? key_of(work, "file", id, file->path, 0, error) : NULL;
 }
@@ -81,7 +81,7 @@ static bool is_of_content(enum error_code code) {
     return code == ERROR_TRUNCATED || code == ERROR_MALFORMED || code == ERROR_TOO_BIG;
 }
 
-static bool read_index(const struct profile_file *file, struct loaded_index *loaded, struct error *error) {
+static bool read_index(const struct input_file *file, struct loaded_index *loaded, struct error *error) {
     struct byte_source *source = module_store_open(file, error);
     if (!source) return error_in_file(error, file->path, 0);
     bool is_whole = program_index_read(file, source, &loaded->arena, &loaded->file.index, error);
@@ -93,7 +93,7 @@ static bool read_index(const struct profile_file *file, struct loaded_index *loa
 }
 
 static bool load_index(void *context, struct cache_value *value, struct error *error) {
-    const struct profile_file *file = context;
+    const struct input_file *file = context;
     struct loaded_index *loaded = calloc(1, sizeof *loaded);
     if (!loaded) return work_out_of_memory(error);
     arena_init(&loaded->arena, INDEX_ARENA_LIMIT_BYTES);
@@ -105,18 +105,18 @@ static bool load_index(void *context, struct cache_value *value, struct error *e
     return true;
 }
 
-const struct file_index *module_store_index(struct work *work, const struct profile_file *file, struct error *error) {
+const struct file_index *module_store_index(struct work *work, const struct input_file *file, struct error *error) {
     struct file_identity id;
     const char *key = identity_of(file, &id, error) ? key_of(work, "index", id, file->path, 0, error) : NULL;
     if (!key) return NULL;
-    struct profile_file mine = *file;
+    struct input_file mine = *file;
     const struct loaded_index *loaded = work_get(work, key, load_index, &mine, error);
     return loaded ? &loaded->file : NULL;
 }
 
 // --- Finding a program ---
 
-bool module_store_name(struct work *work, const struct profile_file *file, const struct xspace_program *program,
+bool module_store_name(struct work *work, const struct input_file *file, const struct xspace_program *program,
                        struct found_module *found, struct error *error) {
     *found = (struct found_module){.file = file, .program = program};
     if (!identity_of(file, &found->identity, error)) return false;
@@ -167,7 +167,7 @@ static bool no_such_module(const struct session *session, const char *name, cons
 }
 
 // `before` was taken before the index was: a file that was replaced since must not be read by the old one's offsets.
-static bool name_unchanged(struct work *work, const struct profile_file *file, const struct xspace_program *program,
+static bool name_unchanged(struct work *work, const struct input_file *file, const struct xspace_program *program,
                            struct file_identity before, struct found_module *found, struct error *error) {
     if (!module_store_name(work, file, program, found, error)) return false;
     if (identity_equal(found->identity, before)) return true;
@@ -181,7 +181,7 @@ bool module_store_find(struct work *work, const struct session *session, const c
     struct error unreadable = {.code = ERROR_NONE};
     bool has_host = false;
     for (size_t i = 0; i < session->files.file_count; i++) {
-        const struct profile_file *file = &session->files.files[i];
+        const struct input_file *file = &session->files.files[i];
         if (host && !utf8_same_text(bytes_of(file->host), host)) continue;
         has_host = true;
         struct file_identity before;

@@ -20,11 +20,11 @@ struct file_index {
 };
 
 // NULL when the file cannot be read at all: *error is filled.
-MUST_USE const struct file_index *module_store_index(struct work *work, const struct profile_file *file,
+MUST_USE const struct file_index *module_store_index(struct work *work, const struct input_file *file,
                                                      struct error *error);
 
 struct found_module {
-    const struct profile_file *file;
+    const struct input_file *file;
     const struct xspace_program *program;
     struct file_identity identity;  // the version of the file that `program` is from
     const char *key;                // names this version of this program: start of the keys of what is derived from it
@@ -36,8 +36,8 @@ MUST_USE bool module_store_find(struct work *work, const struct session *session
                                 struct found_module *found, struct error *error);
 
 // Fills `found` for a program of an index that is at hand.
-MUST_USE bool module_store_name(struct work *work, const struct profile_file *file,
-                                const struct xspace_program *program, struct found_module *found, struct error *error);
+MUST_USE bool module_store_name(struct work *work, const struct input_file *file, const struct xspace_program *program,
+                                struct found_module *found, struct error *error);
 
 // The loaded module, through the cache.
 MUST_USE const struct hlo_module *module_store_load(struct work *work, const struct found_module *found,
@@ -51,7 +51,7 @@ MUST_USE bool module_store_read(const struct found_module *found, struct arena *
                                 struct error *error);
 
 // Opens a file of a session; also the embedded sample.
-MUST_USE struct byte_source *module_store_open(const struct profile_file *file, struct error *error);
+MUST_USE struct byte_source *module_store_open(const struct input_file *file, struct error *error);
 
 // Names the version of the file that is there now, for keys; on the work's arena. NULL: *error is filled.
-MUST_USE const char *module_store_file_key(struct work *work, const struct profile_file *file, struct error *error);
+MUST_USE const char *module_store_file_key(struct work *work, const struct input_file *file, struct error *error);

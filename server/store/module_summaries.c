@@ -13,7 +13,7 @@ static const size_t MODULE_ARENA_LIMIT_BYTES = (size_t)4 << 30;
 
 struct summary_job {
     struct found_module found;
-    struct profile_file file;
+    struct input_file file;
     struct xspace_program program;
     struct module_summary result;
 };
@@ -187,7 +187,7 @@ static bool make_key(struct work *work, const struct module_list *list, char key
 static bool copy_job(struct work *work, struct arena *arena, const struct module_list *list,
                      const struct module_row *row, struct summary_job *job) {
     struct error error;
-    const struct profile_file *file = list->hosts[row->hosts[0]].file;
+    const struct input_file *file = list->hosts[row->hosts[0]].file;
     job->file = *file;
     job->program = *row->program;
     if (!module_store_name(work, file, row->program, &job->found, &error)) {

@@ -20,7 +20,7 @@ static void destroy_profile(void *data) {
     free(loaded);
 }
 
-static bool read_profile(const struct profile_file *file, struct loaded_profile *loaded, struct error *error) {
+static bool read_profile(const struct input_file *file, struct loaded_profile *loaded, struct error *error) {
     if (file->kind != PROFILE_FILE_XPLANE) {
         error_set(error, ERROR_NOT_FOUND,
                   "This file holds a compiled program; memory over time is in *.xplane.pb files.");
@@ -46,7 +46,7 @@ static bool keep_refusal(struct loaded_profile *loaded, const struct error *erro
 }
 
 struct loading {
-    struct profile_file file;
+    struct input_file file;
     const char *key;
 };
 
@@ -79,7 +79,7 @@ static bool load_profile(void *context, struct cache_value *value, struct error 
     return true;
 }
 
-const char *profile_store_key(struct work *work, const struct profile_file *file, struct error *error) {
+const char *profile_store_key(struct work *work, const struct input_file *file, struct error *error) {
     const char *file_key = module_store_file_key(work, file, error);
     if (!file_key) return NULL;
     const char *key = arena_printf(&work->arena, "profile %s", file_key);
@@ -87,8 +87,7 @@ const char *profile_store_key(struct work *work, const struct profile_file *file
     return key;
 }
 
-const struct memory_profile *profile_store_load(struct work *work, const struct profile_file *file,
-                                                struct error *error) {
+const struct memory_profile *profile_store_load(struct work *work, const struct input_file *file, struct error *error) {
     const char *key = profile_store_key(work, file, error);
     struct loading loading = {*file, key};
     const struct loaded_profile *loaded = key ? work_get(work, key, load_profile, &loading, error) : NULL;

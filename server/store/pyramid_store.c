@@ -28,7 +28,7 @@ static bool load(void *context, struct cache_value *value, struct error *error) 
     return true;
 }
 
-const struct timeline_pyramid *pyramid_store_get(struct work *work, const struct profile_file *file,
+const struct timeline_pyramid *pyramid_store_get(struct work *work, const struct input_file *file,
                                                  const struct memory_profile *profile,
                                                  const struct memory_timeline *timeline, struct error *error) {
     const char *file_key = profile_store_key(work, file, error);

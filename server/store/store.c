@@ -138,7 +138,7 @@ const struct catalog *store_catalog(struct store *store, struct work *work, bool
 // --- Sessions ---
 
 static bool sample_files(struct arena *arena, struct session *session, struct error *error) {
-    struct profile_file *file = arena_new(arena, struct profile_file, 1);
+    struct input_file *file = arena_new(arena, struct input_file, 1);
     if (!file) return work_out_of_memory(error);
     for (size_t i = 0; i < embedded_asset_count; i++) {
         if (strcmp(embedded_assets[i].path, EMBEDDED_SAMPLE_PATH) == 0)

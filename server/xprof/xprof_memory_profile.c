@@ -4,8 +4,8 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "analysis/profile/data_type_name.h"
-#include "analysis/profile/xprof_profile.h"
+#include "analysis/profile/events/data_type_name.h"
+#include "analysis/profile/xprof/xprof_profile.h"
 #include "server/store/work.h"
 #include "server/xprof/xprof_words.h"
 

@@ -8,7 +8,7 @@
 
 // --- Which host ---
 
-static const struct profile_file *only_host(const struct session *session, struct error *error) {
+static const struct input_file *only_host(const struct session *session, struct error *error) {
     size_t count = session->files.host_count;
     if (count == 1) return &session->files.files[0];
     if (count == 0)
@@ -19,17 +19,17 @@ static const struct profile_file *only_host(const struct session *session, struc
     return NULL;
 }
 
-static const struct profile_file *find_host(const struct session *session, const char *host, struct error *error) {
+static const struct input_file *find_host(const struct session *session, const char *host, struct error *error) {
     if (!host || !*host) return only_host(session, error);
     for (size_t i = 0; i < session->files.host_count; i++) {
-        const struct profile_file *file = &session->files.files[i];
+        const struct input_file *file = &session->files.files[i];
         if (utf8_same_text(bytes_of(file->host), host)) return file;
     }
     error_set(error, ERROR_NOT_FOUND, "No xplane file found for host: %.100s in run: %.100s", host, session->name);
     return NULL;
 }
 
-static const struct profile_file *find_file(struct request *request, struct error *error) {
+static const struct input_file *find_file(struct request *request, struct error *error) {
     const struct session_place place = {
         .name = request_query(request, "run"),
         .session_path = request_query(request, "session_path"),
@@ -49,7 +49,7 @@ static const struct profile_file *find_file(struct request *request, struct erro
 
 // XProf refuses a file that is cut or damaged, and its JSON has no word for "up to here": so do we.
 static bool write_json(struct work *work, void *context, struct output *output, struct error *error) {
-    const struct profile_file *file = context;
+    const struct input_file *file = context;
     const struct memory_profile *profile = profile_store_load(work, file, error);
     if (!profile) return false;
     if (profile->fault.code != ERROR_NONE) {
@@ -62,11 +62,11 @@ static bool write_json(struct work *work, void *context, struct output *output, 
 }
 
 bool xprof_memory_profile_reply(struct request *request, struct reply *reply, struct error *error) {
-    const struct profile_file *file = find_file(request, error);
+    const struct input_file *file = find_file(request, error);
     const char *version = file ? profile_store_key(&request->work, file, error) : NULL;
     if (!version) return false;
     const char *key = arena_printf(&request->work.arena, "xprof_memory_profile %s", version);
     if (!key) return work_out_of_memory(error);
-    struct profile_file asked = *file;
+    struct input_file asked = *file;
     return kept_reply(request, key, REPLY_JSON, write_json, &asked, reply, error);
 }

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "analysis/input/profile_name.h"
+#include "analysis/input/input_name.h"
 #include "analysis/input/xspace_index.h"
 #include "analysis/memory/memory_summary.h"
 #include "analysis/memory/memory_view.h"
@@ -50,9 +50,9 @@ static double now_ms(void) {
 
 // --- Input ---
 
-static struct profile_name name_of(const char *path) {
+static struct input_name name_of(const char *path) {
     const char *slash = strrchr(path, '/');
-    return profile_name_parse(bytes_of(slash ? slash + 1 : path));
+    return input_name_parse(bytes_of(slash ? slash + 1 : path));
 }
 
 static bool load_largest(struct byte_source *source, bool is_xplane, struct program *program, struct error *error) {
@@ -74,7 +74,7 @@ static bool open_program(const char *path, struct program *program, struct error
     arena_init(&program->arena, 0);
     struct byte_source *source = byte_source_open(path, error);
     if (!source) return false;
-    bool is_good = load_largest(source, name_of(path).kind == PROFILE_NAME_XPLANE, program, error);
+    bool is_good = load_largest(source, name_of(path).kind == INPUT_NAME_XPLANE, program, error);
     byte_source_close(source);
     return is_good;
 }

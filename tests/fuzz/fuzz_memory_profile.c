@@ -2,14 +2,14 @@
 // answered.
 #include <stdlib.h>
 
-#include "analysis/profile/memory_breakdown.h"
-#include "analysis/profile/memory_pressure.h"
-#include "analysis/profile/op_totals.h"
-#include "analysis/profile/size_histogram.h"
-#include "analysis/profile/step_growth.h"
-#include "analysis/profile/timeline_summary.h"
-#include "analysis/profile/timeline_window.h"
-#include "analysis/profile/xprof_profile.h"
+#include "analysis/profile/questions/memory_breakdown.h"
+#include "analysis/profile/questions/memory_pressure.h"
+#include "analysis/profile/questions/op_totals.h"
+#include "analysis/profile/questions/size_histogram.h"
+#include "analysis/profile/questions/step_growth.h"
+#include "analysis/profile/questions/timeline_summary.h"
+#include "analysis/profile/questions/timeline_window.h"
+#include "analysis/profile/xprof/xprof_profile.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -5,8 +5,8 @@
 #include <jansson.h>
 
 #include "server/xprof/allocation_timeline.h"
-#include "server/api/buffer_json.h"
-#include "server/api/memory_view_json.h"
+#include "server/document/buffer_json.h"
+#include "server/document/memory_view_json.h"
 #include "server/xprof/xprof_memory_viewer.h"
 
 enum { ARENA_LIMIT_BYTES = 64 << 20, OUTPUT_BYTES = 64 << 20, BUFFERS_LOOKED_AT = 4 };

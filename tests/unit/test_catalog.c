@@ -66,7 +66,7 @@ static void check_files(struct fixture *f, const char *session, const char *expe
     assert_non_null(found);
     assert_true(session_files_list(found, &f->arena, &files, &f->error));
     for (size_t i = 0; i < files.file_count; i++) {
-        const struct profile_file *file = &files.files[i];
+        const struct input_file *file = &files.files[i];
         size_t size = strlen(names);
         snprintf(names + size, sizeof names - size, "%s%s", i ? " " : "", file->name);
         assert_int_equal(file->kind == PROFILE_FILE_XPLANE, i < files.host_count);

@@ -224,7 +224,7 @@ static void the_stamp_follows_what_lies_beside(void **state) {
 static bool index_text(struct fixture *f, struct bytes content, struct xspace_index *index) {
     static char path[] = "x", host[] = "", program[] = "jit_f(3)";
     static char name[] = "module_0003.jit_f.after_optimizations-buffer-assignment.txt";
-    struct profile_file file = {
+    struct input_file file = {
         .path = path, .name = name, .host = host, .program = program, .kind = PROFILE_FILE_DUMP_TEXT};
     struct byte_source *source = byte_source_of_memory(content, "x", &f->error);
     bool is_good = program_index_read(&file, source, &f->arena, index, &f->error);

@@ -1,7 +1,7 @@
-#include "analysis/profile/memory_breakdown.h"
+#include "analysis/profile/questions/memory_breakdown.h"
 
-#include "analysis/profile/op_totals.h"
-#include "analysis/profile/size_histogram.h"
+#include "analysis/profile/questions/op_totals.h"
+#include "analysis/profile/questions/size_histogram.h"
 #include "tests/unit/cmocka_all.h"
 #include "tests/unit/memory_story.h"
 

@@ -1,4 +1,4 @@
-#include "analysis/profile/memory_pressure.h"
+#include "analysis/profile/questions/memory_pressure.h"
 
 #include "tests/unit/cmocka_all.h"
 #include "tests/unit/memory_story.h"

@@ -1,8 +1,8 @@
 // The bulk documents, parsed back by jansson: they are JSON, and their columns fit each other.
 #include <jansson.h>
 
-#include "server/api/buffer_json.h"
-#include "server/api/memory_view_json.h"
+#include "server/document/buffer_json.h"
+#include "server/document/memory_view_json.h"
 #include "server/text/string_table.h"
 #include "server/xprof/xprof_memory_viewer.h"
 #include "tests/unit/cmocka_all.h"

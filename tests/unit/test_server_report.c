@@ -4,12 +4,12 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "server/report/printable.h"
-#include "server/report/report_options.h"
-#include "server/report/report_sink.h"
-#include "server/report/size_argument.h"
+#include "server/text/printable.h"
+#include "server/command/report_options.h"
+#include "server/command/report_sink.h"
+#include "server/text/size_argument.h"
 #include "server/text/size_text.h"
-#include "server/report/table.h"
+#include "server/text/table.h"
 
 struct scratch {
     struct arena arena;

@@ -1,4 +1,4 @@
-#include "analysis/profile/step_growth.h"
+#include "analysis/profile/questions/step_growth.h"
 
 #include <stdio.h>
 

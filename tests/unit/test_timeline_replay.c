@@ -1,4 +1,4 @@
-#include "analysis/profile/timeline_summary.h"
+#include "analysis/profile/questions/timeline_summary.h"
 
 #include "tests/unit/cmocka_all.h"
 #include "tests/unit/timeline_build.h"

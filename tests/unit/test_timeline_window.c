@@ -1,8 +1,8 @@
-#include "analysis/profile/timeline_window.h"
+#include "analysis/profile/questions/timeline_window.h"
 
 #include <string.h>
 
-#include "analysis/profile/largest_free.h"
+#include "analysis/profile/questions/largest_free.h"
 #include "tests/unit/cmocka_all.h"
 #include "tests/unit/timeline_build.h"
 

@@ -1,11 +1,11 @@
 // What XProf makes of hand-built events. The expected figures are XProf 2.24.2's for the same events
 // (tests/http/memory_profile_cases.py has them as files).
-#include "analysis/profile/xprof_profile.h"
+#include "analysis/profile/xprof/xprof_profile.h"
 
 #include <stdlib.h>
 
-#include "analysis/profile/data_type_name.h"
-#include "analysis/profile/xprof_addresses.h"
+#include "analysis/profile/events/data_type_name.h"
+#include "analysis/profile/xprof/xprof_addresses.h"
 #include "tests/unit/cmocka_all.h"
 
 enum { MAX_EVENTS = 4096, MAX_THREADS = 4, NO_STEP = -1 };

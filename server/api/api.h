@@ -1,0 +1,26 @@
+// The handlers of /api/v1, one file a resource (docs/api.md says what each answers). server/routes.c knows their paths.
+#pragma once
+
+#include "server/http/reply.h"
+
+request_handler api_advise;
+request_handler api_buffer;
+request_handler api_device_memory;
+request_handler api_device_memory_profile;
+request_handler api_explain;
+request_handler api_memory_view;
+request_handler api_modules;
+request_handler api_profile_breakdown;
+request_handler api_profile_events;
+request_handler api_profile_held;
+request_handler api_profile_modules;
+request_handler api_profile_ops;
+request_handler api_profile_overview;
+request_handler api_profile_pressure;
+request_handler api_profile_steps;
+request_handler api_profile_timeline;
+request_handler api_server;
+request_handler api_sessions;
+
+// The largest log that api_explain takes.
+enum { EXPLAIN_BODY_LIMIT_BYTES = 16 << 20 };

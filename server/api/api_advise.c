@@ -1,0 +1,56 @@
+#include "server/api/api.h"
+
+#include "server/document/advice_json.h"
+#include "server/http/kept_reply.h"
+#include "server/http/module_request.h"
+#include "server/text/size_argument.h"
+
+struct advise_query {
+    struct module_request asked;
+    struct advice_request request;
+};
+
+static bool read_capacity(const struct request *request, int64_t *bytes, struct error *error) {
+    const char *text = request_query(request, "capacity");
+    if (!text || !text[0] || (size_argument_read(text, bytes) && *bytes > 0)) return true;
+    return error_set(error, ERROR_BAD_REQUEST, "capacity is a size like 15.75GiB or 17179869184, not \"%.60s\".", text);
+}
+
+static bool read_query(struct request *request, struct advise_query *query, struct error *error) {
+    *query = (struct advise_query){0};
+    if (!module_request_of_api(request, &query->asked, error) ||
+        !read_capacity(request, &query->request.capacity_bytes, error) ||
+        !request_int64(request, "ways", ADVICE_WAYS_DEFAULT, &query->request.ways, error) ||
+        !request_int64(request, "batch", 0, &query->request.batch, error))
+        return false;
+    if (query->request.ways < 2 || query->request.ways > 1 << 20)
+        return error_set(error, ERROR_BAD_REQUEST, "ways is a number of chips, two or more.");
+    if (query->request.batch >= 0) return true;
+    return error_set(error, ERROR_BAD_REQUEST, "batch is a size of the batch dimension.");
+}
+
+static bool write_advice(struct work *work, void *context, struct output *output, struct error *error) {
+    const struct advise_query *query = context;
+    const struct module_request *asked = &query->asked;
+    const struct hlo_module *module = module_store_load(work, &asked->found, error);
+    struct advice *advice = arena_new(&work->arena, struct advice, 1);
+    if (!module) return false;
+    if (!advice) return work_out_of_memory(error);
+    if (!advice_make(module, &query->request, &work->arena, advice, error))
+        return error_in_file(error, asked->found.file->path, (int64_t)asked->found.program->offset);
+    struct advice_document document = {advice, asked->session.name, asked->found.file->host, asked->module};
+    struct json_writer w = json_writer_on(output);
+    advice_json_write(&document, &w);
+    return true;
+}
+
+bool api_advise(struct request *request, struct reply *reply, struct error *error) {
+    struct advise_query query;
+    if (!read_query(request, &query, error)) return false;
+    const char *endpoint = arena_printf(&request->work.arena, "advise %lld %lld %lld",
+                                        (long long)query.request.capacity_bytes, (long long)query.request.ways,
+                                        (long long)query.request.batch);
+    if (!endpoint) return work_out_of_memory(error);
+    const char *key = module_request_key(request, &query.asked, endpoint, error);
+    return key && kept_reply(request, key, REPLY_JSON, write_advice, &query, reply, error);
+}

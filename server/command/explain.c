@@ -1,0 +1,139 @@
+#include "server/command/explain.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "analysis/oom/oom_text.h"
+#include "server/document/explain_json.h"
+#include "server/command/explain_options.h"
+#include "server/document/explain_text.h"
+#include "server/command/report_sink.h"
+
+enum { CACHE_BYTES = 160 << 20 };
+
+static enum exit_code complain(enum exit_code code, const char *problem) {
+    fprintf(stderr, "hbmview: %s\n", problem);
+    return code;
+}
+
+// --- Reading ---
+
+static bool read_all(int fd, struct output *log) {
+    enum { PIECE_BYTES = 1 << 16 };
+    for (;;) {
+        char *to = output_reserve(log, PIECE_BYTES);
+        if (!to) return errno = EFBIG, false;
+        ssize_t size = read(fd, to, PIECE_BYTES);
+        if (size == 0) return true;
+        if (size > 0)
+            output_advance(log, (size_t)size);
+        else if (errno != EINTR)
+            return false;
+    }
+}
+
+// False: the problem was told.
+static bool read_log(const char *path, struct output *log) {
+    bool is_input = strcmp(path, "-") == 0;
+    int fd = is_input ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    bool is_good = fd >= 0 && read_all(fd, log);
+    if (!is_good) {
+        const char *reason = errno == EFBIG ? "it is larger than 256 MiB; give the part around the error"
+                                            : strerror(errno);
+        fprintf(stderr, "hbmview: %s cannot be read: %s.\n", is_input ? "Standard input" : path, reason);
+    }
+    if (fd >= 0 && !is_input) close(fd);
+    return is_good;
+}
+
+// --- Writing ---
+
+static void write_explanation(const struct explain_options *options, const struct explanation *explanation,
+                              struct arena *arena, struct output *output) {
+    struct json_writer w = json_writer_on(output);
+    switch (options->format) {
+        case EXPLAIN_TEXT:
+        case EXPLAIN_MARKDOWN:
+            explain_text_write(explanation, options->format == EXPLAIN_MARKDOWN, options->logdir != NULL, arena,
+                               output);
+            break;
+        case EXPLAIN_JSON:
+            explain_json_write(explanation, arena, &w);
+            output_append_char(output, '\n');
+            break;
+    }
+}
+
+static enum exit_code write_out(const struct explain_options *options, const struct explanation *explanation,
+                                struct arena *arena) {
+    struct report_sink sink;
+    const char *problem;
+    report_sink_init(&sink, STDOUT_FILENO);
+    write_explanation(options, explanation, arena, &sink.output);
+    bool is_written = report_sink_finish(&sink, &problem);
+    report_sink_free(&sink);
+    if (is_written) return EXIT_CODE_GOOD;
+    fprintf(stderr, "hbmview: The explanation could not be written: %s.\n", problem);
+    return EXIT_CODE_UNREADABLE;
+}
+
+// --- The command ---
+
+// Whether DIR, and the session of it that was asked for, can be opened at all: a typing slip must not look like "no
+// profile of it".
+static bool can_join(struct work *work, struct store *store, const struct explain_options *options) {
+    struct error error;
+    struct session session;
+    struct session_place place = {.name = options->session};
+    bool is_good = store_catalog(store, work, true, &error) != NULL;
+    if (is_good && options->session) is_good = store_open_session(store, work, &place, &session, &error);
+    if (!is_good) fprintf(stderr, "hbmview: %s%s%s\n", error.file, error.file[0] ? ": " : "", error.message);
+    return is_good;
+}
+
+static enum exit_code explain(struct work *work, struct store *store, const struct explain_options *options,
+                              struct bytes log) {
+    struct explain_request asked = {log, options->session, options->module, options->capacity_bytes};
+    struct explanation explanation;
+    struct error error;
+    if (store && !can_join(work, store, options)) return EXIT_CODE_UNREADABLE;
+    if (!explanation_make(work, store, &asked, &explanation, &error))
+        return complain(EXIT_CODE_UNREADABLE, error.message);
+    if (explanation.log.message_count == 0) return complain(EXIT_CODE_CHECK_FAILED, "no out-of-memory message found");
+    return write_out(options, &explanation, &work->arena);
+}
+
+static enum exit_code run(const struct explain_options *options) {
+    struct output log;
+    struct work work;
+    struct cache *cache = cache_new(CACHE_BYTES, 1);
+    struct store *store = options->logdir ? store_new(options->logdir) : NULL;
+    enum exit_code code = EXIT_CODE_UNREADABLE;
+    output_init(&log, OOM_LOG_BYTES_MAX);
+    work_init(&work, cache);
+    if (!cache || (options->logdir && !store))
+        complain(code, "There is not enough memory to start.");
+    else if (read_log(options->path, &log))
+        code = explain(&work, store, options, output_bytes(&log));
+    work_free(&work);
+    store_free(store);
+    cache_free(cache);
+    output_free(&log);
+    return code;
+}
+
+enum exit_code explain_run(int count, char *const arguments[]) {
+    struct explain_options options;
+    char problem[OPTIONS_PROBLEM_BYTES];
+    if (!explain_options_parse(count, arguments, &options, problem)) return complain(EXIT_CODE_USAGE, problem);
+    if (options.show_help) {
+        fputs(explain_options_help(), stdout);
+        return EXIT_CODE_GOOD;
+    }
+    signal(SIGPIPE, SIG_IGN);
+    return run(&options);
+}

@@ -1,0 +1,146 @@
+#include "server/command/report_data.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "analysis/hlo/program_load.h"
+
+static const size_t MODULE_ARENA_LIMIT_BYTES = (size_t)4 << 30;
+
+// --- A module ---
+
+// The error with the name of the program, which a file may have hundreds of.
+static bool note_error(struct report *report, const struct report_program *program, const struct error *error) {
+    struct error named = *error;
+    snprintf(named.message, sizeof named.message, "%.100s: %.400s", program->name, error->message);
+    error_in_file(&named, program->file->file->path, (int64_t)program->program->offset);
+    report_errors_add(&report->errors, &named);
+    return false;
+}
+
+static bool is_same_file(struct file_identity a, struct file_identity b) {
+    return a.device == b.device && a.inode == b.inode && a.size_bytes == b.size_bytes && a.modified_ns == b.modified_ns;
+}
+
+static bool load(struct report *report, const struct report_program *program, struct report_module *module,
+                 struct error *error) {
+    const char *path = program->file->file->path;
+    struct byte_source *source = report_source_open(&report->source, path, error);
+    if (!source) return false;
+    if (!is_same_file(byte_source_identity(source), program->file->identity)) {
+        error_set(error, ERROR_UNREADABLE, "The file changed while it was being read; run the report again.");
+        return error_in_file(error, path, 0);
+    }
+    return program_load(program->file->file, program->program, source, &module->arena, &module->module, error);
+}
+
+bool report_module_load(struct report *report, const struct report_program *program, struct report_module *module) {
+    struct error error;
+    *module = (struct report_module){.program = program};
+    arena_init(&module->arena, MODULE_ARENA_LIMIT_BYTES);
+    if (!load(report, program, module, &error)) return note_error(report, program, &error);
+    dump_facts_read(program->file->file, &module->arena, &module->dump);
+    return true;
+}
+
+void report_module_free(struct report_module *module) {
+    arena_free(&module->arena);
+}
+
+// --- Its memory spaces ---
+
+static bool is_wanted(const struct report_options *options, int64_t space, int64_t total_bytes,
+                      int64_t thread_local_bytes) {
+    if (options->space != REPORT_ALL) return space == options->space;
+    return total_bytes != 0 || thread_local_bytes != 0;
+}
+
+void report_module_summaries(struct report *report, struct report_module *module, struct memory_summary_list *list) {
+    struct error error;
+    size_t kept = 0;
+    if (!memory_summaries(&module->module, &module->arena, list, &error)) note_error(report, module->program, &error);
+    for (size_t i = 0; i < list->count; i++) {
+        const struct memory_summary *summary = &list->summaries[i];
+        if (is_wanted(&report->options, summary->space, summary->total_bytes, summary->thread_local_bytes))
+            list->summaries[kept++] = *summary;
+    }
+    list->count = kept;
+}
+
+void report_module_spaces(struct report *report, struct report_module *module, struct memory_totals_list *list) {
+    struct error error;
+    size_t kept = 0;
+    if (!memory_totals_list(&module->module, &module->arena, list, &error)) note_error(report, module->program, &error);
+    for (size_t i = 0; i < list->space_count; i++) {
+        const struct memory_totals *totals = &list->spaces[i];
+        if (is_wanted(&report->options, totals->space, totals->total_bytes, totals->bytes[ALLOCATION_THREAD_LOCAL]))
+            list->spaces[kept++] = *totals;
+    }
+    list->space_count = kept;
+}
+
+// --- One memory space ---
+
+static int largest_first(const void *left, const void *right) {
+    const struct report_at_peak *a = left, *b = right;
+    if (a->size_bytes != b->size_bytes) return a->size_bytes > b->size_bytes ? -1 : 1;
+    return (a->position > b->position) - (a->position < b->position);
+}
+
+static bool order_buffers(const struct report_options *options, struct report_space *space, struct arena *arena) {
+    const struct memory_view *view = space->view;
+    space->largest = arena_push_raw(arena, view->at_peak_count, sizeof *space->largest);
+    if (!space->largest) return false;
+    for (uint32_t i = 0; i < view->at_peak_count; i++)
+        space->largest[i] = (struct report_at_peak){view->rows[view->at_peak[i]].size_bytes, i};
+    if (view->at_peak_count) qsort(space->largest, view->at_peak_count, sizeof *space->largest, largest_first);
+    bool is_cut = options->top != REPORT_ALL && (size_t)options->top < view->at_peak_count;
+    space->shown_count = is_cut ? (size_t)options->top : view->at_peak_count;
+    space->left_out_count = view->at_peak_count - space->shown_count;
+    return true;
+}
+
+// XProf's view of the same serves the notes only.
+static bool make_notes(const struct report_module *module, int64_t space, struct arena *arena,
+                       struct report_space *made) {
+    struct memory_view *xprof = arena_new(arena, struct memory_view, 1);
+    struct error reason;
+    struct memory_view_document document = {.view = made->view, .xprof = xprof, .dump = module->dump};
+    if (!xprof) return false;
+    if (!memory_view_build(&module->module, space, MEMORY_VIEW_AS_XPROF, arena, xprof, &reason)) {
+        document.xprof = NULL;
+        document.xprof_reason = reason.message;
+    }
+    memory_view_notes_make(&document, arena, &made->notes);
+    return true;
+}
+
+bool report_space_build(struct report *report, struct report_module *module, int64_t space, struct report_space *made) {
+    struct arena *arena = &module->arena;
+    struct error error;
+    struct memory_view *view = arena_new(arena, struct memory_view, 1);
+    *made = (struct report_space){.view = view};
+    error_set(&error, ERROR_TOO_BIG, "There is not enough memory for this module.");
+    if (!view) return note_error(report, module->program, &error);
+    if (!memory_view_build(&module->module, space, MEMORY_VIEW_EXACT, arena, view, &error))
+        return note_error(report, module->program, &error);
+    return (make_notes(module, space, arena, made) && order_buffers(&report->options, made, arena) &&
+            buffer_describer_init(&made->describer, &module->module, MEMORY_VIEW_EXACT, arena)) ||
+           note_error(report, module->program, &error);
+}
+
+// --- One buffer ---
+
+struct report_buffer report_buffer_read(struct report_space *space, size_t i) {
+    const struct memory_view *view = space->view;
+    const struct memory_buffer *row = &view->rows[view->at_peak[space->largest[i].position]];
+    struct report_buffer buffer = {.row = row, .logical_buffer_id = -1, .source = ""};
+    buffer.words = buffer_describe(&space->describer, row->buffer);
+    if (row->buffer != HLO_NONE) buffer.logical_buffer_id = view->module->buffers[row->buffer].id;
+    struct bytes file = buffer.words.source_file;
+    if (file.size == 0) return buffer;
+    const char *source = arena_printf(space->describer.arena, "%.*s:%d", (int)file.size, (const char *)file.data,
+                                      buffer.words.source_line);
+    if (source) buffer.source = source;
+    return buffer;
+}

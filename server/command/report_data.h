@@ -1,0 +1,70 @@
+// The facts of a report, one module at a time; what all formats are written from.
+//
+//     report_program ──> report_module (arena: blob, columns) ──> report_space (view, notes, buffers by size)
+//
+// A module's arena holds everything made of it and is dropped whole before the next one is loaded.
+#pragma once
+
+#include "analysis/memory/buffer_description.h"
+#include "analysis/memory/memory_summary.h"
+#include "server/document/memory_view_notes.h"
+#include "server/command/report_inventory.h"
+#include "server/command/report_sink.h"
+
+struct report_device_memory;
+
+struct report {
+    struct report_options options;
+    struct report_inventory inventory;
+    struct report_errors errors;
+    struct report_source source;
+    struct report_sink sink;
+    const struct report_device_memory *device_memory;
+};
+
+struct report_module {
+    const struct report_program *program;
+    struct arena arena;
+    struct hlo_module module;
+    struct dump_facts dump;
+};
+
+// False: the error is among the report's. Free the module in either case.
+MUST_USE bool report_module_load(struct report *report, const struct report_program *program,
+                                 struct report_module *module);
+void report_module_free(struct report_module *module);
+
+// Peak and total of each memory space that holds something and that the options ask for. On a failure the error is
+// among the report's, and the list holds the spaces before it.
+void report_module_summaries(struct report *report, struct report_module *module, struct memory_summary_list *list);
+
+// The memory spaces that hold something and that the options ask for, ascending. The same on a failure.
+void report_module_spaces(struct report *report, struct report_module *module, struct memory_totals_list *list);
+
+struct report_at_peak {
+    int64_t size_bytes;
+    uint32_t position;  // in the view's at_peak
+};
+
+struct report_space {
+    const struct memory_view *view;
+    struct memory_view_notes notes;
+    struct buffer_describer describer;
+    struct report_at_peak *largest;  // the buffers at the peak, the largest first, of equal ones in program order
+    size_t shown_count;              // how many of these the options ask for
+    size_t left_out_count;
+};
+
+// False: the error is among the report's.
+MUST_USE bool report_space_build(struct report *report, struct report_module *module, int64_t space,
+                                 struct report_space *made);
+
+struct report_buffer {
+    const struct memory_buffer *row;
+    int64_t logical_buffer_id;  // -1 for an allocation that names no buffer
+    struct buffer_description words;
+    const char *source;  // "train.py:55", or ""
+};
+
+// Number `i` of the largest buffers. Its strings are on the module's arena.
+struct report_buffer report_buffer_read(struct report_space *space, size_t i);

@@ -1,0 +1,252 @@
+#include "server/command/report_device_memory.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "analysis/input/device_memory_files.h"
+#include "analysis/input/growing_array.h"
+#include "server/document/device_memory_json.h"
+#include "server/text/printable.h"
+#include "server/command/report_device_memory_text.h"
+#include "server/text/error_json.h"
+
+static const size_t PROFILE_ARENA_LIMIT_BYTES = (size_t)2 << 30;
+
+// --- Finding them ---
+
+static void find_in(struct report_device_memory *found, const struct catalog_session *session, struct arena *arena) {
+    struct device_memory_files *files = arena_new(arena, struct device_memory_files, 1);
+    struct error error;
+    if (found->options->session && strcmp(session->name, found->options->session) != 0) return;
+    if (!files || !device_memory_files_list(session, arena, files, &error)) return;  // the inventory tells why
+    for (size_t i = 0; i < files->file_count; i++) {
+        struct report_device_memory_file *grown = growing_array_room(arena, found->files, found->file_count,
+                                                                     sizeof *grown);
+        if (!grown) return;
+        found->files = grown;
+        grown[found->file_count++] = (struct report_device_memory_file){
+            .session = printable_text(bytes_of(session->name), arena), .file = &files->files[i]};
+    }
+}
+
+static bool has_wanted_session(const struct catalog *catalog, const struct report_options *options) {
+    if (!options->session) return catalog->session_count + catalog->pending_count + catalog->left_out_count > 0;
+    return catalog_find(catalog, bytes_of(options->session)) != NULL;
+}
+
+void report_device_memory_find(const struct report_options *options, struct arena *arena, struct report_errors *errors,
+                               struct report_device_memory *found) {
+    struct catalog catalog;
+    struct error error;
+    *found = (struct report_device_memory){.options = options, .errors = errors};
+    if (options->module || options->space != REPORT_ALL) return;
+    if (!catalog_scan(options->path, arena, &catalog, &error)) return;
+    for (size_t i = 0; i < catalog.device_memory_count; i++) find_in(found, &catalog.device_memory[i], arena);
+    found->is_all = found->file_count > 0 && !has_wanted_session(&catalog, options);
+    for (size_t i = 0; i < catalog.session_count; i++) find_in(found, &catalog.sessions[i], arena);
+}
+
+// --- One of them ---
+
+struct opened {
+    struct arena arena;
+    struct device_memory_profile profile;
+    struct device_memory_tree tree;  // of the user's own frames
+};
+
+static bool read_profile(const struct input_file *file, struct opened *opened, struct error *error) {
+    struct byte_source *source = byte_source_open(file->path, error);
+    if (!source) return false;
+    bool is_good = device_memory_profile_read(source, &opened->arena, &opened->profile, error);
+    byte_source_close(source);
+    return is_good &&
+           device_memory_tree_build(&opened->profile, DEVICE_MEMORY_OWN_FRAMES, &opened->arena, &opened->tree, error);
+}
+
+// False: the error is among the report's. Close it in either case.
+static bool open_file(const struct report_device_memory *found, size_t i, struct opened *opened) {
+    const struct input_file *file = found->files[i].file;
+    struct error error;
+    arena_init(&opened->arena, PROFILE_ARENA_LIMIT_BYTES);
+    if (read_profile(file, opened, &error)) return true;
+    error_in_file(&error, file->path, 0);
+    report_errors_add(found->errors, &error);
+    return false;
+}
+
+static void close_file(struct opened *opened) {
+    arena_free(&opened->arena);
+}
+
+// --- Text ---
+
+static void write_pages(const struct report_device_memory *found, struct report_sink *sink) {
+    for (size_t i = 0; i < found->file_count && report_sink_is_open(sink); i++) {
+        struct opened opened;
+        if (open_file(found, i, &opened)) {
+            struct report_page page = {.output = &sink->output,
+                                       .arena = &opened.arena,
+                                       .is_markdown = found->options->format == REPORT_MARKDOWN,
+                                       .has_begun = i > 0 || !found->is_all,
+                                       .width = report_page_width(sink->fd)};
+            report_device_memory_text(&found->files[i], &opened.profile, &opened.tree, found->options->top, &page);
+        }
+        close_file(&opened);
+        report_sink_drain(sink);
+    }
+}
+
+// --- JSON ---
+
+static void write_frame(const struct device_memory_profile *profile, uint32_t index, struct json_writer *w) {
+    const struct device_memory_frame *frame = &profile->frames[index];
+    json_open_object(w);
+    json_write_string_key(w, "function", profile->functions[frame->function].name);
+    json_write_string_key(w, "file", profile->functions[frame->function].file);
+    json_write_int64_key(w, "line", frame->line);
+    json_close_object(w);
+}
+
+static void write_sample(const struct device_memory_profile *profile, const struct device_memory_sample *sample,
+                         struct json_writer *w) {
+    json_open_object(w);
+    json_write_string_key(w, "kind", profile->groups[sample->group].kind);
+    json_write_string_key(w, "device", profile->groups[sample->group].device);
+    json_write_int64_key(w, "bytes", sample->bytes);
+    json_write_int64_key(w, "count", sample->count);
+    json_key(w, "stack");
+    json_open_array(w);
+    for (uint32_t i = 0; i < sample->depth; i++) write_frame(profile, profile->stacks[sample->first + i], w);
+    json_close_array(w);
+    json_close_object(w);
+}
+
+static void write_functions(const struct opened *opened, int top, struct json_writer *w) {
+    json_key(w, "own_functions");
+    json_open_array(w);
+    for (uint32_t i = 0; i < opened->tree.top_count && (top == REPORT_ALL || i < (uint32_t)top); i++) {
+        const struct device_memory_top *row = &opened->tree.top[i];
+        json_open_object(w);
+        json_write_string_key(w, "function", opened->profile.functions[row->function].name);
+        json_write_string_key(w, "file", opened->profile.functions[row->function].file);
+        json_write_int64_key(w, "self_bytes", row->figures.self_bytes);
+        json_write_int64_key(w, "self_count", row->figures.self_count);
+        json_write_int64_key(w, "total_bytes", row->figures.total_bytes);
+        json_write_int64_key(w, "total_count", row->figures.total_count);
+        json_close_object(w);
+    }
+    json_close_array(w);
+}
+
+static void write_profile(const struct report_device_memory *found, size_t i, struct json_writer *w) {
+    struct opened opened;
+    if (open_file(found, i, &opened)) {
+        json_open_object(w);
+        json_write_text_key(w, "session", found->files[i].session);
+        json_write_text_key(w, "file", found->files[i].file->name);
+        device_memory_totals_write(&opened.profile, w);
+        write_functions(&opened, found->options->top, w);
+        json_key(w, "samples");
+        json_open_array(w);
+        for (uint32_t k = 0; k < opened.profile.sample_count; k++)
+            write_sample(&opened.profile, &opened.profile.samples[k], w);
+        json_close_array(w);
+        json_close_object(w);
+    }
+    close_file(&opened);
+}
+
+void report_device_memory_write_json(const struct report_device_memory *found, struct json_writer *w) {
+    if (found->file_count == 0) return;
+    json_key(w, "device_memory");
+    json_open_array(w);
+    for (size_t i = 0; i < found->file_count; i++) write_profile(found, i, w);
+    json_close_array(w);
+}
+
+static void write_document(const struct report_device_memory *found, struct report_sink *sink) {
+    struct json_writer w = json_writer_on(&sink->output);
+    json_open_object(&w);
+    report_device_memory_write_json(found, &w);
+    json_key(&w, "errors");
+    json_open_array(&w);
+    for (size_t i = 0; i < found->errors->count; i++) error_json_write(&w, &found->errors->items[i]);
+    json_close_array(&w);
+    json_close_object(&w);
+    output_append_char(&sink->output, '\n');
+}
+
+// --- CSV ---
+
+static void put_quoted(struct output *output, struct bytes text) {
+    for (size_t i = 0; i < text.size; i++) {
+        if (text.data[i] == '"') output_append_char(output, '"');
+        output_append_char(output, (char)text.data[i]);
+    }
+}
+
+static void put_field(struct output *output, struct bytes text, struct arena *arena) {
+    output_append_char(output, '"');
+    put_quoted(output, bytes_of(printable_text(text, arena)));
+    output_append(output, BYTES("\","));
+}
+
+static void put_numbers(struct output *output, int64_t bytes, int64_t count) {
+    char digits[48];
+    snprintf(digits, sizeof digits, "%" PRId64 ",%" PRId64 ",", bytes, count);
+    output_append(output, bytes_of(digits));
+}
+
+// "main (/u/train.py:41);make_batch (/u/train.py:12)": outermost frame first.
+static void put_stack(struct output *output, const struct device_memory_profile *profile,
+                      const struct device_memory_sample *sample, struct arena *arena) {
+    output_append_char(output, '"');
+    for (uint32_t i = 0; i < sample->depth; i++) {
+        const struct device_memory_frame *frame = &profile->frames[profile->stacks[sample->first + i]];
+        const struct device_memory_function *function = &profile->functions[frame->function];
+        char line[32];
+        snprintf(line, sizeof line, ":%" PRId64 ")", frame->line);
+        if (i) output_append_char(output, ';');
+        put_quoted(output, bytes_of(printable_text(function->name, arena)));
+        output_append(output, BYTES(" ("));
+        put_quoted(output, bytes_of(printable_text(function->file, arena)));
+        output_append(output, bytes_of(line));
+    }
+    output_append(output, BYTES("\"\n"));
+}
+
+static void write_rows(const struct report_device_memory *found, struct report_sink *sink) {
+    output_append(&sink->output, BYTES("session,file,kind,device,bytes,count,stack\n"));
+    for (size_t i = 0; i < found->file_count && report_sink_is_open(sink); i++) {
+        struct opened opened;
+        bool is_good = open_file(found, i, &opened);
+        for (uint32_t k = 0; is_good && k < opened.profile.sample_count; k++) {
+            const struct device_memory_sample *sample = &opened.profile.samples[k];
+            const struct device_memory_group *group = &opened.profile.groups[sample->group];
+            put_field(&sink->output, bytes_of(found->files[i].session), &opened.arena);
+            put_field(&sink->output, bytes_of(found->files[i].file->name), &opened.arena);
+            put_field(&sink->output, group->kind, &opened.arena);
+            put_field(&sink->output, group->device, &opened.arena);
+            put_numbers(&sink->output, sample->bytes, sample->count);
+            put_stack(&sink->output, &opened.profile, sample, &opened.arena);
+            report_sink_drain(sink);
+        }
+        close_file(&opened);
+    }
+}
+
+void report_device_memory_write(const struct report_device_memory *found, struct report_sink *sink) {
+    if (found->file_count == 0) return;
+    switch (found->options->format) {
+        case REPORT_TEXT:
+        case REPORT_MARKDOWN:
+            write_pages(found, sink);
+            break;
+        case REPORT_JSON:
+            if (found->is_all) write_document(found, sink);
+            break;
+        case REPORT_CSV:
+            if (found->is_all) write_rows(found, sink);
+            break;
+    }
+}

@@ -1,0 +1,9 @@
+// One device memory profile as words and tables.
+#pragma once
+
+#include "server/command/report_device_memory.h"
+
+// `tree` is of the user's own frames.
+void report_device_memory_text(const struct report_device_memory_file *file,
+                               const struct device_memory_profile *profile, const struct device_memory_tree *tree,
+                               int top, struct report_page *page);

@@ -1,0 +1,57 @@
+// What a PATH holds, by name: sessions, their files, their programs. Nothing of a program is loaded.
+//
+//     catalog -> sessions (newest first, also those still being written) -> files -> programs
+//
+// A program that several hosts have under one name and in one size is one entry, with the first host's file; of two
+// sizes it is two entries. A file that is cut or damaged gives the programs that are whole, and an error.
+#pragma once
+
+#include "analysis/input/byte_source.h"
+#include "analysis/input/catalog.h"
+#include "analysis/input/xspace_index.h"
+#include "server/command/report_errors.h"
+#include "server/command/report_options.h"
+
+struct report_file {
+    const struct input_file *file;
+    struct file_identity identity;  // the version that was indexed
+};
+
+struct report_session {
+    const char *name;
+    size_t program_count;  // of all its files, before --module
+    bool has_errors;       // something of it could not be read
+};
+
+struct report_program {
+    const struct report_session *session;
+    const struct report_file *file;
+    const struct xspace_program *program;
+    const char *name;    // "jit_f(1)", printable
+    const char **hosts;  // all that have it
+    size_t host_count;
+};
+
+struct report_inventory {
+    struct arena *arena;
+    struct report_session *sessions;
+    size_t session_count;
+    struct report_program *programs;  // by session, first file, name
+    size_t program_count;
+    bool has_several_hosts;  // in some session with programs
+};
+
+// One open file, so that programs of a file that are read one after the other share it.
+struct report_source {
+    struct byte_source *source;
+    const char *path;
+};
+
+// The source of `path`; NULL: *error is filled. Valid until the next call.
+MUST_USE struct byte_source *report_source_open(struct report_source *source, const char *path, struct error *error);
+void report_source_close(struct report_source *source);
+
+// Fills the inventory on its arena with what the options ask for. What cannot be read, or is not there, goes to
+// `errors`.
+void report_inventory_read(const struct report_options *options, struct report_source *source, struct arena *arena,
+                           struct report_inventory *inventory, struct report_errors *errors);

@@ -1,0 +1,26 @@
+// The table of modules: for each, one memory space with its peak and its total.
+//
+// Which space: the one asked for; else HBM where the module keeps anything there, else the one with the highest peak.
+#pragma once
+
+#include "server/command/report_data.h"
+#include "server/command/report_page.h"
+
+struct report_overview_row {
+    const struct report_program *program;
+    bool has_space;   // false: it holds nothing in the memory space asked for, or in any
+    bool has_failed;  // ... or that is not known: the report's errors say why
+    int64_t space, peak_bytes, total_bytes;
+};
+
+struct report_overview {
+    struct report_overview_row *rows;  // sessions in their order, the biggest module first
+    size_t row_count;
+    const struct report_overview_row *biggest;  // NULL: none has any buffers
+};
+
+// Looks into every program, one at a time. False without memory.
+MUST_USE bool report_overview_read(struct report *report, struct arena *arena, struct report_overview *overview);
+
+void report_overview_write(const struct report *report, const struct report_overview *overview, struct arena *arena,
+                           struct report_page *page);

@@ -1,0 +1,190 @@
+#include "server/command/report_profile_text.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "analysis/profile/questions/clamped.h"
+#include "server/document/profile_advice.h"
+#include "server/text/printable.h"
+#include "server/command/report_profile_details.h"
+
+enum { SESSION, HOST, MEMORY, CAPACITY, PEAK, WHEN, STEP, HELD, ALL_COLUMN_COUNT };
+
+// Why there are no events, and in whose profiles: "run / vm-0, run / vm-1: The plane ..."
+struct reason {
+    const char *text;
+    struct text_writer names;
+};
+
+// The table is written when all files were read, the details are gathered meanwhile: no file is read twice.
+struct gathering {
+    struct report_profile *p;
+    struct table table;
+    struct output details;
+    int64_t highest_bytes;  // among the details, of several sessions
+    bool has_highest;
+    struct reason *reasons;  // of hosts without events
+    size_t reason_count;
+    const char *advice;  // "" when there is none to give
+};
+
+static bool has_several_sessions(const struct report_profile *p) {
+    return p->session_count > 1;
+}
+
+static struct report_page page_on(const struct report_profile *p, struct output *output, struct arena *arena) {
+    return (struct report_page){.output = output,
+                                .arena = arena,
+                                .is_markdown = p->report->options.format == REPORT_MARKDOWN,
+                                .width = report_page_width(p->report->sink.fd)};
+}
+
+// --- Gathering ---
+
+static void add_memory(struct gathering *g, const struct report_profile_memory *memory) {
+    struct arena *arena = g->p->arena;
+    const struct memory_timeline *timeline = memory->overview.timeline;
+    const struct timeline_summary *summary = &memory->overview.summary;
+    uint32_t row = summary->peak_row;
+    const char **cells = table_add_row(&g->table);
+    if (!cells) return;
+    cells[SESSION] = printable_text(bytes_of(memory->of->host->session->name), arena);
+    cells[HOST] = printable_text(bytes_of(memory->of->host->file->host), arena);
+    cells[MEMORY] = printable_text(timeline->memory_id, arena);
+    cells[HELD] = report_profile_size(summary->held_at_end_bytes, arena);
+    cells[PEAK] = "not told";
+    if (!memory->knows_peak) return;
+    int64_t used = memory_timeline_used_bytes(timeline, row);
+    cells[PEAK] = report_profile_size(used, arena);
+    cells[WHEN] = report_profile_time(timeline->time_ps[row], arena);
+    cells[STEP] = arena_printf(arena, "%" PRId64, timeline->step[row]);
+    if (summary->tells.free) cells[CAPACITY] = report_profile_size(clamped_add(used, timeline->free_bytes[row]), arena);
+}
+
+// Of several sessions the details are those of the highest peak so far.
+static bool wants_details(struct gathering *g, const struct report_profile_memory *memory) {
+    if (!has_several_sessions(g->p)) return true;
+    if (!memory->knows_peak) return false;
+    int64_t peak = memory_timeline_used_bytes(memory->overview.timeline, memory->overview.summary.peak_row);
+    if (g->has_highest && peak <= g->highest_bytes) return false;
+    g->has_highest = true;
+    g->highest_bytes = peak;
+    return true;
+}
+
+static void gather_details(struct gathering *g, struct report_profile_memory *memory) {
+    bool several = has_several_sessions(g->p);
+    struct report_page page = page_on(g->p, &g->details, &memory->arena);
+    if (!wants_details(g, memory) || !report_profile_memory_look(g->p, memory)) return;
+    if (several) g->details.size = 0;
+    page.has_begun = true;  // after the table
+    report_profile_details_write(memory, several, &page);
+}
+
+static void add_reason(struct gathering *g, const char *text, const char *name) {
+    size_t i = 0;
+    while (i < g->reason_count && strcmp(g->reasons[i].text, text) != 0) i++;
+    if (i == g->reason_count) g->reasons[g->reason_count++] = (struct reason){text, {.arena = g->p->arena}};
+    if (g->reasons[i].names.size) text_put(&g->reasons[i].names, ", ");
+    text_put(&g->reasons[i].names, name);
+}
+
+static void gather_reason(struct gathering *g, const struct report_profile_loaded *loaded) {
+    struct arena *arena = g->p->arena;
+    if (loaded->profile.timeline_count || loaded->fault.code != ERROR_NONE) return;
+    const char *name = arena_printf(arena, "%s / %s", printable_text(bytes_of(loaded->host->session->name), arena),
+                                    printable_text(bytes_of(loaded->host->file->host), arena));
+    if (name) add_reason(g, printable_text(bytes_of(loaded->reason), arena), name);
+    g->advice = has_several_sessions(g->p) ? profile_advice(false) : loaded->advice;
+}
+
+static void gather_host(struct gathering *g, const struct report_profile_host *host) {
+    struct report_profile_loaded loaded;
+    report_profile_load(g->p, host, &loaded);
+    gather_reason(g, &loaded);
+    for (size_t i = 0; i < loaded.profile.timeline_count; i++) {
+        struct report_profile_memory memory;
+        if (report_profile_memory_make(g->p, &loaded, i, &memory)) {
+            add_memory(g, &memory);
+            gather_details(g, &memory);
+        }
+        report_profile_memory_free(&memory);
+    }
+    report_profile_unload(&loaded);
+}
+
+static void gather_sessions_without_files(struct gathering *g) {
+    for (size_t i = 0; i < g->p->session_count; i++) {
+        const char *note = report_profile_session_note(&g->p->sessions[i]);
+        if (note && !g->p->report->options.host)
+            add_reason(g, note, printable_text(bytes_of(g->p->sessions[i].name), g->p->arena));
+    }
+}
+
+// --- Writing ---
+
+static bool has_several_hosts(const struct report_profile *p) {
+    for (size_t i = 1; i < p->host_count; i++) {
+        if (strcmp(p->hosts[i].file->host, p->hosts[0].file->host) != 0) return true;
+    }
+    return false;
+}
+
+static void write_reasons(struct gathering *g, struct report_page *page) {
+    const char **items = arena_new(page->arena, const char *, g->reason_count);
+    size_t count = 0;
+    if (g->reason_count == 0 || !items) return;
+    for (size_t i = 0; i < g->reason_count; i++) {
+        const char *names = text_writer_finish(&g->reasons[i].names);
+        const char *item = names ? arena_printf(page->arena, "%s: %s", names, g->reasons[i].text) : NULL;
+        if (item) items[count++] = item;
+    }
+    report_page_paragraph(page, "No memory events:");
+    report_page_list(page, items, count);
+    if (*g->advice) report_page_paragraph(page, g->advice);
+}
+
+static void write_all(struct gathering *g, struct report_page *page) {
+    if (g->table.row_count) report_page_table(page, &g->table);
+    if (g->table.row_count && has_several_hosts(g->p))
+        report_page_paragraph(
+            page, "Times count from the start of each host's own profile; the hosts' clocks are not compared.");
+    write_reasons(g, page);
+    output_append(page->output, output_bytes(&g->details));
+}
+
+static bool gather_all(struct gathering *g) {
+    struct report_profile *p = g->p;
+    g->reasons = arena_new(p->arena, struct reason, p->host_count + p->session_count);
+    if (!g->reasons) return false;
+    for (size_t i = 0; i < p->host_count; i++) gather_host(g, &p->hosts[i]);
+    gather_sessions_without_files(g);
+    return !g->table.has_failed && !g->details.failed;
+}
+
+void report_profile_text_write(struct report_profile *p) {
+    const struct table_column columns[ALL_COLUMN_COUNT] = {
+        [SESSION] = {.title = "Session",
+                     .place = TABLE_LEFT,
+                     .can_shrink = true,
+                     .is_hidden = !has_several_sessions(p)},
+        [HOST] = {.title = "Host", .place = TABLE_LEFT, .can_shrink = true, .is_hidden = !has_several_hosts(p)},
+        [MEMORY] = {.title = "Memory", .place = TABLE_LEFT, .can_shrink = true},
+        [CAPACITY] = {.title = "Capacity", .place = TABLE_RIGHT},
+        [PEAK] = {.title = "Peak", .place = TABLE_RIGHT},
+        [WHEN] = {.title = "At", .place = TABLE_RIGHT},
+        [STEP] = {.title = "Step", .place = TABLE_RIGHT},
+        [HELD] = {.title = "Held at end", .place = TABLE_RIGHT},
+    };
+    struct gathering g = {.p = p, .table = table_make(columns, ALL_COLUMN_COUNT, p->arena), .advice = ""};
+    struct report_page page = page_on(p, &p->report->sink.output, p->arena);
+    struct error error;
+    output_init(&g.details, OUTPUT_LIMIT_BYTES);
+    if (!gather_all(&g)) {
+        error_set(&error, ERROR_TOO_BIG, "There is not enough memory for the whole report; some of it is missing.");
+        report_errors_add(&p->report->errors, &error);
+    }
+    write_all(&g, &page);
+    output_free(&g.details);
+    report_profile_tell_missing(p);
+}

@@ -1,0 +1,104 @@
+#include "server/document/pressure_text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "server/text/size_text.h"
+
+enum { TIME_TEXT_BYTES = 32, NAME_SHOWN_BYTES = 100 };
+
+static const char *time_text(int64_t time_ps, char text[TIME_TEXT_BYTES]) {
+    double seconds = (double)time_ps / 1e12;
+    if (seconds > -1 && seconds < 1)
+        snprintf(text, TIME_TEXT_BYTES, "%.0f ms", seconds * 1e3);
+    else
+        snprintf(text, TIME_TEXT_BYTES, "%.1f s", seconds);
+    return text;
+}
+
+// "step 6", with the name that the program gave it where there is one.
+static const char *step_text(const struct pressure_moment *moment, struct arena *arena) {
+    size_t size = moment->step_name.size < NAME_SHOWN_BYTES ? moment->step_name.size : NAME_SHOWN_BYTES;
+    const char *name = arena_string(arena, (struct bytes){moment->step_name.data, size});
+    const char *number = arena_printf(arena, "%" PRId64, moment->step);
+    if (!name || !number) return NULL;
+    if (!size || strcmp(name, number) == 0) return arena_printf(arena, "step %s", number);
+    return arena_printf(arena, "step %s, \"%s\"", number, name);
+}
+
+static const char *stall_end(const struct pressure_moment *moment, struct arena *arena) {
+    char largest[SIZE_TEXT_BYTES];
+    return arena_printf(arena, "a request above %s %s here", size_text(moment->largest_free_bytes, largest),
+                        moment->is_retry_long ? "failed" : "seems to have failed");
+}
+
+static const char *pause_end(const struct pressure_moment *moment, struct arena *arena) {
+    char largest[SIZE_TEXT_BYTES];
+    return arena_printf(arena, "nothing says that memory was the reason; if a request failed here, it was above %s",
+                        size_text(moment->largest_free_bytes, largest));
+}
+
+const char *pressure_moment_text(const struct pressure_told *told, const struct pressure_moment *moment,
+                                 struct arena *arena) {
+    char at[TIME_TEXT_BYTES], length[TIME_TEXT_BYTES], free_text[SIZE_TEXT_BYTES], largest[SIZE_TEXT_BYTES];
+    bool is_stall = moment->kind == PRESSURE_STALL;
+    const char *step = step_text(moment, arena);
+    const char *end = is_stall ? stall_end(moment, arena) : pause_end(moment, arena);
+    if (!step || !end) return NULL;
+    return arena_printf(arena, "At %s (%s) the allocator %s for %s with %s free, %s of it in one piece: %s.",
+                        time_text(moment->time_ps, at), step, is_stall ? "stalled" : "was silent",
+                        time_text(moment->until_ps - moment->time_ps, length),
+                        size_text(told->timeline->free_bytes[moment->row], free_text),
+                        size_text(moment->largest_free_bytes, largest), end);
+}
+
+// --- The whole ---
+
+// "34.00 MiB (Mul)"
+static const char *largest_request_text(const struct pressure_told *told, struct arena *arena) {
+    const struct memory_pressure *p = told->pressure;
+    char size[SIZE_TEXT_BYTES];
+    if (p->largest_request == MEMORY_EVENT_NONE) return "none";
+    struct bytes op = memory_timeline_site(told->profile, told->timeline, p->largest_request)->op;
+    if (op.size > NAME_SHOWN_BYTES) op.size = NAME_SHOWN_BYTES;
+    const char *name = arena_string(arena, op);
+    if (!name) return NULL;
+    return arena_printf(arena, op.size ? "%s (%s)" : "%s%s", size_text(p->largest_request_bytes, size), name);
+}
+
+static const char *tightest_text(const struct pressure_told *told, const char *words, struct arena *arena) {
+    const struct memory_pressure *p = told->pressure;
+    char at[TIME_TEXT_BYTES], free_text[SIZE_TEXT_BYTES], largest[SIZE_TEXT_BYTES];
+    const char *request = largest_request_text(told, arena);
+    if (!request) return NULL;
+    return arena_printf(
+        arena, "%s: at %s the largest free block was %s (%s free in all), and the largest request seen is %s.", words,
+        time_text(told->timeline->time_ps[p->tightest], at), size_text(p->tightest_bytes, largest),
+        size_text(told->timeline->free_bytes[p->tightest], free_text), request);
+}
+
+static const char *failed_text(const struct pressure_told *told, struct arena *arena) {
+    const struct memory_pressure *p = told->pressure;
+    const struct pressure_moment *first = p->moments;
+    while (first < p->moments + p->moment_count && first->kind != PRESSURE_STALL) first++;
+    if (first == p->moments + p->moment_count) return tightest_text(told, "Requests failed", arena);
+    const char *text = pressure_moment_text(told, first, arena);
+    if (!text || p->stall_count == 1) return text;
+    return arena_printf(arena, "%s It happened %" PRIu32 " times in all.", text, p->stall_count);
+}
+
+const char *pressure_text(const struct pressure_told *told, struct arena *arena) {
+    switch (told->pressure->state) {
+        case PRESSURE_UNKNOWN:
+            return "This allocator never tells how much is free (TensorFlow's plain CPU allocator takes what the "
+                   "machine "
+                   "has), so nothing can be said about requests that would not fit.";
+        case PRESSURE_ROOMY:
+            return tightest_text(told, "Every request had room", arena);
+        case PRESSURE_TIGHT:
+            return tightest_text(told, "The largest request would not have fitted at every moment", arena);
+        case PRESSURE_FAILED:
+            return failed_text(told, arena);
+    }
+    return NULL;
+}

@@ -1,0 +1,30 @@
+#include "server/document/profile_advice.h"
+
+#include <inttypes.h>
+
+const char *profile_reason(const struct memory_profile *profile, struct arena *arena) {
+    if (!profile->has_host_plane) return "The profile has no plane /host:CPU, where allocators leave their events.";
+    if (!profile->other_event_count)
+        return "The plane /host:CPU holds no MemoryAllocation and no MemoryDeallocation event.";
+    const char *text = arena_printf(arena,
+                                    "The plane /host:CPU holds %" PRIu64
+                                    " events, but no MemoryAllocation and no MemoryDeallocation among them.",
+                                    profile->other_event_count);
+    return text ? text : "The plane /host:CPU holds no MemoryAllocation and no MemoryDeallocation event.";
+}
+
+#define HOW_TO_PROFILE                                                                                                 \
+    "JAX on CPU records no memory events. On a GPU or TPU, profile with host_tracer_level 2 or more: with JAX, "       \
+    "options = "                                                                                                       \
+    "jax.profiler.ProfileOptions(); options.host_tracer_level = 2; jax.profiler.start_trace(\"/tmp/xprof\", "          \
+    "profiler_options=options); with TensorFlow, tf.profiler.experimental.ProfilerOptions(host_tracer_level=2). "
+#define MEMORY_VIEWER                                                                                                  \
+    "The Memory Viewer of this session shows what each of its compiled programs needs, without any memory events. "
+#define DEVICE_MEMORY                                                                                                  \
+    "To see which arrays hold device memory right now, call jax.profiler.save_device_memory_profile(\"memory.prof\") " \
+    "in "                                                                                                              \
+    "the program: hbmview opens that file too."
+
+const char *profile_advice(bool session_has_programs) {
+    return session_has_programs ? MEMORY_VIEWER HOW_TO_PROFILE DEVICE_MEMORY : HOW_TO_PROFILE DEVICE_MEMORY;
+}

@@ -1,9 +1,0 @@
-// The document of /api/v1/memory_profile/timeline (docs/api.md): the entries of one window, in columns.
-#pragma once
-
-#include "analysis/profile/timeline_window.h"
-#include "server/text/json_writer.h"
-
-// Keys of an open object: "events", "is_exact", "before" and the columns.
-void timeline_window_write(const struct memory_timeline *timeline, const struct timeline_pyramid *pyramid,
-                           const struct timeline_window *window, struct json_writer *w);
