@@ -40,8 +40,10 @@ $(if $(PACKAGE_LIBS),,$(warning Libraries are missing: run scripts/install-deps)
 CPPFLAGS += -I. -isystem $(GEN) -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 $(PACKAGE_CFLAGS)
 LDLIBS += $(PACKAGE_LIBS) -lpthread -lm
 COMPILE = $(CC) -std=c17 $(CPPFLAGS) $(CFLAGS)
+HEADERS_USED = -MD -MP
 LINK = $(CC) $(CFLAGS) $(LDFLAGS)
 say = $(if $(V),,@printf '  %-6s %s\n' $(1) $@;)
+link = $(call say,LINK)mkdir -p $(@D) && $(LINK) -o $@ $(filter %.o %.a,$^) $(LDLIBS)
 
 # --- Sources ---
 PROTO = $(wildcard proto/*.proto)
@@ -73,27 +75,26 @@ core: $(CORE_LIB)  ## the analysis library alone
 programs: $(BIN) $(UNIT_BIN) $(FUZZ_BIN)  ## the program and its C tests, without running them
 
 $(BIN): $(call object,server/main.c) $(SERVER_OBJ) $(CORE_LIB)
-	$(call say,LINK)$(LINK) -o $@ $^ $(LDLIBS)
+	$(link)
 
-$(CORE_LIB): $(call object,$(CORE_SRC)) $(GEN_OBJ)
-	$(call say,AR)rm -f $@ && ar rcs $@ $^
+$(CORE_LIB): $(call object,$(CORE_SRC)) $(GEN_OBJ) $(DIR)/sources
+	$(call say,AR)rm -f $@ && ar rcs $@ $(filter %.o,$^)
 
 $(DIR)/obj/%.o: %.c $(DIR)/flags | $(GEN_SRC)
 	@mkdir -p $(@D)
-	$(call say,CC)$(COMPILE) $(WARNINGS) $(UNIT_FLAGS) -MD -MP -c -o $@ $<
+	$(call say,CC)$(COMPILE) $(WARNINGS) $(UNIT_FLAGS) $(HEADERS_USED) -c -o $@ $<
 
-# A change of compiler or flags rebuilds; nothing else touches the stamp.
-$(DIR)/flags: FORCE
-	@mkdir -p $(@D)
-	@printf '%s\n' '$(COMPILE) $(WARNINGS)' | cmp -s - $@ || printf '%s\n' '$(COMPILE) $(WARNINGS)' > $@
-
-.PHONY: FORCE
-FORCE:
+# Stamps, written while the Makefile is read and only when what they say has changed: a new compiler or flag compiles
+# everything again, a new or removed source links again. A dry run (make -n) writes none.
+IS_DRY := $(findstring n,$(firstword -$(MAKEFLAGS)))
+stamp = $(if $(IS_DRY),,$(shell mkdir -p $(DIR); printf '%s\n' '$(2)' | cmp -s - $(DIR)/$(1) || printf '%s\n' '$(2)' >$(DIR)/$(1)))
+$(call stamp,flags,$(COMPILE) $(WARNINGS) $(HEADERS_USED))
+$(call stamp,sources,$(CORE_SRC) $(SERVER_SRC) $(PROTO) $(LDFLAGS) $(LDLIBS))
 
 # --- Generated code ---
 $(DIR)/gen/%.o: $(GEN)/%.c $(DIR)/flags
 	@mkdir -p $(@D)
-	$(call say,CC)$(COMPILE) -w -c -o $@ $<
+	$(call say,CC)$(COMPILE) -w $(HEADERS_USED) -c -o $@ $<
 
 $(GEN)/proto/%.pb-c.c $(GEN)/proto/%.pb-c.h: proto/%.proto
 	@mkdir -p $(GEN)
@@ -106,31 +107,29 @@ $(EMBED): scripts/embed_assets.c
 
 VENDOR_FILES = vendor/uplot.js=$(UPLOT)/uPlot.esm.js vendor/uplot.css=$(UPLOT)/uPlot.min.css
 ASSET_PAIRS = $(foreach f,$(WEB_FILES),$(f:web/%=%)=$(f)) $(VENDOR_FILES) sample/tpu-vm-0.xplane.pb=$(SAMPLE)
-$(GEN)/assets.c: $(EMBED) $(WEB_FILES) $(shell find web -type d) $(UPLOT)/uPlot.esm.js $(SAMPLE)
+$(GEN)/assets.c: $(EMBED) $(WEB_FILES) $(shell find web -type d) $(UPLOT)/uPlot.esm.js $(UPLOT)/uPlot.min.css $(SAMPLE)
 	$(call say,EMBED)$(EMBED) $@ $(ASSET_PAIRS)
 
-$(UPLOT)/uPlot.esm.js:
+$(UPLOT)/uPlot.esm.js $(UPLOT)/uPlot.min.css&:
 	npm ci --omit=dev
 
 # --- Tests ---
 # Programs named *_server_* see the server's parts too; the others only the core.
 SHARED_OBJ = $(call object,$(UNIT_SHARED_SRC))
 DRIVER_OBJ = $(call object,tests/fuzz/driver.c)
-link_with = @mkdir -p $(@D); $(if $(V),,printf '  %-6s %s\n' LINK $@;) $(LINK) -o $@ $^ $(LDLIBS)
-
 $(DIR)/obj/tests/unit/%.o: UNIT_FLAGS = $(shell pkg-config --cflags cmocka)
 $(DIR)/tests/%: LDLIBS += $(shell pkg-config --libs cmocka)
-$(DIR)/tests/test_server_%: $(DIR)/obj/tests/unit/test_server_%.o $(SHARED_OBJ) $(SERVER_OBJ) $(CORE_LIB) ; $(link_with)
-$(DIR)/tests/%: $(DIR)/obj/tests/unit/%.o $(SHARED_OBJ) $(CORE_LIB) ; $(link_with)
-$(DIR)/replay/fuzz_server_%: $(DIR)/obj/tests/fuzz/fuzz_server_%.o $(DRIVER_OBJ) $(SERVER_OBJ) $(CORE_LIB) ; $(link_with)
-$(DIR)/replay/%: $(DIR)/obj/tests/fuzz/%.o $(DRIVER_OBJ) $(CORE_LIB) ; $(link_with)
+$(DIR)/tests/test_server_%: $(DIR)/obj/tests/unit/test_server_%.o $(SHARED_OBJ) $(SERVER_OBJ) $(CORE_LIB) ; $(link)
+$(DIR)/tests/%: $(DIR)/obj/tests/unit/%.o $(SHARED_OBJ) $(CORE_LIB) ; $(link)
+$(DIR)/replay/fuzz_server_%: $(DIR)/obj/tests/fuzz/fuzz_server_%.o $(DRIVER_OBJ) $(SERVER_OBJ) $(CORE_LIB) ; $(link)
+$(DIR)/replay/%: $(DIR)/obj/tests/fuzz/%.o $(DRIVER_OBJ) $(CORE_LIB) ; $(link)
 $(DIR)/fuzz_%: LDLIBS += -fsanitize=fuzzer
-$(DIR)/fuzz_server_%: $(DIR)/obj/tests/fuzz/fuzz_server_%.o $(SERVER_OBJ) $(CORE_LIB) ; $(link_with)
-$(DIR)/fuzz_%: $(DIR)/obj/tests/fuzz/fuzz_%.o $(CORE_LIB) ; $(link_with)
+$(DIR)/fuzz_server_%: $(DIR)/obj/tests/fuzz/fuzz_server_%.o $(SERVER_OBJ) $(CORE_LIB) ; $(link)
+$(DIR)/fuzz_%: $(DIR)/obj/tests/fuzz/fuzz_%.o $(CORE_LIB) ; $(link)
 
 .SECONDARY:
-.PHONY: check check-unit check-golden check-http check-cli check-web check-browser check-fuzz check-corpus
-check: check-unit check-golden check-http check-cli check-web check-browser check-fuzz  ## all tests of this mode
+.PHONY: check check-unit check-golden check-http check-cli check-scripts check-web check-browser check-fuzz check-corpus
+check: check-unit check-golden check-http check-cli check-scripts check-web check-browser check-fuzz  ## all tests of this mode
 check-unit: $(UNIT_BIN)  ## C tests of the parts (cmocka); ONLY=test_wire runs one
 	tests/run-unit.sh $(if $(ONLY),$(DIR)/tests/$(ONLY),$(UNIT_BIN))
 check-golden: $(BIN)  ## XProf's recorded answers for tests/fixtures
@@ -139,6 +138,8 @@ check-http: $(BIN)  ## the program seen from outside (python3)
 	HBMVIEW=$(BIN) tests/run-python.sh http
 check-cli: $(BIN)  ## the commands for terminals and CI (python3)
 	HBMVIEW=$(BIN) tests/run-python.sh cli
+check-scripts: programs  ## the Makefile and the scripts themselves (python3)
+	HBMVIEW=$(BIN) tests/run-python.sh scripts
 check-web: $(BIN)  ## the page's modules (node)
 	tests/run-node.sh unit
 check-browser: $(BIN)  ## the page in a real browser
@@ -194,7 +195,7 @@ bench-xprof: $(BIN) $(DIR)/bench_analysis  ## the same work against XProf
 	HBMVIEW=$(BIN) BENCH_ANALYSIS=$(DIR)/bench_analysis scripts/bench-xprof
 bench-advice: $(BIN)  ## predicted against recompiled programs; PAIRS='gpt_scan_12 dense_8/halve_batch' for some
 	HBMVIEW=$(BIN) scripts/bench-advice $(PAIRS)
-$(DIR)/bench_analysis: $(call object,$(wildcard tests/bench/*.c)) $(SERVER_OBJ) $(CORE_LIB) ; $(link_with)
+$(DIR)/bench_analysis: $(call object,$(wildcard tests/bench/*.c)) $(SERVER_OBJ) $(CORE_LIB) ; $(link)
 install: $(BIN)  ## to $(DESTDIR)$(PREFIX)/bin
 	install -D -m 755 $(BIN) '$(DESTDIR)$(PREFIX)/bin/hbmview'
 uninstall: ; rm -f '$(DESTDIR)$(PREFIX)/bin/hbmview'

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs tests/FOLDER/test_*.py against $HBMVIEW (default build/hbmview): tests/run-python.sh http|cli
+# Runs tests/FOLDER/test_*.py against $HBMVIEW (default build/hbmview): tests/run-python.sh http|cli|scripts
 # ONLY=test_name runs one file. Closes with "N passed, N failed".
 set -u
 cd "$(dirname "$0")/.." || exit 2
