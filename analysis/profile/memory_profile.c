@@ -6,7 +6,7 @@
 
 #include "analysis/profile/events/free_matching.h"
 #include "analysis/profile/events/module_runs.h"
-#include "analysis/profile/events/profile_reader.h"
+#include "analysis/profile/profile_reader.h"
 
 struct assembly {
     struct profile_reader reader;

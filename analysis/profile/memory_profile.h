@@ -22,15 +22,7 @@
 #include "analysis/input/byte_source.h"
 #include "analysis/profile/events/allocation_site.h"
 #include "analysis/profile/events/memory_columns.h"
-
-#define MEMORY_EVENT_NONE UINT32_MAX
-
-enum memory_event_flag {
-    MEMORY_EVENT_IS_FREE = 1,                // a MemoryDeallocation; else a MemoryAllocation
-    MEMORY_EVENT_STEP_IS_COMPLETED = 2,      // no step was known for the event itself
-    MEMORY_EVENT_HAS_STATE = 4,              // the event told bytes_allocated; else heap, stack, free say nothing (0)
-    MEMORY_EVENT_INTEGER_FRAGMENTATION = 8,  // written as an integer, which XProf reads as 0
-};
+#include "analysis/profile/events/module_runs.h"
 
 // What XProf reads off the events in the order of the file (xprof/convert/xplane_to_memory_profile.cc,
 // UpdateProfileSummary, at 26fa5aac): its peak is the last of equal ones in this order.
@@ -59,25 +51,11 @@ struct memory_timeline {
     struct memory_file_order file_order;
 };
 
-struct memory_thread {
-    struct bytes name;
-    int64_t id;
-    int64_t begin_ps;  // the line's own start: an event's time relative to its line is time_ps - begin_ps
-};
-
 // A step as the profiler's root events tell it: a training step, or a function that ran outside any.
 struct profile_step {
     int64_t id;         // XProf's group id
     struct bytes name;  // "train 2"
     int64_t begin_ps, end_ps;
-};
-
-// One run of a compiled program on one device: the line "XLA Modules" of a TPU's plane.
-struct module_run {
-    struct bytes name;    // "jit_train_step(1234567)"
-    struct bytes device;  // "TPU:0"
-    int64_t begin_ps, end_ps;
-    int64_t line_begin_ps;  // of its line: XProf's times are relative to it
 };
 
 struct memory_profile {
@@ -98,13 +76,6 @@ struct memory_profile {
     uint64_t left_out_count;        // events that are too long to be any, or no message: shown nowhere
     struct error fault;             // ERROR_NONE for a file that is whole: what stands before the fault is here
     struct memory_columns columns;  // what the timelines' columns are parts of: owned, outside of the arena
-};
-
-// Limits against hostile files; passing one is ERROR_TOO_BIG.
-enum {
-    MEMORY_PROFILE_MAX_EVENTS = 1 << 25,
-    MEMORY_PROFILE_MAX_TIMELINES = 1 << 12,
-    MEMORY_PROFILE_MAX_THREADS = 1 << 20
 };
 
 // Reads the profile in one pass over the host plane's events. All but the columns is on `arena`. A file without a host

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "analysis/base/index_table.h"
-#include "analysis/profile/memory_profile.h"
+#include "analysis/profile/events/memory_columns.h"
 
 enum { FIRST_SLOTS = 1024 };
 

@@ -12,6 +12,18 @@
 #include <stdint.h>
 
 #include "analysis/base/large_block.h"
+#include "proto/bytes.h"
+
+#define MEMORY_EVENT_NONE UINT32_MAX
+
+enum memory_event_flag {
+    MEMORY_EVENT_IS_FREE = 1,                // a MemoryDeallocation; else a MemoryAllocation
+    MEMORY_EVENT_STEP_IS_COMPLETED = 2,      // no step was known for the event itself
+    MEMORY_EVENT_HAS_STATE = 4,              // the event told bytes_allocated; else heap, stack, free say nothing (0)
+    MEMORY_EVENT_INTEGER_FRAGMENTATION = 8,  // written as an integer, which XProf reads as 0
+};
+
+#define STEP_UNKNOWN INT64_MIN  // no step is known for the row
 
 enum memory_column {
     COLUMN_TIME,  // int64, as is what follows
@@ -28,6 +40,13 @@ enum memory_column {
     COLUMN_TIMELINE,
     COLUMN_FLAGS,  // uint8
     COLUMN_COUNT,
+};
+
+// A line of the host plane: what COLUMN_THREAD counts.
+struct memory_thread {
+    struct bytes name;
+    int64_t id;
+    int64_t begin_ps;  // the line's own start: an event's time relative to its line is time_ps - begin_ps
 };
 
 struct memory_columns {

@@ -4,9 +4,6 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "analysis/profile/memory_profile.h"
-#include "analysis/profile/steps/step_graph.h"
-
 static uint32_t text_of_reference(struct event_texts *texts, uint64_t id) {
     uint32_t index = id_map_get(&texts->names->by_id, (int64_t)id);
     if (index == ID_MAP_NONE) return 0;

@@ -3,7 +3,14 @@
 #pragma once
 
 #include "analysis/input/xspace_index.h"
-#include "analysis/profile/memory_profile.h"
+
+// One run of a compiled program on one device: the line "XLA Modules" of a TPU's plane.
+struct module_run {
+    struct bytes name;    // "jit_train_step(1234567)"
+    struct bytes device;  // "TPU:0"
+    int64_t begin_ps, end_ps;
+    int64_t line_begin_ps;  // of its line: XProf's times are relative to it
+};
 
 struct module_run_list {
     struct module_run *runs;  // times as in the file: nanoseconds of the line's start in line_begin_ps, see below

@@ -1,5 +1,5 @@
 // Two graphs of one plane become one: contexts by what they are called, nodes one after the other.
-#include "analysis/profile/steps/step_node.h"
+#include "analysis/profile/steps/step_graph.h"
 
 static bool append_items(struct growing_block *to, size_t *count, const struct growing_block *from, size_t more,
                          size_t size) {

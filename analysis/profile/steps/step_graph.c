@@ -1,7 +1,6 @@
 #include "analysis/profile/steps/step_graph.h"
 
 #include "analysis/profile/steps/step_event.h"
-#include "analysis/profile/steps/step_node.h"
 
 // Types of contexts that no profiler writes: the connections that XProf makes by the stats of two kinds of events.
 enum { CONTEXT_TO_TPU = -2, CONTEXT_TO_ITERATOR = -3, CONTEXT_TO_OPTIONAL_ITERATOR = -4 };

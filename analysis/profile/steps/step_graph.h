@@ -22,9 +22,7 @@
 #include "analysis/base/error.h"
 #include "analysis/profile/steps/context_table.h"
 #include "analysis/profile/events/host_event.h"
-
-#define STEP_UNKNOWN INT64_MIN
-#define STEP_NODE_NONE UINT32_MAX
+#include "analysis/profile/steps/step_node.h"
 
 struct step_graph {
     const struct metadata_kinds *stats;
@@ -59,6 +57,9 @@ uint32_t step_graph_node_at(struct step_graph *graph, const struct host_event *e
 
 // Ends the line. `begin_ps` is its own start, which its events are relative to.
 MUST_USE bool step_graph_end_line(struct step_graph *graph, int64_t begin_ps);
+
+// Gives every context of the graph its link. False when there is no memory.
+MUST_USE bool step_graph_link_contexts(struct step_graph *graph);
 
 // Appends the lines of another graph of the same plane, read by another thread: its node i becomes *first_node + i.
 // False when there is no memory.

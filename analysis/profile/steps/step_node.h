@@ -1,7 +1,10 @@
 // What the step graph is made of, for the files that build it and walk it.
 #pragma once
 
-#include "analysis/profile/steps/step_graph.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#define STEP_NODE_NONE UINT32_MAX
 
 struct step_node {
     uint32_t subtree_end;    // one past the last node that this one encloses
@@ -14,9 +17,6 @@ struct step_link {  // a context: who is reached through it
     uint32_t producer_count, consumer_count;
     uint32_t last_producer;  // the only one that counts, STEP_NODE_NONE where all do
 };
-
-// Gives every context of the graph its link. False when there is no memory.
-MUST_USE bool step_graph_link_contexts(struct step_graph *graph);
 
 struct step_root {
     uint64_t metadata_id;

@@ -6,7 +6,7 @@
 // reached node is skipped whole). A context with many producers and many consumers connects nobody, as in XProf.
 #pragma once
 
-#include "analysis/profile/steps/step_node.h"
+#include "analysis/profile/steps/step_graph.h"
 
 struct step_reach {
     const struct step_graph *graph;

@@ -1,4 +1,4 @@
-#include "analysis/profile/events/profile_part.h"
+#include "analysis/profile/profile_part.h"
 
 #include "analysis/profile/events/memory_event.h"
 #include "proto/xplane_fields.h"

@@ -7,7 +7,7 @@
 // because its content comes in order.
 #pragma once
 
-#include "analysis/profile/events/profile_part.h"
+#include "analysis/profile/profile_part.h"
 
 struct profile_reader {
     struct byte_source *source;

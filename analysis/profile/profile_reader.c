@@ -1,4 +1,4 @@
-#include "analysis/profile/events/profile_reader.h"
+#include "analysis/profile/profile_reader.h"
 
 #include "analysis/base/parallel.h"
 

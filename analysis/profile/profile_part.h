@@ -9,9 +9,11 @@
 
 #include "analysis/input/line_reader.h"
 #include "analysis/profile/events/memory_columns.h"
-#include "analysis/profile/memory_profile.h"
 #include "analysis/profile/events/site_table.h"
 #include "analysis/profile/steps/step_graph.h"
+
+// Limits against hostile files; passing one is ERROR_TOO_BIG.
+enum { MEMORY_PROFILE_MAX_EVENTS = 1 << 25, MEMORY_PROFILE_MAX_TIMELINES = 1 << 12 };
 
 // What all parts share. Threads are written by the part that reads their line.
 struct profile_plane {
