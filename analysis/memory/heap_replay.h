@@ -40,8 +40,8 @@ struct heap_replay {
     uint32_t span_count;
 };
 
-// `unpadded_of_buffer[b]` is the unpadded size of buffer b, one for each of the module's buffers; -1 means unknown and
-// counts as no padding. NULL leaves the unpadded curve at zero.
+// `unpadded_of_buffer[b]` is the unpadded size of buffer b, for each buffer that an event names, as its own or as the
+// canonical one; -1 means unknown and counts as no padding. NULL leaves the unpadded curve at zero.
 // Errors: a buffer freed more often than allocated, a negative heap, sums past int64, a SHARE_WITH chain that is a
 // cycle or longer than HEAP_SHARE_CHAIN_MAX.
 MUST_USE bool heap_replay_run(const struct hlo_module *module, struct heap_events events,

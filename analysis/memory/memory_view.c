@@ -41,16 +41,22 @@ static int64_t unpadded_bytes(const struct builder *b, uint32_t buffer, int64_t 
     return is_capped ? size_bytes : unpadded;
 }
 
+// A buffer is measured when the trace first names it: as the buffer of an event, or as the one whose bytes it shares,
+// which need not have an event of its own.
+static void measure_buffer(struct builder *b, uint32_t buffer, bool *is_measured) {
+    if (buffer == HLO_NONE || is_measured[buffer]) return;
+    is_measured[buffer] = true;
+    b->unpadded_of_buffer[buffer] = unpadded_bytes(b, buffer, b->module->buffers[buffer].size_bytes);
+}
+
 static bool measure_buffers(struct builder *b, struct heap_events events) {
-    const struct hlo_module *module = b->module;
-    b->unpadded_of_buffer = arena_push_raw(b->arena, module->buffer_count, sizeof *b->unpadded_of_buffer);
-    bool *is_measured = arena_new(b->arena, bool, module->buffer_count);
+    uint32_t buffer_count = b->module->buffer_count;
+    b->unpadded_of_buffer = arena_push_raw(b->arena, buffer_count, sizeof *b->unpadded_of_buffer);
+    bool *is_measured = arena_new(b->arena, bool, buffer_count);
     if (!b->unpadded_of_buffer || !is_measured) return too_big(b);
     for (uint32_t i = 0; i < events.count; i++) {
-        uint32_t buffer = events.events[i].buffer;
-        if (buffer == HLO_NONE || is_measured[buffer]) continue;
-        is_measured[buffer] = true;
-        b->unpadded_of_buffer[buffer] = unpadded_bytes(b, buffer, module->buffers[buffer].size_bytes);
+        measure_buffer(b, events.events[i].buffer, is_measured);
+        measure_buffer(b, events.events[i].canonical, is_measured);
     }
     return true;
 }

@@ -164,6 +164,25 @@ static void a_damaged_space_leaves_the_others_their_figures(void **state) {
     done(&f);
 }
 
+// The bytes that a sharer takes are those of the canonical buffer, in XProf too, though that has no event of its own.
+static void shared_bytes_have_the_padding_of_a_canonical_buffer_without_events(void **state) {
+    (void)state;
+    struct fixture f = {0};
+    hlo_build_instruction(&f.build, 1, "canonical", 100);
+    hlo_build_instruction(&f.build, 2, "sharer", 50);
+    hlo_build_buffer(&f.build, 10, 1, 1024, 0);
+    hlo_build_buffer(&f.build, 20, 2, 1024, 0);
+    hlo_build_allocation(&f.build, (struct hlo_build_allocation){.size = 1024, .buffers = {10, 20}});
+    hlo_build_event(&f.build, HLO_EVENT_SHARE_WITH, 20, 10);
+    hlo_build_end_trace(&f.build);
+    assert_true(view_of(&f, 0, MEMORY_VIEW_EXACT));
+    assert_int_equal(f.view.peak_bytes, 1024);
+    assert_int_equal(f.view.peak_unpadded_bytes, 400);
+    assert_true(memory_view_build(&f.module, 0, MEMORY_VIEW_AS_XPROF, &f.arena, &f.view, &f.error));
+    assert_int_equal(f.view.peak_unpadded_bytes, 400);
+    done(&f);
+}
+
 // Tuples of pointers can be larger unpadded than padded: XProf's scope adds them up as they are.
 static void unpadded_sums_past_int64_are_refused(void **state) {
     (void)state;
@@ -230,6 +249,7 @@ int main(void) {
         cmocka_unit_test(merged_traces_keep_program_order),
         cmocka_unit_test(many_small_traces_merge_in_little_memory),
         cmocka_unit_test(a_damaged_space_leaves_the_others_their_figures),
+        cmocka_unit_test(shared_bytes_have_the_padding_of_a_canonical_buffer_without_events),
         cmocka_unit_test(unpadded_sums_past_int64_are_refused),
         cmocka_unit_test(descriptions_name_tuple_elements),
         cmocka_unit_test(summaries_agree_with_views),
