@@ -20,6 +20,7 @@ static const struct route routes[] = {
     {"/api/v1/sessions", ROUTE_API, api_sessions},
     {"/api/v1/modules", ROUTE_API, api_modules},
     {"/api/v1/memory_view", ROUTE_API, api_memory_view},
+    {"/api/v1/memory_view/overview", ROUTE_API, api_memory_overview},
     {"/api/v1/buffer", ROUTE_API, api_buffer},
     {"/api/v1/advise", ROUTE_API, api_advise},
     {"/api/v1/memory_profile", ROUTE_API, api_profile_overview},

@@ -1,105 +1,47 @@
 #include "server/document/memory_view_json.h"
 
-#include "analysis/base/text_writer.h"
-#include "analysis/memory/buffer_description.h"
+#include "server/document/memory_rows.h"
 #include "server/document/memory_view_notes.h"
-#include "server/text/string_table.h"
 
-// One integer column for each field of the rows.
-struct columns {
-    int64_t *logical_buffer_id, *allocation, *offset, *size_bytes, *unpadded_bytes;
-    uint32_t *start_step, *end_step, *category;
-    uint32_t *instruction, *opcode, *shape, *op_name, *source;  // into the string table
-};
-
-static bool make_columns(struct columns *c, uint32_t rows, struct arena *arena) {
-    int64_t **wide[] = {&c->logical_buffer_id, &c->allocation, &c->offset, &c->size_bytes, &c->unpadded_bytes};
-    uint32_t **narrow[] = {&c->start_step, &c->end_step, &c->category, &c->instruction,
-                           &c->opcode,     &c->shape,    &c->op_name,  &c->source};
-    for (size_t i = 0; i < sizeof wide / sizeof *wide; i++) {
-        if (!(*wide[i] = arena_push_raw(arena, rows, sizeof(int64_t)))) return false;
-    }
-    for (size_t i = 0; i < sizeof narrow / sizeof *narrow; i++) {
-        if (!(*narrow[i] = arena_push_raw(arena, rows, sizeof(uint32_t)))) return false;
-    }
-    return true;
+// The curve of live bytes with what is always live, in `room`.
+static void write_curve(const char *key, const int64_t *bytes, uint32_t count, int64_t always_bytes, int64_t *room,
+                        json_int64_column *write, struct json_writer *w) {
+    for (uint32_t i = 0; i < count; i++) room[i] = bytes[i] + always_bytes;
+    write(w, key, room, count);
 }
 
-static struct bytes source_text(const struct buffer_description *buffer, struct arena *arena) {
-    if (!buffer->source_file.size) return (struct bytes){0};
-    struct text_writer text = {.arena = arena};
-    text_put_bytes(&text, buffer->source_file);
-    text_put(&text, ":");
-    text_put_int64(&text, buffer->source_line);
-    const char *written = text_writer_finish(&text);
-    return written ? bytes_of(written) : (struct bytes){0};
-}
-
-static void fill_words(struct columns *c, uint32_t i, uint32_t buffer, struct buffer_describer *describer,
-                       struct string_table *strings) {
-    struct buffer_description words = buffer_describe(describer, buffer);
-    c->instruction[i] = string_table_put(strings, words.name);
-    c->opcode[i] = string_table_put(strings, words.opcode);
-    c->shape[i] = string_table_put(strings, words.shape);
-    c->op_name[i] = string_table_put(strings, words.op_name);
-    c->source[i] = string_table_put(strings, source_text(&words, describer->arena));
-}
-
-static void fill_columns(struct columns *c, const struct memory_view *view, struct buffer_describer *describer,
-                         struct string_table *strings) {
-    const struct hlo_module *module = view->module;
-    for (uint32_t i = 0; i < view->row_count; i++) {
-        const struct memory_buffer *row = &view->rows[i];
-        c->logical_buffer_id[i] = row->buffer == HLO_NONE ? -1 : module->buffers[row->buffer].id;
-        c->allocation[i] = row->allocation == HLO_NONE ? -1 : module->allocations[row->allocation].index;
-        c->offset[i] = row->offset;
-        c->size_bytes[i] = row->size_bytes;
-        c->unpadded_bytes[i] = row->unpadded_bytes;
-        c->start_step[i] = row->start_step;
-        c->end_step[i] = row->end_step;
-        c->category[i] = (uint32_t)row->category;
-        fill_words(c, i, row->buffer, describer, strings);
-    }
-}
-
-static void write_columns(const struct columns *c, uint32_t rows, struct json_writer *w) {
-    json_key(w, "buffers");
-    json_open_object(w);
-    json_write_int64_column(w, "logical_buffer_id", c->logical_buffer_id, rows);
-    json_write_int64_column(w, "allocation", c->allocation, rows);
-    json_write_int64_column(w, "offset", c->offset, rows);
-    json_write_int64_column(w, "size_bytes", c->size_bytes, rows);
-    json_write_int64_column(w, "unpadded_bytes", c->unpadded_bytes, rows);
-    json_write_uint32_column(w, "start_step", c->start_step, rows);
-    json_write_uint32_column(w, "end_step", c->end_step, rows);
-    json_write_uint32_column(w, "category", c->category, rows);
-    json_write_uint32_column(w, "instruction", c->instruction, rows);
-    json_write_uint32_column(w, "opcode", c->opcode, rows);
-    json_write_uint32_column(w, "shape", c->shape, rows);
-    json_write_uint32_column(w, "op_name", c->op_name, rows);
-    json_write_uint32_column(w, "source", c->source, rows);
-    json_close_object(w);
-}
-
-static void write_curve(const char *key, const int64_t *bytes, uint32_t count, int64_t always_bytes,
-                        struct json_writer *w) {
-    json_key(w, key);
-    json_open_array(w);
-    for (uint32_t i = 0; i < count; i++) json_write_int64(w, bytes[i] + always_bytes);
-    json_close_array(w);
-}
-
-static void write_program(const struct memory_view *view, struct string_table *strings, struct json_writer *w) {
+static bool write_program(const struct memory_view_document *d, struct string_table *strings, struct json_writer *w) {
+    const struct memory_view *view = d->view;
     const struct heap_replay *replay = &view->replay;
     uint32_t count = view->has_simulation ? replay->step_count + 1 : 0;
+    int64_t *room = arena_push_raw(strings->arena, count, sizeof *room);
+    uint32_t *instructions = arena_push_raw(strings->arena, count, sizeof *instructions);
+    if (!room || !instructions) return false;
+    for (uint32_t i = 0; i < count; i++) instructions[i] = string_table_put(strings, replay->instruction_names[i]);
+    json_int64_column *wide = d->as_differences ? json_write_int64_differences : json_write_int64_column;
     json_key(w, "program");
     json_open_object(w);
     json_write_int64_key(w, "steps", replay->step_count);
-    write_curve("heap_bytes", replay->heap_bytes, count, view->indefinite_bytes, w);
-    write_curve("unpadded_bytes", replay->unpadded_bytes, count, view->indefinite_unpadded_bytes, w);
-    json_key(w, "instruction");
+    write_curve("heap_bytes", replay->heap_bytes, count, view->indefinite_bytes, room, wide, w);
+    write_curve("unpadded_bytes", replay->unpadded_bytes, count, view->indefinite_unpadded_bytes, room, wide, w);
+    (d->as_differences ? json_write_uint32_differences : json_write_uint32_column)(w, "instruction", instructions,
+                                                                                   count);
+    json_close_object(w);
+    return true;
+}
+
+// "delta": which columns are told as differences.
+static void write_delta(struct json_writer *w) {
+    static const char *const of_program[] = {"heap_bytes", "unpadded_bytes", "instruction"};
+    json_key(w, "delta");
+    json_open_object(w);
+    json_key(w, "program");
     json_open_array(w);
-    for (uint32_t i = 0; i < count; i++) json_write_int64(w, string_table_put(strings, replay->instruction_names[i]));
+    for (size_t i = 0; i < sizeof of_program / sizeof *of_program; i++) json_write_text(w, of_program[i]);
+    json_close_array(w);
+    json_key(w, "buffers");
+    json_open_array(w);
+    memory_rows_delta_write(w);
     json_close_array(w);
     json_close_object(w);
 }
@@ -219,29 +161,41 @@ static void write_notes(const struct memory_view_document *d, struct arena *aren
     json_close_array(w);
 }
 
+void memory_view_head_write(const struct memory_view_document *document, struct arena *scratch, struct json_writer *w) {
+    write_identity(document, w);
+    memory_spaces_write(&document->summaries, w);
+    write_totals(document, w);
+    compiler_report_write(&document->dump, &document->view->totals, w);
+    write_xprof(document->xprof, w);
+    write_notes(document, scratch, w);
+}
+
+static void write_rows(const struct memory_view_document *d, const struct memory_rows *rows, struct json_writer *w) {
+    json_key(w, "buffers");
+    json_open_object(w);
+    memory_rows_write(rows, d->as_differences, w);
+    json_close_object(w);
+}
+
 bool memory_view_json_write(const struct memory_view_document *document, struct arena *scratch, struct json_writer *w,
                             struct error *error) {
     const struct memory_view *view = document->view;
     struct buffer_describer describer;
     struct string_table strings;
-    struct columns columns;
+    struct memory_rows rows;
     if (!buffer_describer_init(&describer, view->module, view->scope, scratch) ||
-        !string_table_init(&strings, scratch) || !make_columns(&columns, view->row_count, scratch)) {
+        !string_table_init(&strings, scratch) || !memory_rows_init(&rows, view->row_count, scratch))
         return error_set(error, ERROR_TOO_BIG, "no memory left for the reply");
-    }
-    fill_columns(&columns, view, &describer, &strings);
+    for (uint32_t i = 0; i < view->row_count; i++) memory_rows_add(&rows, view, i, SIZE_MAX, &describer, &strings);
     json_open_object(w);
-    write_identity(document, w);
-    memory_spaces_write(&document->summaries, w);
-    write_totals(document, w);
-    compiler_report_write(&document->dump, &view->totals, w);
-    write_xprof(document->xprof, w);
-    write_notes(document, scratch, w);
-    write_program(view, &strings, w);
-    write_columns(&columns, view->row_count, w);
+    memory_view_head_write(document, scratch, w);
+    if (document->as_differences) write_delta(w);
+    bool is_written = write_program(document, &strings, w);
+    write_rows(document, &rows, w);
     json_write_uint32_column(w, "at_peak", view->at_peak, view->at_peak_count);
     write_allocations(view, w);
     string_table_write(&strings, w);
     json_close_object(w);
-    return !string_table_has_failed(&strings) || error_set(error, ERROR_TOO_BIG, "no memory left for the reply");
+    return (is_written && !string_table_has_failed(&strings)) ||
+           error_set(error, ERROR_TOO_BIG, "no memory left for the reply");
 }

@@ -282,16 +282,33 @@ void json_write_mib_key(struct json_writer *w, const char *key, int64_t bytes) {
 // Columns reserve for a run of numbers at a time: the hot path of bulk replies.
 enum { COLUMN_RUN = 256 };
 
-static void write_column(struct json_writer *w, const char *key, const int64_t *wide, const uint32_t *narrow,
-                         size_t count) {
+struct column {
+    const int64_t *wide;     // one of the two
+    const uint32_t *narrow;  //
+    size_t count;
+    bool as_differences;
+};
+
+static int64_t column_value(const struct column *column, size_t i) {
+    return column->wide ? column->wide[i] : column->narrow[i];
+}
+
+static int64_t column_entry(const struct column *column, size_t i) {
+    int64_t value = column_value(column, i);
+    if (!column->as_differences || i == 0) return value;
+    return (int64_t)((uint64_t)value - (uint64_t)column_value(column, i - 1));
+}
+
+static void write_column(struct json_writer *w, const char *key, struct column column) {
     json_key(w, key);
     json_open_array(w);
-    for (size_t done = 0; done < count;) {
+    for (size_t done = 0; done < column.count;) {
         char *to = output_reserve(w->output, (size_t)COLUMN_RUN * (INT64_DIGITS_MAX + 1)), *start = to;
         if (!to) return;
-        for (size_t end = count - done < COLUMN_RUN ? count : done + COLUMN_RUN; done < end; done++) {
+        size_t end = column.count - done < COLUMN_RUN ? column.count : done + COLUMN_RUN;
+        for (; done < end; done++) {
             if (done) *to++ = ',';
-            to += put_int64(to, wide ? wide[done] : narrow[done]);
+            to += put_int64(to, column_entry(&column, done));
         }
         output_advance(w->output, (size_t)(to - start));
     }
@@ -299,9 +316,17 @@ static void write_column(struct json_writer *w, const char *key, const int64_t *
 }
 
 void json_write_int64_column(struct json_writer *w, const char *key, const int64_t *values, size_t count) {
-    write_column(w, key, values, NULL, count);
+    write_column(w, key, (struct column){.wide = values, .count = count});
 }
 
 void json_write_uint32_column(struct json_writer *w, const char *key, const uint32_t *values, size_t count) {
-    write_column(w, key, NULL, values, count);
+    write_column(w, key, (struct column){.narrow = values, .count = count});
+}
+
+void json_write_int64_differences(struct json_writer *w, const char *key, const int64_t *values, size_t count) {
+    write_column(w, key, (struct column){.wide = values, .count = count, .as_differences = true});
+}
+
+void json_write_uint32_differences(struct json_writer *w, const char *key, const uint32_t *values, size_t count) {
+    write_column(w, key, (struct column){.narrow = values, .count = count, .as_differences = true});
 }

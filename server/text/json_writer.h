@@ -56,5 +56,11 @@ void json_write_text_key(struct json_writer *w, const char *key, const char *tex
 void json_write_mib_key(struct json_writer *w, const char *key, int64_t bytes);
 
 // A key with a column.
-void json_write_int64_column(struct json_writer *w, const char *key, const int64_t *values, size_t count);
-void json_write_uint32_column(struct json_writer *w, const char *key, const uint32_t *values, size_t count);
+typedef void json_int64_column(struct json_writer *w, const char *key, const int64_t *values, size_t count);
+typedef void json_uint32_column(struct json_writer *w, const char *key, const uint32_t *values, size_t count);
+json_int64_column json_write_int64_column;
+json_uint32_column json_write_uint32_column;
+
+// The same, each value as what it differs from the one before (modulo 2^64), the first from 0.
+json_int64_column json_write_int64_differences;
+json_uint32_column json_write_uint32_differences;
