@@ -130,8 +130,9 @@ $(DIR)/fuzz_%: $(DIR)/obj/tests/fuzz/fuzz_%.o $(CORE_LIB) ; $(link)
 .SECONDARY:
 .PHONY: check check-unit check-golden check-http check-cli check-scripts check-web check-browser check-fuzz check-corpus
 check: check-unit check-golden check-http check-cli check-scripts check-web check-browser check-fuzz  ## all tests of this mode
-check-unit: $(UNIT_BIN)  ## C tests of the parts (cmocka); ONLY=test_wire runs one
-	tests/run-unit.sh $(if $(ONLY),$(DIR)/tests/$(ONLY),$(UNIT_BIN))
+UNIT_WANTED = $(if $(ONLY),$(ONLY:%=$(DIR)/tests/%),$(UNIT_BIN))
+check-unit: $(UNIT_WANTED)  ## C tests of the parts (cmocka); ONLY=test_wire runs one
+	tests/run-unit.sh $^
 check-golden: $(BIN)  ## XProf's recorded answers for tests/fixtures
 	HBMVIEW=$(BIN) tests/run-golden.sh tests/fixtures
 check-http: $(BIN)  ## the program seen from outside (python3)
@@ -149,7 +150,7 @@ check-fuzz: $(FUZZ_BIN)  ## replay the fuzz corpus, with mutations
 check-corpus: $(BIN)  ## the wide comparison with XProf, when CORPUS is there
 	@if [ -d '$(CORPUS)' ]; then HBMVIEW=$(BIN) tests/run-corpus.sh '$(CORPUS)'; else echo 'no corpus at $(CORPUS)'; fi
 
-.PHONY: asan ubsan tsan fuzz coverage
+.PHONY: asan ubsan tsan fuzz coverage mutate
 asan:  ## the tests under AddressSanitizer and UBSan
 	$(MAKE) MODE=asan check-unit check-fuzz check-golden check-http check-cli
 ubsan:  ## the C tests under UBSan alone
@@ -158,6 +159,8 @@ tsan:  ## the server's tests under ThreadSanitizer
 	$(MAKE) MODE=tsan check-unit-server check-http
 fuzz:  ## look for crashes: make fuzz T=xspace FUZZ_SECONDS=600
 	$(MAKE) MODE=fuzz CC=clang fuzz-run T=$(T)
+mutate:  ## do the tests see changes for the worse? ONLY='gzip plan' for some (tests/mutations/)
+	scripts/mutate $(ONLY)
 coverage:  ## which lines of the core the C tests reach: build/coverage/summary.txt
 	$(MAKE) MODE=coverage check-unit check-fuzz
 	scripts/coverage $(BUILD)/coverage

@@ -1,0 +1,51 @@
+"""scripts/mutate: its list can be applied to the sources as they are, and what is wrong with a list is an error."""
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+REPO = pathlib.Path(__file__).resolve().parents[2]
+GOOD = {"what": "a change", "file": "tests/scripts/test_mutations.py", "old": "GO" + "OD = {", "new": "BAD = {",
+        "test": "unit test_base"}
+
+
+def check(*options):
+    return subprocess.run(["scripts/mutate", "--check", *options], cwd=REPO, text=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT)
+
+
+def check_list(**changes):
+    entry = "[[mutation]]\n" + "".join(f"{key} = '''{value}'''\n" for key, value in {**GOOD, **changes}.items())
+    with tempfile.TemporaryDirectory() as folder:
+        (pathlib.Path(folder) / "list.toml").write_text(entry)
+        return check("--folder", folder)
+
+
+class MutationsTest(unittest.TestCase):
+    def test_every_text_of_the_list_stands_once_in_its_file(self):
+        checked = check()
+        self.assertEqual((0, ""), (checked.returncode, checked.stdout))
+
+    def test_a_good_entry_passes(self):
+        self.assertEqual(0, check_list().returncode)
+
+    def test_a_text_that_is_gone_is_an_error(self):
+        self.assertIn("stands 0 times", check_list(old="no such " + "text").stdout)
+        self.assertIn("stands 0 times", check_list(file="no_such_file.c").stdout)
+
+    def test_a_text_that_stands_twice_is_an_error(self):
+        self.assertRegex(check_list(old="check_list").stdout, "stands [0-9]+ times")
+
+    def test_a_change_that_changes_nothing_is_an_error(self):
+        self.assertIn("changes nothing", check_list(new=GOOD["old"]).stdout)
+
+    def test_an_unknown_kind_of_test_is_an_error(self):
+        self.assertIn("no kind of test", check_list(test="magic").stdout)
+
+    def test_an_empty_list_is_an_error(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.assertEqual(2, check("--folder", folder).returncode)
+
+
+if __name__ == "__main__":
+    unittest.main()
