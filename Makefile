@@ -53,7 +53,7 @@ UNIT_SRC = $(wildcard tests/unit/test_*.c)
 UNIT_SHARED_SRC = $(filter-out $(UNIT_SRC),$(wildcard tests/unit/*.c))
 FUZZ_SRC = $(wildcard tests/fuzz/fuzz_*.c)
 WEB_FILES = $(filter-out %.md,$(shell find web -type f 2>/dev/null | LC_ALL=C sort))
-UPLOT = node_modules/uplot/dist
+PAGE_PACKAGES = $(addprefix node_modules/,uplot/dist/uPlot.esm.js uplot/dist/uPlot.min.css esbuild/package.json)
 SAMPLE = tests/fixtures/logdir/plugins/profile/v5e_gpt_12layer_oom/tpu-vm-0.xplane.pb.gz
 HEADERS = $(wildcard proto/*.h analysis/*/*.h analysis/*/*/*.h server/*.h server/*/*.h tests/*/*.h)
 C_FILES = $(CORE_SRC) $(SERVER_SRC) $(UNIT_SHARED_SRC) $(UNIT_SRC) $(wildcard tests/fuzz/*.c tests/bench/*.c) scripts/embed_assets.c
@@ -105,13 +105,15 @@ $(EMBED): scripts/embed_assets.c
 	@mkdir -p $(@D)
 	$(call say,CC)$(CC) -std=c17 -O2 $(WARNINGS) -D_POSIX_C_SOURCE=200809L -o $@ $< -lz
 
-VENDOR_FILES = vendor/uplot.js=$(UPLOT)/uPlot.esm.js vendor/uplot.css=$(UPLOT)/uPlot.min.css
-ASSET_PAIRS = $(foreach f,$(WEB_FILES),$(f:web/%=%)=$(f)) $(VENDOR_FILES) sample/tpu-vm-0.xplane.pb=$(SAMPLE)
-$(GEN)/assets.c: $(EMBED) $(WEB_FILES) $(shell find web -type d) $(UPLOT)/uPlot.esm.js $(UPLOT)/uPlot.min.css $(SAMPLE)
-	$(call say,EMBED)$(EMBED) $@ $(ASSET_PAIRS)
+$(GEN)/page/index.html: scripts/build-page.mjs $(WEB_FILES) $(shell find web -type d) $(PAGE_PACKAGES)
+	$(call say,PAGE)node scripts/build-page.mjs web $(@D)
 
-$(UPLOT)/uPlot.esm.js $(UPLOT)/uPlot.min.css&:
-	npm ci --omit=dev
+$(GEN)/assets.c: $(EMBED) $(GEN)/page/index.html $(SAMPLE)
+	$(call say,EMBED)$(EMBED) $@ sample/tpu-vm-0.xplane.pb=$(SAMPLE) \
+	    $$(find $(GEN)/page -type f | sed 's|^$(GEN)/page/\(.*\)|\1=&|')
+
+$(PAGE_PACKAGES) &:
+	npm ci
 
 # --- Tests ---
 # Programs named *_server_* see the server's parts too; the others only the core.

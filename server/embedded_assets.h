@@ -1,13 +1,14 @@
 // The files inside the program: the page, and a sample profile for a run without --logdir.
 //
-// The table is made at build time (scripts/embed_assets.c) from web/, from the vendored uPlot and from a test fixture,
-// sorted by path. Everything is gzipped once, there; what a client without gzip wants must be inflated.
+// The table is made at build time (scripts/embed_assets.c) from the page that scripts/build-page.mjs puts together and
+// from a test fixture, sorted by path. Everything is gzipped once, there; what a client without gzip wants must be
+// inflated.
 #pragma once
 
 #include <stddef.h>
 
 struct embedded_asset {
-    const char *path;  // "index.html", "js/main.js", "vendor/uplot.js", "sample/tpu-vm-0.xplane.pb"
+    const char *path;  // "index.html", "assets/main-2K7Q3ZPA.js", "sample/tpu-vm-0.xplane.pb"
     const char *content_type;
     const unsigned char *gzip;
     size_t gzip_size;

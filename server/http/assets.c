@@ -22,6 +22,11 @@ static bool not_found(const char *path, struct error *error) {
 
 // --- Embedded ---
 
+// Its name has a hash of its content (scripts/build-page.mjs).
+static bool is_hashed(const struct embedded_asset *asset) {
+    return strncmp(asset->path, ASSETS_HASHED, strlen(ASSETS_HASHED)) == 0;
+}
+
 static const struct embedded_asset *find_embedded(const char *path) {
     if (strcmp(path, EMBEDDED_SAMPLE_PATH) == 0) return NULL;
     for (size_t i = 0; i < embedded_asset_count; i++) {
@@ -103,10 +108,17 @@ static bool reply_from_disk(struct request *request, const char *web_dir, const 
     return reply_written(reply, content_type_of(path), output, error);
 }
 
+bool assets_are_embedded(const char *path) {
+    return find_embedded(path) != NULL;
+}
+
 bool assets_reply(struct request *request, const char *path, struct reply *reply, struct error *error) {
     const char *web_dir = request->app->options->web_dir;
     if (!assets_path_is_plain(path)) return not_found(path, error);
     if (web_dir) return reply_from_disk(request, web_dir, path, reply, error);
     const struct embedded_asset *asset = find_embedded(path);
-    return asset ? reply_embedded(request, asset, reply, error) : not_found(path, error);
+    if (!asset) return not_found(path, error);
+    if (!reply_embedded(request, asset, reply, error)) return false;
+    reply->is_immutable = is_hashed(asset);
+    return true;
 }

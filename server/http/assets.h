@@ -1,11 +1,20 @@
-// The files of the page: embedded in the program (gzipped at build time), or read from --web_dir for development.
+// The files of the page, embedded in the program (gzipped at build time):
+//
+//     index.html      may be another one tomorrow: the browser asks every time (ETag, 304)
+//     assets/...      named by a hash of what is in them: kept by the browser for good
+//
+// or those of --web_dir, for development: the page's sources as they are.
 #pragma once
 
 #include "server/http/reply.h"
 
 enum { ASSET_FILE_LIMIT_BYTES = 16 << 20 };
 
-// Fills the reply with the asset of `path` ("index.html", "js/main.js"). ERROR_NOT_FOUND when there is none.
+#define ASSETS_HASHED "assets/"
+
+bool assets_are_embedded(const char *path);
+
+// Fills the reply with the asset of `path` ("index.html", "assets/main-2K7Q.js"). ERROR_NOT_FOUND when there is none.
 MUST_USE bool assets_reply(struct request *request, const char *path, struct reply *reply, struct error *error);
 
 // Whether `path` stays below a folder: no "..", no empty or hidden part, no backslash.

@@ -101,7 +101,6 @@ static const struct {
     {"X-Content-Type-Options", "nosniff"},
     {"Referrer-Policy", "no-referrer"},
     {"Cross-Origin-Resource-Policy", "same-origin"},
-    {"Cache-Control", "no-cache"},
     {"Vary", "Accept-Encoding"},
 };
 
@@ -115,6 +114,7 @@ static void add_headers(struct MHD_Response *response, const struct reply *reply
     bool has_body = reply->status != HTTP_NOT_MODIFIED && reply->status != HTTP_NO_CONTENT;
     if (has_body) add_header(response, "Content-Type", reply->content_type);
     if (has_body && reply->is_gzip) add_header(response, "Content-Encoding", "gzip");
+    add_header(response, "Cache-Control", reply->is_immutable ? "max-age=31536000, immutable" : "no-cache");
     add_header(response, "ETag", reply->etag);
     add_header(response, "Allow", reply->allow);
     add_header(response, "Location", reply->location);

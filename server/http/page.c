@@ -4,8 +4,22 @@
 
 #include "server/http/assets.h"
 
+// A deep link ("/a/b") names the page's files relative to itself ("/a/assets/main.js"): they are at the root.
+static bool redirect_to_root(struct request *request, const char *file, struct reply *reply, struct error *error) {
+    static const char up[] = "../../../../../../../../";
+    size_t up_size = 0;
+    for (const char *at = strchr(request->path, '/'); at; at = strchr(at + 1, '/')) up_size += 3;
+    up_size -= 3;  // relative to the folder, not to the file
+    if (up_size >= sizeof up) return error_set(error, ERROR_NOT_FOUND, "The page is not that deep.");
+    reply_short(reply, HTTP_SEE_OTHER, REPLY_TEXT, "");
+    reply->location = arena_printf(&request->work.arena, "%.*s%s", (int)up_size, up, file);
+    return reply->location || work_out_of_memory(error);
+}
+
 bool page_file(struct request *request, struct reply *reply, struct error *error) {
     const char *path = request->path + strspn(request->path, "/");
+    const char *below = strstr(path, "/" ASSETS_HASHED);
+    if (below && assets_are_embedded(below + 1)) return redirect_to_root(request, below + 1, reply, error);
     bool is_file = strchr(path, '.') != NULL;
     return assets_reply(request, is_file ? path : "index.html", reply, error);
 }

@@ -27,8 +27,9 @@ struct reply {
     unsigned status;
     const char *content_type;
     struct bytes body;
-    bool is_gzip;                                                       // `body` is gzipped already
-    char etag[ETAG_BYTES];                                              // of this body; "" lets reply_finish make it
+    bool is_gzip;           // `body` is gzipped already
+    bool is_immutable;      // what stands at this address will never be anything else
+    char etag[ETAG_BYTES];  // of this body; "" lets reply_finish make it
     const char *allow, *location, *set_cookie, *refresh, *disposition;  // headers; NULL for none
 };
 

@@ -13,15 +13,15 @@ export class ApiError extends Error {
   }
 }
 
-export const fetchSessions = (signal) => getJson(apiUrl("/api/v1/sessions"), signal);
-export const fetchServer = (signal) => getJson(apiUrl("/api/v1/server"), signal);
-export const fetchModules = (session, signal) => getJson(apiUrl("/api/v1/modules", { session }), signal);
+export const fetchSessions = (signal) => getJson(apiUrl("sessions"), signal);
+export const fetchServer = (signal) => getJson(apiUrl("server"), signal);
+export const fetchModules = (session, signal) => getJson(apiUrl("modules", { session }), signal);
 
 export const fetchMemoryView = (where, signal) => getJson(memoryViewUrl(where), signal);
 
 export function fetchBuffer({ session, module, host, space, buffer }, signal) {
   const query = { session, module, host, memory_space: space, logical_buffer_id: buffer };
-  return getJson(apiUrl("/api/v1/buffer", query), signal);
+  return getJson(apiUrl("buffer", query), signal);
 }
 
 /** All hosts and memories of a session at a glance. */
@@ -54,20 +54,20 @@ function memoryKeys({ session, host, memoryId }) {
 }
 
 /** The device memory profiles of a session. */
-export const fetchDeviceMemory = (session, signal) => getJson(apiUrl("/api/v1/device_memory", { session }), signal);
+export const fetchDeviceMemory = (session, signal) => getJson(apiUrl("device_memory", { session }), signal);
 /** query: session, file, frames */
 export const fetchDeviceMemoryProfile = (query, signal) =>
-  getJson(apiUrl("/api/v1/device_memory/profile", query), signal);
+  getJson(apiUrl("device_memory/profile", query), signal);
 
 /** A log with out-of-memory messages, joined to the programs of `session`. @param {string | Blob} log */
 export function fetchExplanation(log, { session, capacity }, signal) {
-  const url = apiUrl("/api/v1/explain", { session, capacity });
+  const url = apiUrl("explain", { session, capacity });
   return postText(url, log, signal);
 }
 
 /** query: capacity, ways, batch */
 export function fetchAdvice({ session, module, host }, query, signal) {
-  return getJson(apiUrl("/api/v1/advise", { session, module, host, ...query }), signal);
+  return getJson(apiUrl("advise", { session, module, host, ...query }), signal);
 }
 
 async function getJson(url, signal) {

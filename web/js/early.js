@@ -1,6 +1,10 @@
 // @ts-check
-// Asks for what the address names while the page's other modules are still on their way; api.js takes the answers over.
-// Loaded beside main.js, before it, and small on purpose.
+// Asks for what the address names, and for the tool's code, before the page is put together; api.js takes the answers
+// over. The first module of main.js, and small on purpose.
+import { findTool, TOOLS } from "./tools.js";
+
+/** Where the page stands on its server: "/", or what a proxy puts before it. This module is one folder below. */
+const ROOT = new URL("../", import.meta.url).pathname;
 
 /** @type {Map<string, Promise<Response>>} */
 const early = new Map();
@@ -12,23 +16,23 @@ export async function takeEarly(url) {
   return (await reply?.catch(() => null)) ?? null;
 }
 
-/** Keys without a value are left out. */
-export function apiUrl(path, query = {}) {
+/** The address of a resource of the API ("modules"); keys without a value are left out. */
+export function apiUrl(resource, query = {}) {
   const search = new URLSearchParams();
   for (const [key, value] of Object.entries(query)) {
     if (value !== null && value !== undefined && value !== "") search.set(key, String(value));
   }
   const text = search.toString();
-  return text ? `${path}?${text}` : path;
+  return `${ROOT}api/v1/${resource}${text ? `?${text}` : ""}`;
 }
 
 export function memoryViewUrl({ session, module, host, space }) {
-  return apiUrl("/api/v1/memory_view", { session, module, host, memory_space: space });
+  return apiUrl("memory_view", { session, module, host, memory_space: space });
 }
 
 /** `resource` is "" for the overview of a session, or what is asked of one memory: "timeline", "breakdown", ... */
 export function memoryProfileUrl(resource, query) {
-  return apiUrl(resource ? `/api/v1/memory_profile/${resource}` : "/api/v1/memory_profile", query);
+  return apiUrl(resource ? `memory_profile/${resource}` : "memory_profile", query);
 }
 
 function ask(url) {
@@ -52,13 +56,14 @@ async function moduleToOpen(address, modules) {
 }
 
 async function askAhead(address) {
-  const sessions = ask(apiUrl("/api/v1/sessions"));
+  const tool = findTool(TOOLS, address.get("tag") ?? address.get("tool")) ?? TOOLS[0];
+  tool.load().catch(() => null); // whoever mounts it says why
+  const sessions = ask(apiUrl("sessions"));
   const session = address.get("run") ?? (await look(sessions))?.sessions?.[0]?.name;
   if (!session) return;
-  const tool = address.get("tag") ?? address.get("tool") ?? "";
-  if (tool.startsWith("out_of_memory")) return;
-  if (tool.startsWith("memory_profile")) return void ask(memoryProfileUrl("", { session }));
-  const module = await moduleToOpen(address, ask(apiUrl("/api/v1/modules", { session })));
+  if (tool.anywhere) return;
+  if (tool.id === "memory_profile") return void ask(memoryProfileUrl("", { session }));
+  const module = await moduleToOpen(address, ask(apiUrl("modules", { session })));
   if (!module) return;
   ask(memoryViewUrl({ session, module, host: address.get("host"), space: address.get("memory_space") }));
 }

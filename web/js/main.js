@@ -1,9 +1,7 @@
 // @ts-check
-// Starts the page. With early.js, the only module that does something when it is imported.
+// Starts the page. With early.js, which comes first, the only module that does something when it is imported.
+import "./early.js";
 import { createShell } from "./shell/shell.js";
-import { deviceMemory } from "./tools/device_memory/tool.js";
-import { memoryProfile } from "./tools/memory_profile/tool.js";
-import { memoryViewer } from "./tools/memory_viewer/tool.js";
-import { outOfMemory } from "./tools/out_of_memory/tool.js";
+import { TOOLS } from "./tools.js";
 
-createShell([memoryViewer, memoryProfile, deviceMemory, outOfMemory]).start();
+createShell(TOOLS).start();

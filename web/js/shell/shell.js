@@ -4,8 +4,9 @@
  *
  * A session that is one device memory profile opens in that tool alone; any other one in all of them.
  *
- * A tool is {id, name, mount(context)}; mount gives back {redraw(), unmount()}. One with `anywhere` needs no session:
- * it opens where there is none, stays mounted from one to the next, and watches "run" itself. The context has
+ * A tool (tools.js) is loaded when it is opened; its mount(context) gives back {redraw(), unmount()}. One with
+ * `anywhere` needs no session: it opens where there is none, stays mounted from one to the next, and watches "run"
+ * itself. The context has
  *     params      the page's state (shell/params.js); the tool watches its keys
  *     side, top, main, dock   elements that the tool fills
  *     hosts       the host picker, filled by the tool: only it knows which hosts it can show
@@ -15,6 +16,7 @@
  *     fail(error) shows an error instead of the tool's content
  */
 import { fetchServer, fetchSessions, ApiError } from "../api.js";
+import { findTool } from "../tools.js";
 import { notePageWheel } from "../base/wheel.js";
 import { button, el } from "../base/dom.js";
 import { createCopyLink } from "./copy_link.js";
@@ -56,6 +58,7 @@ export function createShell(tools) {
   let deviceMemorySessions = [];
   let mounted = null;
   let mountedFor = "";
+  let replaced = 0; // how often the tool's place was given to something else
   let waitTimer = 0;
 
   function start() {
@@ -116,10 +119,12 @@ export function createShell(tools) {
     else if (mountKey() !== mountedFor) show(); // only now it is known which tools the session has
   }
 
-  function mountTool(tool, key) {
+  async function mountTool(tool, key) {
     mountedFor = key;
     replaceTool(tool ? null : noTool(params.get().tag, toolLink()));
-    if (tool) mounted = tool.mount(context());
+    const mine = replaced;
+    const mount = await tool?.load().catch(fail);
+    if (mount && mine === replaced) mounted = mount(context());
   }
 
   function isAnywhere() {
@@ -197,10 +202,9 @@ export function createShell(tools) {
     if (reply && params.get().run === run) showSessions(reply);
   }
 
-  /** XProf matches tools by prefix ("memory_viewer@" and the like). */
   function toolFor(tag, run) {
     const mine = toolsOf(run);
-    const named = tag === null ? null : mine.find((tool) => tag.startsWith(tool.id));
+    const named = findTool(mine, tag);
     const isOnlyOne = mine.filter((tool) => !tool.anywhere).length === 1;
     return named ?? (tag === null || isOnlyOne ? mine[0] : null);
   }
@@ -231,6 +235,7 @@ export function createShell(tools) {
   function replaceTool(content) {
     mounted?.unmount();
     mounted = null;
+    replaced += 1;
     for (const part of [page.sideTool, page.top, page.main, page.dock]) part.replaceChildren();
     document.title = "hbmview";
     if (content) page.main.append(content);

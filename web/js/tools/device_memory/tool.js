@@ -15,9 +15,7 @@ const MOUSE = [
   ["click a function", "search it: see where it is called"],
 ];
 
-export const deviceMemory = { id: "device_memory", name: "Device Memory", mount };
-
-function mount(shell) {
+export function mount(shell) {
   const { params, progress, main, dock, top } = shell;
   const session = params.get().run;
   const choices = createChoices(params, openFile);

@@ -11,11 +11,9 @@ import { failedProfile, noMemories, noMemoryOnHost, unknownMemory } from "./view
 import { createWorkspace } from "./workspace.js";
 import { MOUSE, toolKeys } from "./tool_keys.js";
 
-export const memoryProfile = { id: "memory_profile", name: "Memory Profile", mount };
-
 const AFRESH = { at: null, y: null }; // another memory: its own peak, its own height; the same window of time
 
-function mount(shell) {
+export function mount(shell) {
   const { params, progress, main, dock, top } = shell;
   const session = params.get().run;
   const controller = new AbortController();

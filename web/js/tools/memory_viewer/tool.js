@@ -13,9 +13,7 @@ import { findModule } from "./data/modules.js";
 import { noModules, errorMessage, errorSentence } from "../../shell/messages.js";
 import { failedModule, unknownModule } from "./views/empty_states.js";
 
-export const memoryViewer = { id: "memory_viewer", name: "Memory Viewer", mount };
-
-function mount(shell) {
+export function mount(shell) {
   const { params, progress, main, dock, top } = shell;
   const session = params.get().run;
   const list = createModuleList(params, openModule);

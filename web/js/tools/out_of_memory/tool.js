@@ -14,14 +14,9 @@ import { createResults } from "./views/results_view.js";
 
 const MOUSE = [["drop a file", "explain the messages in it"]];
 
-export const outOfMemory = createTool();
+const state = createExplainState(); // of the page, not of one mount
 
-function createTool() {
-  const state = createExplainState(); // of the page, not of one mount
-  return { id: "out_of_memory", name: "Out of memory", anywhere: true, mount: (shell) => mount(shell, state) };
-}
-
-function mount(shell, state) {
+export function mount(shell) {
   const { params, progress, main } = shell;
   const actions = {
     explain: async (source) => state.explain(source, await whereOf(shell), progress),

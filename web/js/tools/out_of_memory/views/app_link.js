@@ -9,5 +9,5 @@ export function appLink(label, patch, follow, title = null) {
     event.preventDefault();
     follow({ ...parseQuery(""), ...patch });
   };
-  return el("a", { href: `/${formatQuery(patch)}`, title, on: { click: open } }, label);
+  return el("a", { href: formatQuery(patch), title, on: { click: open } }, label);
 }
