@@ -9,7 +9,7 @@
 // Ids that name nothing become HLO_NONE. Immutable; lives on the caller's arena; views into the module's blob.
 #pragma once
 
-#include "analysis/advice/array_shape.h"
+#include "analysis/hlo/shape_array.h"
 #include "analysis/advice/opcode.h"
 #include "analysis/hlo/hlo_module.h"
 

@@ -1,5 +1,5 @@
 // Padded sizes against those that libtpu 0.0.51 gave buffers of these shapes.
-#include "analysis/advice/array_shape.h"
+#include "analysis/hlo/shape_array.h"
 
 #include "tests/unit/cmocka_all.h"
 

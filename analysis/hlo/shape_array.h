@@ -7,6 +7,7 @@
 //
 // A tuple, a token, more than ARRAY_RANK_MAX dimensions: rank ARRAY_NONE, whose weight nobody here changes. The tile is
 // the first one of the layout; later ones pad no further. Knows no instruction.
+// protobuf-c unpacks it, as it does a shape that is shown (shape.h).
 #pragma once
 
 #include <stdbool.h>
