@@ -168,7 +168,7 @@ static void rank_timelines(struct assembly *assembly, uint32_t *rank, struct tim
     struct profile_reader *reader = &assembly->reader;
     const struct timeline_notes *notes = reader->parts[0].timelines.data;
     for (uint32_t i = 0; i < reader->parts[0].timeline_count; i++)
-        ranks[i] = (struct timeline_rank){text_table_get(&reader->parts[0].texts, notes[i].memory_id), i};
+        ranks[i] = (struct timeline_rank){reader->parts[0].texts.texts[notes[i].memory_id], i};
     if (reader->parts[0].timeline_count) qsort(ranks, reader->parts[0].timeline_count, sizeof *ranks, compare_ranks);
     for (uint32_t i = 0; i < reader->parts[0].timeline_count; i++) rank[ranks[i].timeline] = i;
     for (size_t i = 0; i < reader->part_count && reader->parts[0].timeline_count > 1; i++)

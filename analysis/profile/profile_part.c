@@ -16,17 +16,17 @@ bool profile_part_init(struct profile_part *part, const struct profile_plane *pl
     size_t names = plane->head.stats.count;
     arena_init(&part->scratch, 0);
     part->text_of_stat_name = arena_push_raw(&part->scratch, names, sizeof(uint32_t));
-    if (!part->text_of_stat_name || !text_table_init(&part->texts, arena)) return false;
+    if (!part->text_of_stat_name || !string_table_init(&part->texts, &part->scratch) ||
+        !site_table_init(&part->sites, &part->scratch) ||
+        !step_graph_init(&part->graph, &plane->head.events, &plane->stat_kinds, &part->scratch))
+        return false;
     memset(part->text_of_stat_name, 0xff, names * sizeof(uint32_t));
-    site_table_init(&part->sites);
-    step_graph_init(&part->graph, &plane->head.events, &plane->stat_kinds);
     part->graph.keeps_executors = plane->keeps_executors;
     return true;
 }
 
 void profile_part_release(struct profile_part *part) {
     step_graph_release(&part->graph);
-    text_table_release(&part->texts);
     site_table_release(&part->sites);
     memory_columns_release(&part->columns);
     large_block_release(&part->timelines);
@@ -62,7 +62,7 @@ static bool add_timeline(struct profile_part *part, uint32_t memory_id, uint32_t
 bool profile_part_timeline(struct profile_part *part, uint32_t memory_id, uint32_t *timeline) {
     if (memory_id >= part->timeline_of_text_count && !remember_texts(part)) return false;
     uint32_t *known = (uint32_t *)part->timeline_of_text.data + memory_id;
-    if (*known == INDEX_NONE && !add_timeline(part, memory_id, known)) return false;
+    if (*known == ID_MAP_NONE && !add_timeline(part, memory_id, known)) return false;
     *timeline = *known;
     return true;
 }
@@ -83,14 +83,14 @@ static bool needs_graph(const struct profile_part *part) {
 }
 
 static bool add_memory_event(struct profile_part *part, const struct host_event *event) {
-    struct event_texts texts = {&part->plane->head.stats, part->text_of_stat_name, &part->texts};
+    struct event_texts texts = {&part->plane->head.stats, part->text_of_stat_name, &part->texts, part->arena};
     struct memory_event read;
     uint32_t at = part->columns.count;
     if (at == part->max_rows) return pass_limit(part, "more memory events than hbmview takes (2^25)");
     if (!memory_event_read(event, &part->plane->stat_kinds, &texts, &read)) return false;
     read.row.thread = part->line;
     read.row.site = site_table_put(&part->sites, &read.site);
-    if (read.row.site == INDEX_NONE || !profile_part_timeline(part, read.memory_id, &read.row.timeline)) return false;
+    if (read.row.site == SITE_NONE || !profile_part_timeline(part, read.memory_id, &read.row.timeline)) return false;
     note_for_xprof(part, &read.row, at);
     if (needs_graph(part)) read.row.step = step_graph_node_at(&part->graph, event);
     return memory_columns_add(&part->columns, &read.row);
@@ -181,10 +181,9 @@ void profile_part_read(struct profile_part *part) {
 // --- Two parts become one ---
 
 static bool append_texts(struct profile_part *part, const struct profile_part *later, uint32_t *map) {
-    for (uint32_t i = 0; i < later->texts.count; i++) {
-        map[i] = text_table_put(&part->texts, text_table_get(&later->texts, i));
-        if (map[i] == INDEX_NONE) return false;
-    }
+    for (uint32_t i = 0; i < later->texts.count; i++)
+        map[i] = string_table_copy(&part->texts, later->texts.texts[i], part->arena);
+    if (string_table_has_failed(&part->texts)) return false;
     for (uint32_t line = later->first_line; line < later->end_line; line++) {
         if (!copy_name(part->arena, &part->plane->threads[line].name)) return false;
     }
@@ -200,7 +199,7 @@ static bool append_sites(struct profile_part *part, const struct profile_part *l
         key.region_type = text[key.region_type];
         key.shape = text[key.shape];
         map[i] = site_table_put(&part->sites, &key);
-        if (map[i] == INDEX_NONE) return false;
+        if (map[i] == SITE_NONE) return false;
     }
     return true;
 }

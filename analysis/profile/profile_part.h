@@ -37,10 +37,10 @@ struct profile_part {
     const struct profile_plane *plane;
     struct byte_source *source;
     struct arena *arena;   // texts and names
-    struct arena scratch;  // the window
+    struct arena scratch;  // the window, tables
     uint32_t first_line, end_line;
-    uint32_t *text_of_stat_name;  // texts behind references, by index of the name; INDEX_NONE: not yet
-    struct text_table texts;
+    uint32_t *text_of_stat_name;  // texts behind references, by index of the name; ID_MAP_NONE: not yet
+    struct string_table texts;
     struct site_table sites;
     struct memory_columns columns;
     struct growing_block timelines;  // struct timeline_notes

@@ -9,7 +9,7 @@
 #include "server/document/profile_columns_json.h"
 #include "server/http/kept_reply.h"
 #include "server/text/size_text.h"
-#include "server/text/string_table.h"
+#include "server/text/json_writer.h"
 
 // When neither is asked for: the peak.
 struct breakdown_request {

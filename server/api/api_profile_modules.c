@@ -2,7 +2,7 @@
 
 #include "server/http/kept_reply.h"
 #include "server/http/profile_request.h"
-#include "server/text/string_table.h"
+#include "server/text/json_writer.h"
 #include "server/text/utf8.h"
 
 // --- Whose runs ---

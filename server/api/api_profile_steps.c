@@ -7,7 +7,7 @@
 #include "server/text/number_columns.h"
 #include "server/document/profile_columns_json.h"
 #include "server/http/kept_reply.h"
-#include "server/text/string_table.h"
+#include "server/text/json_writer.h"
 
 static const char *const step_keys[] = {"step",  "begin_ps",          "end_ps",     "allocations",
                                         "frees", "heap_at_end_bytes", "peak_bytes", "held_bytes"};

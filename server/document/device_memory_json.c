@@ -1,6 +1,6 @@
 #include "server/document/device_memory_json.h"
 
-#include "server/text/string_table.h"
+#include "server/text/json_writer.h"
 
 void device_memory_totals_write(const struct device_memory_profile *profile, struct json_writer *w) {
     json_write_int64_key(w, "bytes", profile->bytes);

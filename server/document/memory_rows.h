@@ -7,7 +7,7 @@
 #pragma once
 
 #include "analysis/memory/buffer_description.h"
-#include "server/text/string_table.h"
+#include "server/text/json_writer.h"
 
 struct memory_rows {
     uint32_t count;

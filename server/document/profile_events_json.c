@@ -7,7 +7,7 @@
 #include "analysis/profile/events/data_type_name.h"
 #include "server/document/profile_columns_json.h"
 #include "server/store/work.h"
-#include "server/text/string_table.h"
+#include "server/text/json_writer.h"
 
 // --- Numbers ---
 

@@ -330,3 +330,10 @@ void json_write_int64_differences(struct json_writer *w, const char *key, const 
 void json_write_uint32_differences(struct json_writer *w, const char *key, const uint32_t *values, size_t count) {
     write_column(w, key, (struct column){.narrow = values, .count = count, .as_differences = true});
 }
+
+void string_table_write(const struct string_table *table, struct json_writer *w) {
+    json_key(w, "strings");
+    json_open_array(w);
+    for (uint32_t i = 0; i < table->count; i++) json_write_string(w, table->texts[i]);
+    json_close_array(w);
+}

@@ -10,6 +10,7 @@
 // a broken sequence, as browsers do. Nesting is the caller's duty; nothing fails here (see output.h for the limit).
 #pragma once
 
+#include "analysis/base/string_table.h"
 #include "server/text/output.h"
 
 struct json_writer {
@@ -64,3 +65,6 @@ json_uint32_column json_write_uint32_column;
 // The same, each value as what it differs from the one before (modulo 2^64), the first from 0.
 json_int64_column json_write_int64_differences;
 json_uint32_column json_write_uint32_differences;
+
+// The texts whose numbers stand in columns: "strings": [...].
+void string_table_write(const struct string_table *table, struct json_writer *w);

@@ -1,9 +1,10 @@
-// analysis/base: arena, error, id_map.
+// analysis/base: arena, error, id_map, string_table.
 #include <stdio.h>
 
 #include "analysis/base/arena.h"
 #include "analysis/base/error.h"
 #include "analysis/base/id_map.h"
+#include "analysis/base/string_table.h"
 #include "tests/unit/cmocka_all.h"
 
 static void arena_memory_is_zeroed_and_aligned(void **state) {
@@ -148,6 +149,41 @@ static void id_map_takes_extreme_keys_and_counts(void **state) {
     arena_free(&arena);
 }
 
+static void id_map_grows_beyond_what_was_expected(void **state) {
+    (void)state;
+    enum { COUNT = 5000 };
+    struct arena arena;
+    struct id_map map;
+    arena_init(&arena, 900 << 10);
+    assert_true(id_map_init(&map, &arena, 1));
+    for (uint32_t i = 0; i < COUNT; i++) {
+        uint32_t *place = id_map_place(&map, -(int64_t)i);
+        assert_int_equal(*place, ID_MAP_NONE);
+        *place = i;
+    }
+    for (uint32_t i = 0; i < COUNT; i++) assert_int_equal(*id_map_place(&map, -(int64_t)i), i);
+    uint32_t more = COUNT;
+    while (id_map_put(&map, more, more)) more++;
+    assert_null(id_map_place(&map, more));
+    assert_int_equal(id_map_get(&map, -COUNT + 1), COUNT - 1);
+    arena_free(&arena);
+}
+
+static void copied_texts_outlive_what_they_were_copied_from(void **state) {
+    (void)state;
+    struct arena arena;
+    struct string_table table;
+    char text[] = "fusion.1";
+    arena_init(&arena, 0);
+    assert_true(string_table_init(&table, &arena));
+    assert_int_equal(string_table_copy(&table, bytes_of(text), &arena), 1);
+    memset(text, 'x', sizeof text - 1);
+    assert_true(bytes_equal(table.texts[1], BYTES("fusion.1")));
+    assert_int_equal(string_table_put(&table, bytes_of(text)), 2);
+    assert_int_equal(string_table_copy(&table, BYTES("fusion.1"), &arena), 1);
+    arena_free(&arena);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(arena_memory_is_zeroed_and_aligned),
@@ -160,6 +196,8 @@ int main(void) {
         cmocka_unit_test(every_error_code_has_its_name),
         cmocka_unit_test(id_map_finds_what_was_put),
         cmocka_unit_test(id_map_takes_extreme_keys_and_counts),
+        cmocka_unit_test(id_map_grows_beyond_what_was_expected),
+        cmocka_unit_test(copied_texts_outlive_what_they_were_copied_from),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

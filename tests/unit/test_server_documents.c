@@ -3,7 +3,7 @@
 
 #include "server/document/buffer_json.h"
 #include "server/document/memory_view_json.h"
-#include "server/text/string_table.h"
+#include "server/text/json_writer.h"
 #include "server/xprof/xprof_memory_viewer.h"
 #include "tests/unit/cmocka_all.h"
 #include "tests/unit/hlo_build.h"

@@ -4,24 +4,28 @@
 #include <stddef.h>
 #include <stdio.h>
 
+static uint32_t keep(struct event_texts *texts, struct bytes text) {
+    return string_table_copy(texts->texts, text, texts->arena);
+}
+
 static uint32_t text_of_reference(struct event_texts *texts, uint64_t id) {
     uint32_t index = id_map_get(&texts->names->by_id, (int64_t)id);
     if (index == ID_MAP_NONE) return 0;
     uint32_t *number = &texts->number_of_name[index];
-    if (*number == INDEX_NONE) *number = text_table_put(texts->texts, texts->names->names[index]);
+    if (*number == ID_MAP_NONE) *number = keep(texts, texts->names->names[index]);
     return *number;
 }
 
 // A value that is no text is the empty one.
 static uint32_t text_of(struct event_texts *texts, const struct stat_value *value) {
     if (value->type == STAT_REF) return text_of_reference(texts, value->bits);
-    return value->type == STAT_TEXT ? text_table_put(texts->texts, value->text) : 0;
+    return value->type == STAT_TEXT ? keep(texts, value->text) : 0;
 }
 
 static uint32_t text_of_number(struct event_texts *texts, int64_t number) {
     char digits[24];
     snprintf(digits, sizeof digits, "%" PRId64, number);
-    return text_table_put(texts->texts, bytes_of(digits));
+    return keep(texts, bytes_of(digits));
 }
 
 static void take_fragmentation(const struct stat_value *value, struct memory_row *row) {
@@ -91,7 +95,5 @@ bool memory_event_read(const struct host_event *event, const struct metadata_kin
     read->row.step = STEP_UNKNOWN;
     read->row.flags = event->kind == HOST_EVENT_DEALLOCATION ? MEMORY_EVENT_IS_FREE : 0;
     while (host_stat_next(&w, kinds, &kind, &value)) take_stat(kind, &value, texts, read);
-    const struct site_key *site = &read->site;
-    return read->memory_id != INDEX_NONE && site->op != INDEX_NONE && site->region_type != INDEX_NONE &&
-           site->shape != INDEX_NONE;
+    return !string_table_has_failed(texts->texts);
 }

@@ -16,10 +16,11 @@ struct memory_event {
 // Where the texts of events go.
 struct event_texts {
     const struct metadata_names *names;  // what references mean
-    uint32_t *number_of_name;            // by index of the name; INDEX_NONE: not asked for yet
-    struct text_table *texts;
+    uint32_t *number_of_name;            // by index of the name; ID_MAP_NONE: not asked for yet
+    struct string_table *texts;
+    struct arena *arena;  // holds the texts
 };
 
-// False when there is no memory.
+// False when there is no memory for its texts.
 bool memory_event_read(const struct host_event *event, const struct metadata_kinds *kinds, struct event_texts *texts,
                        struct memory_event *read);

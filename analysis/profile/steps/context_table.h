@@ -2,25 +2,22 @@
 //
 //     (15, 26) --> context 0     16 ids in a row share a page: ids of a thread pool count up, so their look-ups
 //     (15, 27) --> context 1     stay in a few cache lines
-//
-// Open addressing over pages; hashed with a seed that differs from run to run. Grows as it fills.
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
+#include "analysis/base/id_map.h"
 #include "analysis/base/large_block.h"
 
 #define CONTEXT_NONE UINT32_MAX
 
 struct context_table {
-    struct growing_block slots, pages;
-    uint64_t slot_count, page_count;
+    struct id_map page_of;  // by hash of type and id / 16, or the next number that is free
+    struct growing_block pages;
+    uint32_t page_count;
     uint32_t count;  // contexts
-    uint64_t seed;
 };
 
-void context_table_init(struct context_table *table);
+// False when the arena is at its limit.
+bool context_table_init(struct context_table *table, struct arena *arena);
 void context_table_release(struct context_table *table);
 
 // The number of a context, counting up in order of first appearance. CONTEXT_NONE when there is no memory.

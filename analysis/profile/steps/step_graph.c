@@ -14,13 +14,13 @@ struct async_node {
     uint32_t produces, consumes, root, executor;
 };
 
-void step_graph_init(struct step_graph *graph, const struct metadata_names *events,
-                     const struct metadata_kinds *stats) {
+bool step_graph_init(struct step_graph *graph, const struct metadata_names *events, const struct metadata_kinds *stats,
+                     struct arena *arena) {
     *graph = (struct step_graph){.stats = stats};
-    context_table_init(&graph->contexts);
     graph->has_tpu_executes = metadata_has_name(events, BYTES("TpuExecuteOp"));
     graph->has_iterators = metadata_has_name(events, BYTES("IteratorGetNextOp::DoCompute")) ||
                            metadata_has_name(events, BYTES("IteratorGetNextAsOptionalOp::DoCompute"));
+    return context_table_init(&graph->contexts, arena);
 }
 
 void step_graph_release(struct step_graph *graph) {

@@ -46,7 +46,9 @@ struct step_graph {
     bool keeps_executors;
 };
 
-void step_graph_init(struct step_graph *graph, const struct metadata_names *events, const struct metadata_kinds *stats);
+// The contexts lie on `arena`. False when it is at its limit.
+MUST_USE bool step_graph_init(struct step_graph *graph, const struct metadata_names *events,
+                              const struct metadata_kinds *stats, struct arena *arena);
 void step_graph_release(struct step_graph *graph);
 
 // Adds an event of the line that is being read, in the order of the file. False when there is no memory.
