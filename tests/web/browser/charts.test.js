@@ -134,7 +134,6 @@ test("the timeline: hover names the smallest block, click pins it, wheel zooms b
   await page.mouse.click(...at(0.4, 0.5));
   await settle(page);
   assert.ok(await param(page, "buffer"));
-  await page.waitForTimeout(300);
   await page.mouse.wheel(0, -200);
   await settle(page);
   assert.equal((await param(page, "zoom")).split(",").length, 4);

@@ -20,7 +20,6 @@ const BROWSER_FLAGS = [
 const START_LIMIT_MS = 15000;
 
 export const LOGDIR = path.resolve(ROOT, process.env.HBMVIEW_LOGDIR ?? "tests/fixtures/logdir");
-export const SETTLE_MS = 250;
 
 /** @returns {Promise<{url: string, stop: () => void}>} */
 export function startServer(logdir = LOGDIR, options = []) {
@@ -56,6 +55,7 @@ export async function newPage(browser, server, options = {}) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
   const { origin, hostname } = new URL(server.url);
   if (hostname === "localhost") await context.grantPermissions(["clipboard-read", "clipboard-write"], { origin });
+  await context.addInitScript(countWork);
   const page = await context.newPage();
   page.complaints = [];
   page.on("pageerror", (error) => page.complaints.push(String(error)));
@@ -78,8 +78,56 @@ export async function open(page, server, query) {
   await settle(page);
 }
 
+/** Runs in the page before its scripts: counts the frames, short timers and requests that it still waits for. */
+function countWork() {
+  const LONG_MS = 1000; // a word that goes away again, another look at the sessions: nobody waits for those
+  const { setTimeout: later, clearTimeout: notLater, requestAnimationFrame: inFrame, fetch: reach } = window;
+  const timers = new Set();
+  let frames = 0;
+  let replies = 0;
+  const reply = (promise) => {
+    replies += 1;
+    return promise.finally(() => {
+      replies -= 1;
+    });
+  };
+  window.setTimeout = (run, ms = 0, ...args) => {
+    const timer = later(() => {
+      timers.delete(timer);
+      run(...args);
+    }, ms);
+    if (ms < LONG_MS) timers.add(timer);
+    return timer;
+  };
+  window.clearTimeout = (timer) => {
+    timers.delete(timer);
+    notLater(timer);
+  };
+  window.requestAnimationFrame = (run) => {
+    frames += 1;
+    return inFrame((now) => {
+      frames -= 1;
+      run(now);
+    });
+  };
+  window.fetch = (...args) => reply(reach(...args));
+  for (const name of ["json", "text", "arrayBuffer"]) {
+    const read = Response.prototype[name];
+    Response.prototype[name] = function counted() {
+      return reply(read.call(this));
+    };
+  }
+  /** Nothing is left to do in two frames one after the other: what the first one resized has been drawn by the next. */
+  window.atRest = async () => {
+    for (let quiet = 0; quiet < 2; ) {
+      await new Promise((resolve) => inFrame(resolve));
+      quiet = timers.size + frames + replies === 0 ? quiet + 1 : 0;
+    }
+  };
+}
+
 /** Frames, debounced requests and the address have caught up. */
-export const settle = (page) => page.waitForTimeout(SETTLE_MS);
+export const settle = (page) => page.evaluate(() => window.atRest());
 
 export const param = (page, name) => page.evaluate((key) => new URLSearchParams(location.search).get(key), name);
 

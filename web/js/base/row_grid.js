@@ -22,7 +22,6 @@ import { requestFrame } from "./frame.js";
 
 export const ROW_HEIGHT = 22;
 const SPARE_ROWS = 6;
-const KEYS_OWN_MS = 300; // rows that a key scrolls under a resting mouse are not hovered
 const HEIGHT_BEFORE_LAYOUT = 300;
 
 /**
@@ -44,7 +43,8 @@ export function createRowGrid(source, options) {
   );
   const node = el("div", { class: "table-scroll", on: { scroll: () => requestFrame(showRows) } }, table);
   let shown = "";
-  let keyedAt = -Infinity;
+  let restsAt = null; // the place of a mouse that a key took over from: rows that scroll under it are not hovered
+  let mouseAt = null;
   let marks = { hover: null, selected: null };
   let firstShown = 0;
 
@@ -134,17 +134,21 @@ export function createRowGrid(source, options) {
     const taken = onKey?.(event, index) ?? false;
     const moves = { ArrowDown: 1, ArrowUp: -1, PageDown: 10, PageUp: -10, Home: -index, End: source.count() };
     if (typeof taken === "number") focusIndex(taken);
-    else if (taken) keyedAt = event.timeStamp;
-    else if (event.key in moves) focusIndex(index + moves[event.key]);
-    else if (event.key === "Enter" || event.key === " ") onOpen?.(index, event);
-    else return;
-    keyedAt = event.timeStamp;
+    else if (!taken && event.key in moves) focusIndex(index + moves[event.key]);
+    else if (!taken && (event.key === "Enter" || event.key === " ")) onOpen?.(index, event);
+    else if (!taken) return;
+    restsAt = mouseAt;
     event.preventDefault();
   }
 
-  body.addEventListener("pointerover", (event) => {
-    if (event.timeStamp - keyedAt > KEYS_OWN_MS) onHover?.(indexOf(event));
-  });
+  function onPointer(event) {
+    mouseAt = `${event.clientX} ${event.clientY}`;
+    if (mouseAt === restsAt) return;
+    restsAt = null;
+    onHover?.(indexOf(event));
+  }
+
+  body.addEventListener("pointerover", onPointer);
   body.addEventListener("pointerleave", () => onHover?.(null));
   body.addEventListener("focusin", (event) => onHover?.(indexOf(event)));
   body.addEventListener("focusout", () => onHover?.(null));
