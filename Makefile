@@ -175,10 +175,12 @@ fuzz-run: $(DIR)/fuzz_$(T)
 	$< -max_total_time=$(FUZZ_SECONDS) -artifact_prefix=$(BUILD)/fuzz-found/ $(BUILD)/fuzz-found/$(T) tests/fuzz/corpus/$(T)
 
 # --- Care of the sources ---
-.PHONY: lint check-layers check-style check-headers tidy format format-check compile_commands.json
-lint: check-layers check-style check-headers format-check tidy  ## all checks of the sources
+.PHONY: lint check-layers check-style check-types check-headers tidy format format-check compile_commands.json
+lint: check-layers check-style check-types check-headers format-check tidy  ## all checks of the sources
 check-layers check-style:
 	@scripts/$@
+check-types:  ## the page's modules by TypeScript, as their @ts-check says
+	node_modules/.bin/tsc -p .
 check-headers: $(GEN_SRC)  # every header compiles alone
 	@for h in $(HEADERS); do echo "#include \"$$h\"" | $(COMPILE) $(WARNINGS) -Werror -x c -fsyntax-only - || \
 	    { echo "$$h: does not compile alone"; bad=1; }; done; test -z "$$bad"

@@ -107,6 +107,7 @@ export function createWorkspace({ session, reply, memories, chosen, shell, overv
     if (steppingFrom === row) steppingFrom = null;
   }
 
+  /** @param {{at?: number | null, row?: number | null, from?: number, to?: number}} place */
   function goTo({ at, row = null, from, to }) {
     if (from !== undefined && to !== undefined) state.set({ from, to });
     if (at === undefined) return;

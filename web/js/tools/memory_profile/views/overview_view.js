@@ -8,8 +8,10 @@ import { formatMs } from "../../../base/time_text.js";
 import { unitMode } from "../../../shell/unit_switch.js";
 import { COLUMNS, notesOf, overviewRows, reasonOf } from "../data/overview_rows.js";
 
-/** @param {{onChoose: (row: any) => void, onOverlay: (row: any) => void}} acts */
-export function createOverview(reply, memories, params, { onChoose, onOverlay }) {
+/** @param {any} reply @param {any[]} memories @param {any} params
+ * @param {{onChoose: (row: any) => void, onOverlay: (row: any) => void}} acts */
+export function createOverview(reply, memories, params, acts) {
+  const { onChoose, onOverlay } = acts;
   const rows = overviewRows(reply, memories);
   const several = memories.length > 1;
   const left = { over: !several, host: reply.hosts.length < 2 };
