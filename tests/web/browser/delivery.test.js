@@ -63,8 +63,9 @@ test("a tool is fetched when it is opened", async () => {
   const scripts = (await loadedBy(page, VIEW)).filter(([path]) => path.endsWith(".js"));
   assert.equal(scripts.length, 3, "the shell, what tools share, the Memory Viewer");
   await page.getByRole("button", { name: "Memory Profile" }).click();
-  const count = () => performance.getEntriesByType("resource").filter((one) => one.name.endsWith(".js")).length;
-  await page.waitForFunction(`(${count})() === 4`);
+  await page.waitForFunction(
+    () => performance.getEntriesByType("resource").filter((one) => one.name.endsWith(".js")).length === 4,
+  );
   assert.deepEqual(page.complaints, []);
 });
 

@@ -25,7 +25,7 @@ async function openPanel(run, panel, more) {
 
 const text = (selector) => page.textContent(selector);
 const names = () =>
-  page.$$eval(".profile-grid tr[data-row]", (rows) => rows.map((row) => row.firstChild.textContent));
+  page.$$eval(".panel-body .row-grid tr[data-row]", (rows) => rows.map((row) => row.firstChild.textContent));
 const moment = () => text(".moment");
 
 async function csvOf() {
@@ -68,7 +68,7 @@ test("the breakdown follows the chosen event, and finds back to the peak", async
 
 test("a row leads to its first allocation; the filter and the least size leave rows out and say so", async () => {
   await openPanel("tf_leak", "breakdown");
-  await page.click(".profile-grid tr[data-row] >> nth=0");
+  await page.click(".panel-body .row-grid tr[data-row] >> nth=0");
   await settle(page);
   assert.match(await text("#dock"), /Relu/);
   assert.match(await moment(), /step 0$/);
@@ -228,7 +228,7 @@ test("every panel keeps to the page's width and says its figures in the unit tha
       over.map(() => 0),
       panel,
     );
-    assert.ok((await page.locator(".profile-grid .exact").count()) > 0, panel);
+    assert.ok((await page.locator(".panel-body .row-grid .exact").count()) > 0, panel);
   }
   assert.deepEqual(page.complaints, []);
 });

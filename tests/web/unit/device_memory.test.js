@@ -8,7 +8,9 @@ import {
   nodeSource,
   stackOf,
 } from "../../../web/js/tools/device_memory/data/model.js";
-import { arrangeRows, parseSort, sortText, toCsv, topRows } from "../../../web/js/tools/device_memory/data/top_rows.js";
+import { csvText } from "../../../web/js/base/csv.js";
+import { parseSort, sortRows } from "../../../web/js/base/sorting.js";
+import { COLUMNS, rowsFound, topRows } from "../../../web/js/tools/device_memory/data/top_rows.js";
 import { foundTotal, matchFunctions } from "../../../web/js/tools/device_memory/data/search.js";
 import { layoutIcicle, neighbour, nodeAt } from "../../../web/js/tools/device_memory/layout/icicle.js";
 import { choicesOf } from "../../../web/js/tools/device_memory/views/choices.js";
@@ -60,12 +62,12 @@ test("figures are of the chosen kind and device", () => {
 test("the side panel sums each kind and device", () => {
   const groups = model.groups;
   assert.deepEqual(
-    choicesOf(groups, groups, "device", "all devices").map((one) => [one.value, one.bytes, one.count]),
+    choicesOf(groups, groups, "device", "all devices").map((one) => [one.value, one.bytes, one.title]),
     [
-      [null, 100, 8],
-      ["", 0, 4],
-      ["cpu:0", 70, 2],
-      ["cpu:1", 30, 2],
+      [null, 100, "all devices: 100 B in 8 objects"],
+      ["", 0, "(not told): 0 B in 4 objects"],
+      ["cpu:0", 70, "cpu:0: 70 B in 2 objects"],
+      ["cpu:1", 30, "cpu:1: 30 B in 2 objects"],
     ],
   );
   const many = ["cpu:10", "cpu:2"].map((device) => ({ kind: "buffer", device, bytes: 1, count: 1 }));
@@ -86,19 +88,14 @@ test("a function that calls itself counts once in its total", () => {
 
 test("rows sort, filter and export", () => {
   const rows = topRows(model, figuresFor(model, ALL));
-  const names = (sort, flags = null) => arrangeRows(rows, parseSort(sort), flags).map((row) => row.name);
+  const sorted = (word, flags = null) => sortRows(rowsFound(rows, flags), COLUMNS, parseSort(word, COLUMNS, "total"));
+  const names = (word, flags) => sorted(word, flags).map((row) => row.name);
   assert.deepEqual(names(null), ["main", "ones", "train"]);
   assert.deepEqual(names("self"), ["ones", "train", "main"]);
   assert.deepEqual(names("function"), ["main", "ones", "train"]);
   assert.deepEqual(names("function-desc"), ["train", "ones", "main"]);
   assert.deepEqual(names(null, matchFunctions(model, "train.py")), ["main", "train"]);
-  assert.equal(sortText(parseSort("total")), null);
-  assert.equal(sortText(parseSort("self-asc")), "self-asc");
-  assert.equal(sortText(parseSort("nonsense")), null);
-  assert.equal(
-    toCsv(arrangeRows(rows, parseSort("self"), null)).split("\n")[1],
-    "ones,80,80,7,7,/v/site-packages/ones.py",
-  );
+  assert.equal(csvText(COLUMNS, sorted("self")).split("\n")[1], "ones,80,80,7,7,/v/site-packages/ones.py");
 });
 
 test("what a search found is counted once for each stack", () => {

@@ -87,7 +87,7 @@ const events = {
 };
 
 test("an event's cells: what was not told is empty, an unseen partner too", () => {
-  const cells = Object.fromEntries(EVENT_COLUMNS.map((column) => [column.key, column.at(events, 0)]));
+  const cells = Object.fromEntries(EVENT_COLUMNS.map((column) => [column.key, column.value(events, 0)]));
   assert.deepEqual([cells.kind, cells.op, cells.heap, cells.partner], ["free", "MatMul", null, null]);
 });
 

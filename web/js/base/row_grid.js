@@ -13,10 +13,8 @@
  *     id(index)                   what stands for the row in marks and focus; stays when rows move
  *     fill(cell, column, index)   puts the content of one cell
  *     decorate(tr, index)         optional: classes and attributes of a row
- *
- * @typedef {{key: string, label: string, kind: string, title?: string, fixed?: boolean}} GridColumn
- *     `kind` aligns it; `fixed`: not to be sorted by
  */
+import { columnsIn } from "./column.js";
 import { el } from "./dom.js";
 import { requestFrame } from "./frame.js";
 
@@ -26,13 +24,14 @@ const HEIGHT_BEFORE_LAYOUT = 300;
 
 /**
  * @param {any} source
- * @param {{label: string, columns: GridColumn[], className?: string, role?: string, onSort?: (column: any) => void,
- *          onOpen?: (index: number, event: Event) => void, onHover?: (index: number | null) => void,
+ * @param {{label: string, columns: import("./column.js").Column[], className?: string, minWidth?: number,
+ *          role?: string, onSort?: (column: any) => void, onOpen?: (index: number, event: Event) => void,
+ *          onHover?: (index: number | null) => void,
  *          onKey?: (event: KeyboardEvent, index: number) => boolean | number}} options `onKey` comes before the
  *     table's own keys: true when it took the key, a number to move the focus to that row
  */
 export function createRowGrid(source, options) {
-  const { label, className = "", role = "grid", columns, onSort, onOpen, onHover, onKey } = options;
+  const { label, className = "", minWidth = 0, role = "grid", onSort, onOpen, onHover, onKey } = options;
   const head = el("tr");
   const body = el("tbody");
   const table = el(
@@ -41,11 +40,15 @@ export function createRowGrid(source, options) {
     el("thead", {}, head),
     body,
   );
+  table.style.minWidth = `${minWidth}px`;
   const node = el("div", { class: "table-scroll", on: { scroll: () => requestFrame(showRows) } }, table);
   let shown = "";
   let restsAt = null; // the place of a mouse that a key took over from: rows that scroll under it are not hovered
   let mouseAt = null;
   let marks = { hover: null, selected: null };
+  /** @type {any[]} those with room, each with its width */
+  let columns = [];
+  let sort = null;
   let firstShown = 0;
 
   /** The rows or what they hold have changed. */
@@ -55,11 +58,20 @@ export function createRowGrid(source, options) {
     showRows();
   }
 
-  function showSort(sort) {
+  function showSort(now) {
+    sort = now;
+    columns = columnsIn(options.columns, node.clientWidth || Infinity);
     head.replaceChildren(...columns.map((column) => headCell(column, sort, onSort)));
   }
 
+  function fitColumns() {
+    if (widthsOf(columnsIn(options.columns, node.clientWidth || Infinity)) === widthsOf(columns)) return;
+    showSort(sort);
+    shown = "";
+  }
+
   function showRows() {
+    fitColumns();
     const count = source.count();
     const spare = Math.max(0, Math.floor(node.scrollTop / ROW_HEIGHT) - SPARE_ROWS);
     const fitting = Math.ceil((node.clientHeight || HEIGHT_BEFORE_LAYOUT) / ROW_HEIGHT) + 2 * SPARE_ROWS;
@@ -171,12 +183,14 @@ export function createRowGrid(source, options) {
   };
 }
 
+const widthsOf = (columns) => columns.map(({ key, width }) => `${key} ${width}`).join();
+
 function headCell(column, sort, onSort) {
   const sorted = sort?.key === column.key;
   const sign = sorted ? (sort.descending ? " ▾" : " ▴") : "";
   const text = `${column.label}${sign}`;
   const options = { class: "sort", title: column.title ?? null, data: { sort: column.key } };
-  return el(
+  const cell = el(
     "th",
     {
       scope: "col",
@@ -187,6 +201,8 @@ function headCell(column, sort, onSort) {
       ? el("button", { type: "button", ...options, on: { click: () => onSort(column) } }, text)
       : el("span", options, text),
   );
+  cell.style.width = typeof column.width === "number" ? `${column.width}px` : (column.width ?? "");
+  return cell;
 }
 
 function spacer(rows) {

@@ -40,11 +40,12 @@ export function compareValues(a, b, sign) {
   return a < b ? -sign : sign;
 }
 
-/** A sorted copy; equal ones stay in the order in which they came. */
+/** A sorted copy; equal ones stay in the order in which they came. @param {ArrayLike<any>} rows @returns {any[]} */
 export function sortRows(rows, columns, sort) {
   const column = columns.find((one) => one.key === sort.key);
-  if (!column) return [...rows];
+  if (!column) return Array.from(rows);
   const sign = sort.descending ? -1 : 1;
-  const keyed = rows.map((row) => ({ row, value: column.value(row) }));
-  return keyed.sort((a, b) => compareValues(a.value, b.value, sign)).map((one) => one.row);
+  const values = Array.from(rows, (row) => column.value(row));
+  const order = Uint32Array.from(values.keys()).sort((a, b) => compareValues(values[a], values[b], sign) || a - b);
+  return Array.from(order, (i) => rows[i]);
 }

@@ -11,7 +11,6 @@ import { createStore } from "../../base/store.js";
 import { unitMode } from "../../shell/unit_switch.js";
 import { figuresFor } from "./data/model.js";
 import { matchFunctions } from "./data/search.js";
-import { parseSort, sortText } from "./data/top_rows.js";
 
 const KEYS = ["kind", "device", "measure", "zoom", "filter", "sort", "unit"];
 
@@ -25,7 +24,7 @@ export function createProfileState(model, params) {
       ...(wants("kind", "device", "measure") ? decodeFigures(now) : {}),
       ...(wants("zoom") ? { root: knownNode(now.zoom), hover: null } : {}),
       ...(wants("filter") ? { query: now.filter ?? "", flags: matchFunctions(model, now.filter) } : {}),
-      ...(wants("sort") ? { sort: parseSort(now.sort) } : {}),
+      ...(wants("sort") ? { sort: now.sort } : {}),
       ...(wants("unit") ? { unit: unitMode(now) } : {}),
     };
   }
@@ -58,7 +57,7 @@ export function createProfileState(model, params) {
       params.set({ filter: text === "" ? null : text });
     },
     sortBy(sort) {
-      params.set({ sort: sortText(sort) });
+      params.set({ sort });
     },
     choose(patch) {
       params.set(patch);

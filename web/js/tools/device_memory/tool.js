@@ -3,9 +3,8 @@
  * Device Memory as a tool of the shell: lists the session's device memory profiles, opens the one that the address
  * names (or the first), and puts its workspace on the page.
  */
-import { createLatest } from "../../api.js";
+import { createLatest, fetchDeviceMemory, fetchDeviceMemoryProfile } from "../../api.js";
 import { errorMessage } from "../../shell/messages.js";
-import { fetchFiles, fetchProfile } from "./requests.js";
 import { createChoices } from "./views/choices.js";
 import { failedFile, noFiles, unknownFile } from "./views/empty_states.js";
 import { createWorkspace } from "./workspace.js";
@@ -26,10 +25,7 @@ export function mount(shell) {
 
   shell.side.append(choices.node);
   shell.hosts.show([], null);
-  const stops = [
-    params.watch(["file", "frames"], openFromAddress),
-    shell.keys.add("Device Memory", keys(), MOUSE),
-  ];
+  const stops = [params.watch(["file", "frames"], openFromAddress), shell.keys.add("Device Memory", keys(), MOUSE)];
   list();
 
   function openFile(file) {
@@ -40,7 +36,7 @@ export function mount(shell) {
     try {
       const reply = await progress.during(
         `looking for device memory profiles in ${session}`,
-        latest.run((signal) => fetchFiles(session, signal)),
+        latest.run((signal) => fetchDeviceMemory(session, signal)),
       );
       files = reply.files;
       openFromAddress();
@@ -64,7 +60,7 @@ export function mount(shell) {
       showProfile(
         await progress.during(
           `reading ${name}`,
-          latest.run((signal) => fetchProfile(query, signal)),
+          latest.run((signal) => fetchDeviceMemoryProfile(query, signal)),
         ),
       );
     } catch (error) {

@@ -2,23 +2,31 @@
 // One device memory profile on the page: its state and the charts that share it.
 import { el } from "../../base/dom.js";
 import { requestFrame } from "../../base/frame.js";
+import { createSearchBox } from "../../base/search_box.js";
 import { buildModel } from "./data/model.js";
 import { createProfileState } from "./profile_state.js";
 import { createHeadline } from "./views/headline.js";
 import { createIcicle } from "./views/icicle_view.js";
-import { createSearchBox } from "./views/search_box.js";
 import { createTopTable } from "./views/top_table.js";
 import { nothingHeld } from "./views/empty_states.js";
 
 export function createWorkspace(reply, params) {
   const state = createProfileState(buildModel(reply), params);
   const headline = createHeadline(state, params, reply);
-  const search = createSearchBox(state);
+  const search = createSearchBox({
+    get: () => state.get().query,
+    set: state.actions.search,
+    watch: (show) => state.watch(["query"], show),
+    id: "search",
+    placeholder: "Search function or file  /",
+    label: "search frames by function or file",
+    title: "Function or file; text or a regular expression",
+  });
   const charts = reply.count > 0 || reply.bytes > 0 ? [createIcicle(state), createTopTable(state)] : [];
   const main = el(
     "div",
     { class: "workspace device-memory" },
-    el("div", { class: "figures-line" }, headline.node, search.node),
+    el("div", { class: "figures-line" }, headline.node, el("span", { class: "search" }, search.node)),
     ...(charts.length > 0 ? charts.map((chart) => chart.node) : [nothingHeld(reply)]),
   );
   return {
@@ -29,7 +37,7 @@ export function createWorkspace(reply, params) {
       charts.forEach((chart) => chart.start());
       requestFrame(() => performance.mark("hbmview-painted"));
     },
-    focusSearch: () => search.focus(),
+    focusSearch: search.focus,
     redraw: () => charts.forEach((chart) => chart.redraw()),
     dispose() {
       [headline, search, ...charts].forEach((part) => part.dispose());

@@ -14,7 +14,6 @@ import { unitMode } from "../../shell/unit_switch.js";
 import { largestRow, liveRows } from "./data/live.js";
 import { rowOfBuffer } from "./data/model.js";
 import { matchRows, rankedMatches } from "./data/search.js";
-import { parseSort, sortText } from "./data/table_rows.js";
 import { fullSteps, parseZoom, zoomText } from "./layout/axes.js";
 import { buildBlocks } from "./layout/blocks.js";
 
@@ -42,7 +41,7 @@ export function createViewerState(model, params) {
       ...(wants("buffer") ? { pinned: now.buffer === null ? null : rowOfBuffer(model, Number(now.buffer)) } : {}),
       ...(wants("zoom") ? decodeZoom(now) : {}),
       ...(wants("filter") ? { query: now.filter ?? "", flags: matchRows(model, now.filter) } : {}),
-      ...(wants("sort") ? { sort: parseSort(now.sort) } : {}),
+      ...(wants("sort") ? { sort: now.sort } : {}),
       ...(wants("unit") ? { unit: unitMode(now) } : {}),
       ...(wants("capacity") ? { capacity: parseSize(now.capacity) } : {}),
     };
@@ -120,7 +119,7 @@ export function createViewerState(model, params) {
       params.set({ filter: text === "" ? null : text });
     },
     sortBy(sort) {
-      params.set({ sort: sortText(sort) });
+      params.set({ sort });
     },
     nextMatch(direction = 1) {
       const { flags, pinned } = store.get();

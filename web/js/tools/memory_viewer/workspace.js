@@ -14,7 +14,7 @@ import { createComposition } from "./views/composition_view.js";
 import { createCurve } from "./views/curve_view.js";
 import { createHeadline } from "./views/headline.js";
 import { ADVICE, createOverview } from "./views/overview_view.js";
-import { createSearchBox } from "./views/search_box.js";
+import { createSearch } from "./views/search_box.js";
 import { createTable } from "./views/table_view.js";
 import { nothingHere, noSimulation } from "./views/empty_states.js";
 
@@ -22,7 +22,7 @@ import { nothingHere, noSimulation } from "./views/empty_states.js";
 export function createWorkspace(view, params, requests, openTool) {
   const model = buildModel(view);
   const state = createViewerState(model, params);
-  const search = createSearchBox(state);
+  const search = createSearch(state);
   const headline = createHeadline(state, params, view);
   const card = createCard(state, createBufferDetails(requests.details));
   const composition = createComposition(state, view);

@@ -1,25 +1,24 @@
 // @ts-check
 /**
- * The top table: what each function holds itself, and in all that it called. Its columns, order, and CSV. Pure.
+ * The top table: what each function holds itself, and in all that it called. Pure.
  * @typedef {{fn: number, name: string, file: string, library: boolean, selfBytes: number, selfCount: number,
  *            totalBytes: number, totalCount: number}} Row
- * @typedef {{key: string, label: string, csv: string, kind: "text"|"source"|"size"|"count",
- *            value: (row: Row) => any}} Column
  */
-import { csvText } from "../../../base/csv.js";
-import { compareValues, parseSort as parseSortOf, sortRows, sortText as sortTextOf } from "../../../base/sorting.js";
+import { column } from "../../../base/column.js";
+import { compareValues } from "../../../base/sorting.js";
 import { functionFile, functionName, isLibrary } from "./model.js";
 
-/** @type {Column[]} */
+const HELD = { width: 110, scale: "held", noZero: true };
+const COUNT = { width: 96, noZero: true };
+
 export const COLUMNS = [
-  { key: "function", label: "Function", csv: "Function", kind: "text", value: (row) => row.name },
-  { key: "self", label: "Self", csv: "SelfBytes", kind: "size", value: (row) => row.selfBytes },
-  { key: "total", label: "Total", csv: "TotalBytes", kind: "size", value: (row) => row.totalBytes },
-  { key: "selfcount", label: "Self count", csv: "SelfCount", kind: "count", value: (row) => row.selfCount },
-  { key: "totalcount", label: "Total count", csv: "TotalCount", kind: "count", value: (row) => row.totalCount },
-  { key: "file", label: "File", csv: "File", kind: "source", value: (row) => row.file },
+  column("function", "Function", "text", (row) => row.name, { csv: "Function", width: "26%" }),
+  column("self", "Self", "size", (row) => row.selfBytes, { csv: "SelfBytes", ...HELD }),
+  column("total", "Total", "size", (row) => row.totalBytes, { csv: "TotalBytes", ...HELD }),
+  column("selfcount", "Self count", "count", (row) => row.selfCount, { csv: "SelfCount", ...COUNT }),
+  column("totalcount", "Total count", "count", (row) => row.totalCount, { csv: "TotalCount", ...COUNT }),
+  column("file", "File", "source", (row) => row.file, { csv: "File" }),
 ];
-const DEFAULT_SORT = "total";
 
 /** One row for each function that holds anything; a function that calls itself counts once. @returns {Row[]} */
 export function topRows(model, figures) {
@@ -62,13 +61,9 @@ function addNode(row, node, figures, timesAbove) {
   row.totalCount += figures.totalCount[node];
 }
 
-export const parseSort = (text) => parseSortOf(text, COLUMNS, DEFAULT_SORT);
-export const sortText = (sort) => sortTextOf(sort, COLUMNS, DEFAULT_SORT);
-
-/** The rows that `flags` (of functions; null for all) lets through, sorted; equal ones by what they hold, then name. */
-export function arrangeRows(rows, sort, flags) {
-  const kept = rows.filter((row) => flags === null || flags[row.fn] === 1);
-  return sortRows(kept.sort(mostFirst), COLUMNS, sort);
+/** The rows that `flags` (of functions; null for all) lets through, those that hold most first. */
+export function rowsFound(rows, flags) {
+  return rows.filter((row) => flags === null || flags[row.fn] === 1).sort(mostFirst);
 }
 
 function mostFirst(a, b) {
@@ -80,5 +75,3 @@ function mostFirst(a, b) {
     a.fn - b.fn
   );
 }
-
-export const toCsv = (rows) => csvText(COLUMNS, rows);

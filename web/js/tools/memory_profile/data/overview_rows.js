@@ -1,41 +1,27 @@
 // @ts-check
 // The overview table: one row a memory, and one for each host that has none, with the reason. Pure.
+import { column } from "../../../base/column.js";
+
+const figure = (key) => (row) => row.memory?.[key];
 
 export const COLUMNS = [
-  { key: "over", label: "Over", kind: "text", title: "Draw it over the chosen one" },
-  { key: "host", label: "Host", kind: "text" },
-  { key: "memory", label: "Memory ID", kind: "text" },
-  {
-    key: "capacity",
-    label: "Capacity",
-    kind: "size",
-    value: (one) => one.capacity_bytes,
-    title: "stack + heap + free",
-  },
-  {
-    key: "peak",
-    label: "Peak",
-    kind: "size",
-    value: (one) => one.peak_bytes,
-    title: "stack + heap, within the profile",
-  },
-  { key: "lifetime", label: "Lifetime peak", kind: "size", value: (one) => one.lifetime_peak_bytes },
-  { key: "when", label: "When", kind: "time", title: "of the peak" },
-  {
-    key: "fragmentation",
-    label: "Fragmentation",
-    kind: "share",
+  column("over", "Over", "text", () => null, { width: 46, title: "Draw it over the chosen one" }),
+  column("host", "Host", "text", (row) => row.host.host, { width: "9%" }),
+  column("memory", "Memory ID", "text", (row) => row.memory?.memory_id ?? reasonOf(row.host)),
+  column("capacity", "Capacity", "size", figure("capacity_bytes"), { width: 82, title: "stack + heap + free" }),
+  column("peak", "Peak", "size", figure("peak_bytes"), { width: 82, title: "stack + heap, within the profile" }),
+  column("lifetime", "Lifetime peak", "size", figure("lifetime_peak_bytes"), { width: 104 }),
+  column("when", "When", "time", figure("peak_ps"), { width: 104, title: "of the peak" }),
+  column("fragmentation", "Fragmentation", "share", (row) => row.memory && row.memory.at_peak?.fragmentation, {
+    width: 112,
     title: "at the peak: 1 - largest free block / free",
-  },
-  { key: "allocations", label: "Allocations", kind: "count", value: (one) => one.allocations },
-  { key: "frees", label: "Frees", kind: "count", value: (one) => one.frees },
-  {
-    key: "held",
-    label: "Still held",
-    kind: "size",
-    value: (one) => one.held_at_end_bytes,
+  }),
+  column("allocations", "Allocations", "count", figure("allocations"), { width: 82 }),
+  column("frees", "Frees", "count", figure("frees"), { width: 64 }),
+  column("held", "Still held", "size", figure("held_at_end_bytes"), {
+    width: 92,
     title: "allocated here, not freed here",
-  },
+  }),
 ];
 
 /** @returns {{host: any, memory: any | null, token: string}[]} */

@@ -1,7 +1,8 @@
 // @ts-check
 // What the memory is made of: one stacked bar, to scale, and its legend in figures.
+import { shareText } from "../../../base/cells.js";
 import { el } from "../../../base/dom.js";
-import { exactBytes, formatPercent, formatSize, pickUnit } from "../../../base/format.js";
+import { exactBytes, formatSize, pickUnit } from "../../../base/format.js";
 import { sizeFigure } from "../../../base/figures.js";
 import { compositionOf } from "../data/composition.js";
 
@@ -58,10 +59,6 @@ function legendRow(segment, total, unit, column) {
     sizeFigure(segment.bytes, unit, vanishes(segment.bytes, column) && unit === "auto" ? undefined : column),
     el("span", { class: "figure share" }, shareText(segment.bytes / total)),
   );
-}
-
-function shareText(share) {
-  return share < 0.0005 ? "<0.1 %" : formatPercent(share);
 }
 
 /** Would read "<0.01" in the column's unit; with automatic units it gets its own. */

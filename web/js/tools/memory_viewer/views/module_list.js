@@ -4,17 +4,23 @@ import { el, setText } from "../../../base/dom.js";
 import { exactBytes, formatSize } from "../../../base/format.js";
 import { sizeFigure } from "../../../base/figures.js";
 import { unitMode } from "../../../shell/unit_switch.js";
+import { createSearchBox } from "../../../base/search_box.js";
 import { matcher } from "../../../base/text_match.js";
 import { peakOf, sortModules } from "../data/modules.js";
 
 export function createModuleList(params, onOpen) {
   const title = el("h2", { class: "side-title" }, "HLO Modules");
-  const filter = el("input", {
-    type: "search",
+  let wanted = "";
+  const filter = createSearchBox({
+    get: () => wanted,
+    set(text) {
+      wanted = text;
+      show();
+    },
+    watch: () => () => {},
     id: "module-filter",
     placeholder: "filter modules",
-    "aria-label": "filter modules",
-    on: { input: show },
+    label: "filter modules",
   });
   const list = el("ul", { class: "modules", "aria-label": "HLO modules" });
   const none = el("p", { class: "side-note" });
@@ -22,7 +28,7 @@ export function createModuleList(params, onOpen) {
     "section",
     { class: "side-section modules-section" },
     el("div", { class: "side-head" }, title),
-    filter,
+    filter.node,
     list,
     none,
   );
@@ -32,13 +38,13 @@ export function createModuleList(params, onOpen) {
   function setModules(reply) {
     modules = sortModules(reply.modules);
     severalHosts = reply.hosts.length > 1;
-    filter.hidden = modules.length < 4;
+    filter.node.hidden = modules.length < 4;
     show();
   }
 
   function shown() {
     const { host } = params.get();
-    const test = matcher(filter.value);
+    const test = matcher(wanted);
     return modules.filter(
       (one) => (!host || one.hosts.length === 0 || one.hosts.includes(host)) && (!test || test(one.name)),
     );

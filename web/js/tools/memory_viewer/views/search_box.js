@@ -2,43 +2,35 @@
 // One search for all charts and the table: what does not match is dimmed there and left out here.
 import { el, setText } from "../../../base/dom.js";
 import { groupDigits } from "../../../base/format.js";
+import { createSearchBox } from "../../../base/search_box.js";
 import { countFlags } from "../data/search.js";
 
-export function createSearchBox(state) {
-  const field = el("input", {
-    type: "search",
+export function createSearch(state) {
+  const found = el("span", { class: "found", role: "status" });
+  const box = createSearchBox({
+    get: () => state.get().query,
+    set: state.actions.search,
+    watch: (show) => state.watch(["query"], show),
+    onEnter: state.actions.nextMatch,
     id: "search",
     placeholder: "Search op name  /",
-    "aria-label": "search buffers by op name, shape or source",
-    spellcheck: "false",
+    label: "search buffers by op name, shape or source",
     title: "Instruction, framework op, opcode, shape or source; text or a regular expression. Enter: next match",
   });
-  const found = el("span", { class: "found", role: "status" });
-  const node = el("span", { class: "search" }, field, found);
 
   function show() {
-    const { query, flags } = state.get();
-    if (document.activeElement !== field) field.value = query;
+    const { flags } = state.get();
     setText(found, flags ? `${groupDigits(countFlags(flags))} of ${groupDigits(state.model.count)}` : "");
   }
 
-  field.addEventListener("input", () => state.actions.search(field.value));
-  field.addEventListener("keydown", (event) => {
-    if (event.key === "Enter") state.actions.nextMatch(event.shiftKey ? -1 : 1);
-    if (event.key !== "Escape") return;
-    event.stopPropagation();
-    field.value = "";
-    state.actions.search("");
-    field.blur();
-  });
-  const stop = state.watch(["query", "flags"], show);
+  const stop = state.watch(["flags"], show);
   show();
   return {
-    node,
-    focus() {
-      field.focus();
-      field.select();
+    node: el("span", { class: "search" }, box.node, found),
+    focus: box.focus,
+    dispose() {
+      box.dispose();
+      stop();
     },
-    dispose: stop,
   };
 }

@@ -5,6 +5,7 @@
  *
  *     heap = sites + unexplained         stack stands beside the heap
  */
+import { column } from "../../../../base/column.js";
 import { matcher } from "../../../../base/text_match.js";
 
 /**
@@ -70,44 +71,32 @@ function special(kind, op, regionType, total, share, title) {
 
 /** XProf's columns in XProf's words, and what they leave open: the sum of all occurrences and its share. */
 export const BREAKDOWN_COLUMNS = [
-  { key: "op", label: "Op Name", csv: "OpName", kind: "op", value: (row) => row.op },
-  {
-    key: "total",
-    label: "Total",
+  column("op", "Op Name", "op", (row) => row.op, { csv: "OpName" }),
+  column("total", "Total", "size", (row) => row.total, {
     csv: "TotalBytes",
-    kind: "size",
+    width: [118, 1360, 92],
     title: "allocation size x occurrences",
-    value: (row) => row.total,
-  },
-  { key: "share", label: "Of heap", csv: "ShareOfHeap", kind: "share", value: (row) => row.share },
-  {
-    key: "allocated",
-    label: "Allocation Size",
+  }),
+  column("share", "Of heap", "share", (row) => row.share, { csv: "ShareOfHeap", width: 86 }),
+  column("allocated", "Allocation Size", "size", (row) => row.allocated, {
     csv: "AllocationSizeBytes",
-    kind: "size",
+    width: 118,
     title: "what the allocator set aside for one occurrence",
-    value: (row) => row.allocated,
-  },
-  {
-    key: "requested",
-    label: "Requested Size",
+  }),
+  column("requested", "Requested Size", "size", (row) => row.requested, {
     csv: "RequestedSizeBytes",
-    kind: "size",
+    width: 118,
     title: "what one occurrence asked for",
-    value: (row) => row.requested,
-  },
-  { key: "occurrences", label: "Occurrences", csv: "Occurrences", kind: "count", value: (row) => row.occurrences },
-  { key: "region", label: "Region type", csv: "RegionType", kind: "text", value: (row) => row.regionType },
-  { key: "type", label: "Data type", csv: "DataType", kind: "text", value: (row) => row.dataType },
-  { key: "shape", label: "Shape", csv: "Shape", kind: "text", value: (row) => row.shape },
-  {
-    key: "step",
-    label: "Since step",
+  }),
+  column("occurrences", "Occurrences", "count", (row) => row.occurrences, { csv: "Occurrences", width: 98 }),
+  column("region", "Region type", "text", (row) => row.regionType, { csv: "RegionType", width: 112 }),
+  column("type", "Data type", "text", (row) => row.dataType, { csv: "DataType", width: 78 }),
+  column("shape", "Shape", "text", (row) => row.shape, { csv: "Shape", width: ["15%", 1360, 112] }),
+  column("step", "Since step", "number", (row) => row.firstStep, {
     csv: "FirstStep",
-    kind: "number",
+    width: [94, 1360, 0],
     title: "step of the first of these allocations",
-    value: (row) => row.firstStep,
-  },
+  }),
 ];
 
 export const BREAKDOWN_CSV = [

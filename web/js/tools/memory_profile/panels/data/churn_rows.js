@@ -1,5 +1,6 @@
 // @ts-check
 // Which ops allocate most, and how sizes and lifetimes are spread. Pure.
+import { column } from "../../../../base/column.js";
 
 /** How often the figure fits into the base; null where there is none. */
 const ratio = (figure, base) => (base > 0 ? figure / base : null);
@@ -22,37 +23,28 @@ export function churnRows(reply) {
 }
 
 export const CHURN_COLUMNS = [
-  { key: "op", label: "Op Name", csv: "OpName", kind: "op", value: (row) => row.op },
-  { key: "count", label: "Allocations", csv: "Allocations", kind: "count", value: (row) => row.allocations },
-  {
-    key: "allocated",
-    label: "Allocated",
+  column("op", "Op Name", "op", (row) => row.op, { csv: "OpName" }),
+  column("count", "Allocations", "count", (row) => row.allocations, { csv: "Allocations", width: 90 }),
+  column("allocated", "Allocated", "size", (row) => row.allocated, {
     csv: "AllocatedBytes",
-    kind: "size",
+    width: 104,
     title: "sum over all allocations of the profile",
-    value: (row) => row.allocated,
-  },
-  { key: "share", label: "Of all", csv: "ShareOfAllocated", kind: "share", value: (row) => row.share },
-  { key: "requested", label: "Requested", csv: "RequestedBytes", kind: "size", value: (row) => row.requested },
-  {
-    key: "over",
-    label: "Over-alloc.",
+  }),
+  column("share", "Of all", "share", (row) => row.share, { csv: "ShareOfAllocated", width: 76 }),
+  column("requested", "Requested", "size", (row) => row.requested, { csv: "RequestedBytes", width: [104, 1360, 0] }),
+  column("over", "Over-alloc.", "ratio", (row) => row.over, {
     csv: "OverAllocation",
-    kind: "ratio",
+    width: 98,
     title: "allocated / requested: what rounding to the allocator's block sizes costs",
-    value: (row) => row.over,
-  },
-  { key: "largest", label: "Largest", csv: "LargestBytes", kind: "size", value: (row) => row.largest },
-  {
-    key: "lifetime",
-    label: "Median lifetime",
+  }),
+  column("largest", "Largest", "size", (row) => row.largest, { csv: "LargestBytes", width: 104 }),
+  column("lifetime", "Median lifetime", "duration", (row) => row.lifetime, {
     csv: "MedianLifetimePs",
-    kind: "duration",
+    width: 126,
     title: "half of its allocations that were freed lived no longer",
-    value: (row) => row.lifetime,
-  },
-  { key: "frees", label: "Frees", csv: "Frees", kind: "count", value: (row) => row.frees },
-  { key: "held", label: "Never freed", csv: "NeverFreedBytes", kind: "size", value: (row) => row.held },
+  }),
+  column("frees", "Frees", "count", (row) => row.frees, { csv: "Frees", width: [90, 1360, 0] }),
+  column("held", "Never freed", "size", (row) => row.held, { csv: "NeverFreedBytes", width: 104, noZero: true }),
 ];
 
 /**

@@ -1,5 +1,6 @@
 // @ts-check
 // The events of a window as a table that is loaded in chunks. Pure.
+import { column } from "../../../../base/column.js";
 
 const text = (key) => (reply, i) => reply.strings[reply[key][i]];
 const figure = (key) => (reply, i) => reply[key][i];
@@ -7,63 +8,56 @@ const figure = (key) => (reply, i) => reply[key][i];
 const partner = (reply, i) => (reply.partner_row[i] < 0 ? null : reply.partner_row[i]);
 
 export const EVENT_COLUMNS = [
-  {
-    key: "row",
-    label: "Event",
+  column("row", "Event", "row", figure("row"), {
     csv: "Row",
-    kind: "number",
+    width: [76, 1360, 62],
     title: "counted from 1; CSV has the row, from 0",
-    isRow: true,
-    at: figure("row"),
-  },
-  { key: "time", label: "Time", csv: "TimePs", kind: "time", at: figure("time_ps") },
-  { key: "kind", label: "Kind", csv: "Kind", kind: "text", at: (r, i) => (r.is_free[i] ? "free" : "allocation") },
-  { key: "op", label: "Op Name", csv: "OpName", kind: "op", at: text("op") },
-  { key: "allocated", label: "Allocated", csv: "AllocatedBytes", kind: "size", at: figure("allocated_bytes") },
-  { key: "requested", label: "Requested", csv: "RequestedBytes", kind: "size", at: figure("requested_bytes") },
-  { key: "heap", label: "Heap after", csv: "HeapBytes", kind: "size", at: figure("heap_bytes") },
-  { key: "stack", label: "Stack", csv: "StackBytes", kind: "size", at: figure("stack_bytes") },
-  { key: "free", label: "Free after", csv: "FreeBytes", kind: "size", at: figure("free_bytes") },
-  {
-    key: "fragmentation",
-    label: "Frag.",
+  }),
+  column("time", "Time", "time", figure("time_ps"), { csv: "TimePs", width: 112 }),
+  column("kind", "Kind", "text", (r, i) => (r.is_free[i] ? "free" : "allocation"), { csv: "Kind", width: 76 }),
+  column("op", "Op Name", "op", text("op"), { csv: "OpName" }),
+  column("allocated", "Allocated", "size", figure("allocated_bytes"), {
+    csv: "AllocatedBytes",
+    width: [104, 1360, 92],
+  }),
+  column("requested", "Requested", "size", figure("requested_bytes"), {
+    csv: "RequestedBytes",
+    width: [104, 1360, 0],
+  }),
+  column("heap", "Heap after", "size", figure("heap_bytes"), { csv: "HeapBytes", width: [104, 1360, 92] }),
+  column("stack", "Stack", "size", figure("stack_bytes"), { csv: "StackBytes", width: [84, 1700, 0], noZero: true }),
+  column("free", "Free after", "size", figure("free_bytes"), { csv: "FreeBytes", width: 104 }),
+  column("fragmentation", "Frag.", "share", figure("fragmentation"), {
     csv: "Fragmentation",
-    kind: "share",
+    width: [76, 1360, 0],
     title: "fragmentation after the event: 1 - largest free block / free",
-    at: figure("fragmentation"),
-  },
-  { key: "region", label: "Region type", csv: "RegionType", kind: "text", at: text("region_type") },
-  { key: "type", label: "Data type", csv: "DataType", kind: "text", at: text("data_type") },
-  { key: "shape", label: "Shape", csv: "Shape", kind: "text", at: text("shape") },
-  { key: "step", label: "Step", csv: "Step", kind: "number", at: figure("step") },
-  {
-    key: "partner",
-    label: "Partner",
+  }),
+  column("region", "Region type", "text", text("region_type"), { csv: "RegionType", width: [96, 1360, 0] }),
+  column("type", "Data type", "text", text("data_type"), { csv: "DataType", width: [80, 1360, 0] }),
+  column("shape", "Shape", "text", text("shape"), { csv: "Shape", width: 128 }),
+  column("step", "Step", "number", figure("step"), { csv: "Step", width: 52 }),
+  column("partner", "Partner", "row", partner, {
     csv: "PartnerRow",
-    kind: "number",
-    isRow: true,
+    width: [76, 1360, 0],
     title: "the free of an allocation, or the allocation of a free",
-    at: partner,
-  },
-  { key: "address", label: "Address", csv: "Address", kind: "text", at: figure("address") },
-  { key: "thread", label: "Thread", csv: "Thread", kind: "text", at: text("thread") },
-  {
-    key: "unexplained",
-    label: "Unexplained",
+  }),
+  column("address", "Address", "text", figure("address"), { csv: "Address", width: [126, 1700, 0] }),
+  column("thread", "Thread", "text", text("thread"), { csv: "Thread", width: [110, 1700, 0] }),
+  column("unexplained", "Unexplained", "size", figure("unexplained_bytes"), {
     csv: "UnexplainedBytes",
-    kind: "size",
+    width: 104,
+    noZero: true,
     title: "how far heap + stack are from those before plus or minus what the event moved",
-    at: figure("unexplained_bytes"),
-  },
-].map((column) => ({ ...column, fixed: true }));
+  }),
+].map((one) => ({ ...one, fixed: true }));
 
 const CSV_ONLY = [
-  { csv: "StepIsCompleted", at: figure("step_is_completed") },
-  { csv: "LifetimePeakBytes", at: figure("peak_bytes") },
+  { csv: "StepIsCompleted", value: figure("step_is_completed") },
+  { csv: "LifetimePeakBytes", value: figure("peak_bytes") },
 ];
 
 export function eventCsvColumns(reply) {
-  return [...EVENT_COLUMNS, ...CSV_ONLY].map(({ csv, at }) => ({ csv, value: (i) => at(reply, i) }));
+  return [...EVENT_COLUMNS, ...CSV_ONLY].map(({ csv, value }) => ({ csv, value: (i) => value(reply, i) }));
 }
 
 export const CHUNK_ROWS = 1000;

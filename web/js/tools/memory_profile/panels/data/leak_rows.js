@@ -1,5 +1,6 @@
 // @ts-check
 // What each op still holds at the end of each step, as rows of a table, and the allocations behind one of them. Pure.
+import { column } from "../../../../base/column.js";
 
 /**
  * @typedef {{id: string, op: string, held: number[], slope: number, isLeak: boolean, stepsGrowing: number,
@@ -29,76 +30,52 @@ export function leakRows({ growth, strings }) {
 }
 
 export const LEAK_COLUMNS = [
-  { key: "op", label: "Op Name", csv: "OpName", kind: "op", value: (row) => row.op },
-  {
-    key: "slope",
-    label: "Growth / step",
+  column("op", "Op Name", "op", (row) => row.op, { csv: "OpName" }),
+  column("slope", "Growth / step", "size", (row) => row.slope, {
     csv: "SlopeBytesPerStep",
-    kind: "size",
+    width: 112,
     title: "least-squares slope of what is held at the end of each step",
-    value: (row) => row.slope,
-  },
-  {
-    key: "strip",
-    label: "End of each step",
-    kind: "strip",
+  }),
+  column("strip", "End of each step", "strip", () => null, {
+    width: [200, 1360, 134],
     title: "held at the end of each step: one bar a step, each row to its own scale; CSV has the figures",
     fixed: true,
-    value: () => null,
-  },
-  {
-    key: "first",
-    label: "First step",
+  }),
+  column("first", "First step", "size", (row) => row.atFirst, {
     csv: "HeldAtFirstStepEndBytes",
-    kind: "size",
+    width: [112, 1360, 98],
     scale: "held",
     title: "held at the end of the first step",
-    value: (row) => row.atFirst,
-  },
-  {
-    key: "last",
-    label: "Last step",
+  }),
+  column("last", "Last step", "size", (row) => row.atLast, {
     csv: "HeldAtLastStepEndBytes",
-    kind: "size",
+    width: [112, 1360, 98],
     scale: "held",
     title: "held at the end of the last step",
-    value: (row) => row.atLast,
-  },
-  {
-    key: "held",
-    label: "Never freed",
+  }),
+  column("held", "Never freed", "size", (row) => row.heldAtEnd, {
     csv: "HeldAtEndBytes",
-    kind: "size",
+    width: [112, 1360, 98],
     scale: "held",
     title:
       "allocated while the profiler watched, and not freed until it stopped: held at the end but not at the start",
-    value: (row) => row.heldAtEnd,
-  },
-  { key: "count", label: "Allocations", csv: "HeldAtEndCount", kind: "count", value: (row) => row.heldCount },
-  {
-    key: "growing",
-    label: "Steps growing",
+  }),
+  column("count", "Allocations", "count", (row) => row.heldCount, { csv: "HeldAtEndCount", width: [106, 1360, 92] }),
+  column("growing", "Steps growing", "count", (row) => row.stepsGrowing, {
     csv: "StepsGrowing",
-    kind: "count",
+    width: [106, 1360, 0],
     title: "steps at whose end it held more than at the end of the one before",
-    value: (row) => row.stepsGrowing,
-  },
-  {
-    key: "from",
-    label: "First seen",
+  }),
+  column("from", "First seen", "number", (row) => row.firstStep, {
     csv: "FirstStep",
-    kind: "number",
+    width: 84,
     title: "first step at whose end it held something",
-    value: (row) => row.firstStep,
-  },
-  {
-    key: "to",
-    label: "Last seen",
+  }),
+  column("to", "Last seen", "number", (row) => row.lastStep, {
     csv: "LastStep",
-    kind: "number",
+    width: 84,
     title: "last step at whose end it held something",
-    value: (row) => row.lastStep,
-  },
+  }),
 ];
 
 /** The table's figures, and one column for each step. */

@@ -8,9 +8,9 @@
  *                                                      Mul              10
  *                                                Adam/update             5   a group of one is its row
  *
- * @typedef {{id: string, path: string, label: string, rows: any[], children: Group[], total: number, count: number,
+ * @typedef {{id: string, path: string, op: string, rows: any[], children: Group[], total: number, count: number,
  *            occurrences: number, share: number | null}} Group
- * @typedef {{id: string, depth: number, label: string, group: Group | null, row: any, isOpen: boolean}} Line
+ * @typedef {{id: string, depth: number, label: string, group: Group | null, row: any, isOpen: boolean | null}} Line
  */
 import { compareValues } from "../../../../base/sorting.js";
 
@@ -21,8 +21,8 @@ export function groupByPath(rows) {
   return settle(root);
 }
 
-function emptyGroup(path, label) {
-  return { id: `group ${path}`, path, label, rows: [], children: new Map(), total: 0, count: 0, occurrences: 0 };
+function emptyGroup(path, op) {
+  return { id: `group ${path}`, path, op, rows: [], children: new Map(), total: 0, count: 0, occurrences: 0 };
 }
 
 function groupOf(root, row) {
@@ -55,7 +55,7 @@ function settle(root) {
 function withoutSingles(group) {
   const [only] = group.children;
   if (group.rows.length > 0 || group.children.length !== 1) return group;
-  return { ...only, label: `${group.label}/${only.label}` };
+  return { ...only, op: `${group.op}/${only.op}` };
 }
 
 function sum(parts, value) {
@@ -88,19 +88,19 @@ export function linesOf(root, { open, value, descending, minimum = 0 }) {
   }
 
   function lineOf({ row, group, label, depth }) {
-    return { id: (group ?? row).id, depth, label, group, row, isOpen: group !== null && open.has(group.id) };
+    return { id: (group ?? row).id, depth, label, group, row, isOpen: group && open.has(group.id) };
   }
 }
 
 /** A group of one row is that row. */
 function asPart(group, depth) {
   const isRow = group.children.length === 0 && group.rows.length === 1;
-  return { row: isRow ? group.rows[0] : null, group: isRow ? null : group, label: group.label, depth };
+  return { row: isRow ? group.rows[0] : null, group: isRow ? null : group, label: group.op, depth };
 }
 
 function rowLabel(row, group, root) {
   if (group === root) return row.op;
-  return [row.dataType, row.shape].filter(Boolean).join(" ") || group.label;
+  return [row.dataType, row.shape].filter(Boolean).join(" ") || group.op;
 }
 
 function isSmall({ row, group }, minimum) {

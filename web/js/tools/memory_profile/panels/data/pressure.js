@@ -1,5 +1,6 @@
 // @ts-check
 // Could a request still be served? What is free is not what can be had: that is the largest free block. Pure.
+import { column } from "../../../../base/column.js";
 import { formatSize } from "../../../../base/format.js";
 
 const EVENTS_BEFORE = 200;
@@ -42,26 +43,17 @@ function tightestRow(moment) {
 const lastedPs = (row) => (row.until_ps === null ? null : row.until_ps - row.time_ps);
 
 export const MOMENT_COLUMNS = [
-  { key: "time", label: "Time", csv: "TimePs", kind: "time", value: (row) => row.time_ps },
-  { key: "step", label: "Step", csv: "Step", kind: "number", value: (row) => row.step },
-  { key: "what", label: "What", csv: "Kind", kind: "text", value: (row) => row.what },
-  { key: "lasted", label: "Lasted", csv: "LastedPs", kind: "duration", value: lastedPs },
-  { key: "request", label: "Request", csv: "RequestBytes", kind: "size", value: (row) => row.request_bytes },
-  {
-    key: "largest",
-    label: "Largest free block",
+  column("time", "Time", "time", (row) => row.time_ps, { csv: "TimePs" }),
+  column("step", "Step", "number", (row) => row.step, { csv: "Step", width: 64 }),
+  column("what", "What", "text", (row) => row.what, { csv: "Kind" }),
+  column("lasted", "Lasted", "duration", lastedPs, { csv: "LastedPs" }),
+  column("request", "Request", "size", (row) => row.request_bytes, { csv: "RequestBytes" }),
+  column("largest", "Largest free block", "size", (row) => row.largest_free_bytes, {
     csv: "LargestFreeBytes",
-    kind: "size",
-    value: (row) => row.largest_free_bytes,
-  },
-  { key: "free", label: "Free", csv: "FreeBytes", kind: "size", value: (row) => row.free_bytes },
-  {
-    key: "fragmentation",
-    label: "Fragmentation",
-    csv: "Fragmentation",
-    kind: "share",
-    value: (row) => row.fragmentation,
-  },
+    width: 152,
+  }),
+  column("free", "Free", "size", (row) => row.free_bytes, { csv: "FreeBytes" }),
+  column("fragmentation", "Fragmentation", "share", (row) => row.fragmentation, { csv: "Fragmentation" }),
 ];
 
 export const MOMENT_CSV = [...MOMENT_COLUMNS, { csv: "Text", value: (row) => row.text }];

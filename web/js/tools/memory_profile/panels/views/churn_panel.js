@@ -5,17 +5,13 @@ import { csvText } from "../../../../base/csv.js";
 import { el, setText } from "../../../../base/dom.js";
 import { formatSize, plural } from "../../../../base/format.js";
 import { requestFrame } from "../../../../base/frame.js";
-import { createRowGrid } from "../../../../base/row_grid.js";
-import { parseSort, sortAfterClick, sortRows, sortText } from "../../../../base/sorting.js";
+import { createSortedTable } from "../../../../base/sorted_table.js";
 import { matcher } from "../../../../base/text_match.js";
 import { formatDuration } from "../../../../base/time_text.js";
 import { CHURN_COLUMNS, churnRows, histogramBars } from "../data/churn_rows.js";
-import { fillCell, unitsOf } from "./cells.js";
-import { createOpFilter, csvButton } from "./controls.js";
+import { createOpFilter, csvButton, orderOf } from "./controls.js";
 import { createHistogram } from "./histogram.js";
 import { createLoader, createPanelFrame } from "./panel_frame.js";
-
-const USUAL_SORT = "allocated";
 
 export const churnPanel = { id: "churn", name: "Churn & sizes", create };
 
@@ -26,26 +22,21 @@ function create(context) {
   const sizes = createHistogram("Sizes", "allocated size of one allocation");
   const lifetimes = createHistogram("Lifetimes", "from an allocation to its free");
   const note = el("p", { class: "note", role: "status" });
-  const grid = createRowGrid(
-    {
-      count: () => arranged.length,
-      id: (index) => arranged[index].id,
-      fill,
-    },
-    {
-      label: "allocations by op",
-      className: "profile-grid churn-grid",
-      columns: CHURN_COLUMNS,
-      onSort: (column) => state.set({ sort: sortText(sortAfterClick(sort(), column), CHURN_COLUMNS, USUAL_SORT) }),
-    },
-  );
-  const csv = csvButton(context, "ops", () => csvText(CHURN_COLUMNS, sortRows(rows, CHURN_COLUMNS, sort())));
+  const table = createSortedTable({
+    label: "allocations by op",
+    className: "churn-grid",
+    columns: CHURN_COLUMNS,
+    usual: "allocated",
+    order: orderOf(state),
+    id: (row) => row.id,
+  });
+  const csv = csvButton(context, "ops", () => csvText(CHURN_COLUMNS, table.sorted(rows)));
   const frame = createPanelFrame(
     "Churn and sizes",
     [],
     [
       el("div", { class: "panel-controls" }, filter.node, facts, csv),
-      grid.node,
+      table.node,
       note,
       el("div", { class: "histograms" }, sizes.node, lifetimes.node),
     ],
@@ -53,16 +44,6 @@ function create(context) {
   const loader = createLoader(frame, context);
   let reply = null;
   let rows = [];
-  /** @type {any[]} */
-  let arranged = [];
-  let units = {};
-
-  const sort = () => parseSort(state.get().sort, CHURN_COLUMNS, USUAL_SORT);
-
-  function fill(cell, column, index) {
-    const value = column.value(arranged[index]);
-    if (value !== 0 || column.key !== "held") fillCell(cell, column, value, units[column.key]);
-  }
 
   function load() {
     loader.load("ops", "summing up the ops", (signal) => fetchOps(context.where, signal), show);
@@ -78,15 +59,10 @@ function create(context) {
     if (!reply) return;
     const { filter: query, unit } = state.get();
     const test = matcher(query);
-    arranged = sortRows(test ? rows.filter((row) => test(row.op)) : rows, CHURN_COLUMNS, sort());
-    units = unitsOf(CHURN_COLUMNS, rows, unit);
+    const kept = test ? rows.filter((row) => test(row.op)) : rows;
+    table.show(kept, unit, { all: rows });
     setText(facts, factsText(reply, unit));
-    setText(
-      note,
-      arranged.length > 0 ? "" : rows.length > 0 ? `No op matches "${query}".` : "No allocation was seen.",
-    );
-    grid.showSort(sort());
-    grid.reset();
+    setText(note, kept.length > 0 ? "" : rows.length > 0 ? `No op matches "${query}".` : "No allocation was seen.");
     showHistograms(unit);
   }
 
@@ -105,7 +81,7 @@ function create(context) {
     dispose() {
       stop();
       loader.stop();
-      grid.dispose();
+      table.dispose();
       filter.dispose();
       reply = null;
     },

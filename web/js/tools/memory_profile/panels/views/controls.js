@@ -1,34 +1,25 @@
 // @ts-check
-// The controls that several panels have: a filter over ops, and CSV.
-import { button, el } from "../../../../base/dom.js";
+// What the tables of several panels have: a filter over ops, an order, CSV.
+import { button } from "../../../../base/dom.js";
 import { fileName, saveText } from "../../../../base/save_file.js";
+import { createSearchBox } from "../../../../base/search_box.js";
 
 /** XProf's filter over op names, kept in the address and the same in every panel. */
 export function createOpFilter(state) {
-  const field = el("input", {
-    type: "search",
-    class: "op-filter",
+  return createSearchBox({
+    get: () => state.get().filter,
+    set: (filter) => state.set({ filter }),
+    watch: (show) => state.watch(["filter"], show),
+    className: "op-filter",
     placeholder: "Operation",
-    "aria-label": "filter by op name",
+    label: "filter by op name",
     title: "Op name: text or a regular expression, in any case",
-    spellcheck: "false",
-    on: { input: () => state.set({ filter: field.value }), keydown: onKeyDown },
   });
+}
 
-  function onKeyDown(event) {
-    if (event.key !== "Escape" || field.value === "") return;
-    event.stopPropagation();
-    field.value = "";
-    state.set({ filter: "" });
-  }
-
-  function show() {
-    if (document.activeElement !== field) field.value = state.get().filter ?? "";
-  }
-
-  const stop = state.watch(["filter"], show);
-  show();
-  return { node: field, dispose: stop };
+/** The order of a panel's table, in the address: of the panel that is open. */
+export function orderOf(state) {
+  return { get: () => state.get().sort, set: (sort) => state.set({ sort }) };
 }
 
 /** `getText` may take its time; `what` names the table in the file's name. */

@@ -2,13 +2,13 @@
 // The events of the window one by one. Only what is in sight is asked for; very long windows are shown in parts, since
 // no browser scrolls through millions of rows.
 import { fetchEvents } from "../../../../api.js";
+import { fillCell, unitsOf } from "../../../../base/cells.js";
 import { button, el, setText } from "../../../../base/dom.js";
 import { groupDigits, plural } from "../../../../base/format.js";
 import { requestFrame } from "../../../../base/frame.js";
 import { ROW_HEIGHT, createRowGrid } from "../../../../base/row_grid.js";
 import { formatMs } from "../../../../base/time_text.js";
 import { CHUNK_ROWS, EVENT_COLUMNS, createChunks } from "../data/event_columns.js";
-import { fillCell, unitsOf } from "./cells.js";
 import { csvButton } from "./controls.js";
 import { createEventCsv } from "./event_csv.js";
 import { createLoader, createPanelFrame } from "./panel_frame.js";
@@ -59,7 +59,7 @@ function create(context) {
       { count: () => Math.min(PART_ROWS, total - begin), id: (index) => begin + index, fill, decorate },
       {
         label: "events of the window",
-        className: "profile-grid events-grid",
+        className: "events-grid",
         columns: EVENT_COLUMNS,
         onOpen: choose,
       },
@@ -92,7 +92,7 @@ function create(context) {
 
   function setUnits(reply) {
     const rows = Array.from(reply.row.keys());
-    const columns = EVENT_COLUMNS.map((column) => ({ ...column, value: (i) => Math.abs(column.at(reply, i) ?? 0) }));
+    const columns = EVENT_COLUMNS.map((column) => ({ ...column, value: (i) => column.value(reply, i) }));
     units = unitsOf(columns, rows, state.get().unit);
   }
 
@@ -135,9 +135,7 @@ function create(context) {
       if (column.key === "row") cell.append("…");
       return askSoon();
     }
-    const value = column.at(found.reply, found.i);
-    if (value === 0 && BLANK_ZERO.has(column.key)) return;
-    fillCell(cell, column, column.isRow && value !== null ? value + 1 : value, units[column.key]);
+    fillCell(cell, column, column.value(found.reply, found.i), units[column.key]);
   }
 
   function decorate(node, index) {
@@ -231,5 +229,3 @@ function create(context) {
     },
   };
 }
-
-const BLANK_ZERO = new Set(["stack", "unexplained"]);

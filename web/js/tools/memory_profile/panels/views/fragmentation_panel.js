@@ -5,8 +5,7 @@ import { csvText } from "../../../../base/csv.js";
 import { el, setText } from "../../../../base/dom.js";
 import { pickUnit, plural } from "../../../../base/format.js";
 import { requestFrame } from "../../../../base/frame.js";
-import { createRowGrid } from "../../../../base/row_grid.js";
-import { sortAfterClick, sortRows } from "../../../../base/sorting.js";
+import { createSortedTable } from "../../../../base/sorted_table.js";
 import { formatMs } from "../../../../base/time_text.js";
 import { errorSentence } from "../../../../shell/messages.js";
 import {
@@ -19,7 +18,6 @@ import {
   windowOf,
 } from "../data/pressure.js";
 import { createChosenState } from "../chosen_state.js";
-import { fillCell, unitsOf } from "./cells.js";
 import { csvButton } from "./controls.js";
 import { createFreeChart } from "./free_chart.js";
 import { createLoader, createPanelFrame } from "./panel_frame.js";
@@ -34,49 +32,44 @@ function create(context) {
   const note = el("p", { class: "note" });
   const chosen = createChosenState(context, tell);
   const chart = createFreeChart(context, { onError: showProblem, onSteps: stepsChanged });
-  const grid = createRowGrid(
-    {
-      count: () => arranged.length,
-      id: (index) => arranged[index].id,
-      fill,
-      decorate,
-    },
-    {
-      label: "moments when memory was tight",
-      className: "profile-grid moments-grid",
-      columns: MOMENT_COLUMNS,
-      onSort(column) {
-        sort = sortAfterClick(sort, column);
+  const table = createSortedTable({
+    label: "moments when memory was tight",
+    className: "moments-grid",
+    columns: MOMENT_COLUMNS,
+    usual: "time",
+    order: {
+      get: () => order,
+      set(word) {
+        order = word;
         arrange();
       },
-      onOpen: (index) => goToMoment(arranged[index]),
     },
-  );
-  const csv = csvButton(context, "tight moments", () => csvText(MOMENT_CSV, arranged));
+    id: (row) => row.id,
+    pick: pickUnit,
+    fill: nameRequest,
+    decorate(node, row) {
+      node.title = row.text;
+      node.classList.toggle("failed", isFailure(row));
+    },
+    onOpen: goToMoment,
+  });
+  const csv = csvButton(context, "tight moments", () => csvText(MOMENT_CSV, table.lines()));
   const tableHead = el("div", { class: "panel-controls" }, el("h3", {}, "Moments when memory was tight"), csv);
   const frame = createPanelFrame(
     "Fragmentation",
     [verdict],
-    [sentence, key(), chart.node, problem, tableHead, grid.node, note],
+    [sentence, key(), chart.node, problem, tableHead, table.node, note],
   );
   const loader = createLoader(frame, context);
-  let sort = { key: "time", descending: false };
+  let order = null; // this table's own: it is not in the address
   let reply = null;
-  /** @type {any[]} */
-  let arranged = [];
-  let units = {};
 
-  function fill(cell, column, index) {
-    const row = arranged[index];
-    fillCell(cell, column, column.value(row), units[column.key]);
-    if (column.key !== "request" || row.request_is_known || row.request_bytes === null) return;
-    cell.prepend("> ");
-    cell.title = "The request itself left no event. It was larger than the largest free block.";
-  }
-
-  function decorate(node, index) {
-    node.title = arranged[index].text;
-    node.classList.toggle("failed", isFailure(arranged[index]));
+  function nameRequest(cell, { key }, row) {
+    if (key === "request" && !row.request_is_known && row.request_bytes !== null) {
+      cell.append("> ");
+      cell.title = "The request itself left no event. It was larger than the largest free block.";
+    }
+    return false;
   }
 
   function load() {
@@ -93,21 +86,17 @@ function create(context) {
 
   function arrange() {
     if (!reply) return;
-    const rows = momentRows(reply);
     const knowsFree = reply.state !== "unknown";
-    arranged = sortRows(rows, MOMENT_COLUMNS, sort);
-    units = unitsOf(MOMENT_COLUMNS, rows, state.get().unit, pickUnit);
+    table.show(momentRows(reply), state.get().unit);
     setText(verdict, reply.text);
     verdict.classList.toggle("leaks", reply.state === "failed");
-    for (const part of [sentence, chart.node, tableHead, grid.node]) part.hidden = !knowsFree;
+    for (const part of [sentence, chart.node, tableHead, table.node]) part.hidden = !knowsFree;
     const left = reply.left_out > 0 ? ` ${plural(reply.left_out, "more moment")} left out.` : "";
     setText(
       note,
       `Largest free block = free × (1 − fragmentation). Click a moment to see it in the timeline.${left}`,
     );
     note.hidden = !knowsFree;
-    grid.showSort(sort);
-    grid.reset();
     tell();
   }
 
@@ -161,7 +150,7 @@ function create(context) {
       loader.stop();
       chosen.stop();
       chart.dispose();
-      grid.dispose();
+      table.dispose();
       reply = null;
     },
   };

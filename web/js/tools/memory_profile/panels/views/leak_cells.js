@@ -1,22 +1,23 @@
 // @ts-check
 // A cell of the leaks table: of an op, of an allocation behind it, or a word in its place.
+import { fillCell, opName, treeName } from "../../../../base/cells.js";
 import { el } from "../../../../base/dom.js";
 import { formatSize, groupDigits } from "../../../../base/format.js";
 import { formatMs } from "../../../../base/time_text.js";
 import { barHeights, stepBars } from "../layout/step_bars.js";
-import { fillCell, opName } from "./cells.js";
 
 const STRIP_BARS = 60;
 const SPACED_BARS = 20;
 const STRIP_HEIGHT = 15;
 const NAMED_STEPS = 40;
 
+/** @returns {boolean} whether it is done: most figures of an op are what their column says */
 export function fillLeakCell(cell, column, line, { units, steps, unit }) {
-  if (line.kind === "op") fillOpCell(cell, column, line, { units, steps, unit });
-  else if (column.key === "op")
-    cell.append(el("span", { class: "child-name ellipsis" }, line.text ?? eventText(line.row)));
+  if (column.key === "op") fillName(cell, line);
   else if (line.kind === "event") fillCell(cell, column, EVENT_CELLS[column.key]?.(line.row), units[column.key]);
-  if (line.kind === "event" && column.key === "op") cell.title = `${eventText(line.row)} at ${line.row.address}`;
+  else if (line.kind === "op" && column.key === "strip") cell.append(strip(line.row, steps, unit));
+  else return line.kind === "word";
+  return true;
 }
 
 const EVENT_CELLS = {
@@ -28,13 +29,12 @@ function eventText({ row, timePs, what }) {
   return `event ${groupDigits(row + 1)} at ${formatMs(timePs)}${what ? `, ${what}` : ""}`;
 }
 
-function fillOpCell(cell, column, { row, isOpen }, { units, steps, unit }) {
-  if (column.key === "strip") return cell.append(strip(row, steps, unit));
-  if (column.key !== "op") return fillCell(cell, column, column.value(row), units[column.key]);
-  const mark = row.heldCount > 0 ? (isOpen ? "▾" : "▸") : "";
-  const twisty = el("span", { class: "twisty", "aria-hidden": "true" }, mark);
-  cell.append(el("span", { class: "tree-name" }, twisty, opName(row.op)));
-  cell.title = row.op;
+function fillName(cell, line) {
+  const { kind, row, text } = line;
+  const what = text ?? (kind === "event" ? eventText(row) : "");
+  const name = kind === "op" ? opName(row.op) : el("span", { class: "ellipsis" }, what);
+  cell.append(treeName(line, true, name));
+  cell.title = kind === "op" ? row.op : kind === "event" ? `${what} at ${row.address}` : what;
 }
 
 function strip(row, steps, unit) {

@@ -5,8 +5,7 @@ import { csvText } from "../../../../base/csv.js";
 import { el, setText } from "../../../../base/dom.js";
 import { formatSize, groupDigits, plural } from "../../../../base/format.js";
 import { requestFrame } from "../../../../base/frame.js";
-import { createRowGrid } from "../../../../base/row_grid.js";
-import { parseSort, sortAfterClick, sortRows, sortText } from "../../../../base/sorting.js";
+import { createSortedTable } from "../../../../base/sorted_table.js";
 import { matcher } from "../../../../base/text_match.js";
 import {
   LEAK_COLUMNS,
@@ -16,14 +15,10 @@ import {
   leakCsvColumns,
   leakRows,
 } from "../data/leak_rows.js";
-import { unitsOf } from "./cells.js";
-import { createOpFilter, csvButton } from "./controls.js";
+import { createOpFilter, csvButton, orderOf } from "./controls.js";
 import { fillLeakCell } from "./leak_cells.js";
 import { createLoader, createPanelFrame } from "./panel_frame.js";
 import { createStepChart } from "./step_chart.js";
-
-const USUAL_SORT = "slope";
-const SIDEWAYS = ["ArrowLeft", "ArrowRight"];
 
 export const leaksPanel = { id: "leaks", name: "Leaks", create };
 
@@ -33,13 +28,30 @@ function create(context) {
   const totals = el("span", { class: "facts" });
   const filter = createOpFilter(state);
   const chart = createStepChart({ onStep: (index) => context.goTo({ at: lastMomentOf(reply.steps, index) }) });
-  const grid = createGrid();
+  const table = createSortedTable({
+    label: "memory held at the end of each step, by op",
+    className: "leaks-grid",
+    columns: LEAK_COLUMNS,
+    usual: "slope",
+    order: orderOf(state),
+    id: (line) => line.id,
+    rowOf: (line) => line.row,
+    fill: (cell, column, line, units) =>
+      fillLeakCell(cell, column, line, { units, steps: reply.steps, unit: state.get().unit }),
+    decorate(node, { kind, row }) {
+      node.classList.toggle("child", kind !== "op");
+      node.classList.toggle("failed", kind === "op" && row.isLeak);
+    },
+    onOpen: openLine,
+    onHover: showOp,
+    onToggle: (line) => toggle(line.row),
+  });
   const note = el("p", { class: "note" });
-  const csv = csvButton(context, "leaks", () => csvText(leakCsvColumns(reply), sortRows(rows, LEAK_COLUMNS, sort())));
+  const csv = csvButton(context, "leaks", () => csvText(leakCsvColumns(reply), table.sorted(rows)));
   const frame = createPanelFrame(
     "Leaks",
     [verdict],
-    [chart.node, el("div", { class: "panel-controls" }, filter.node, totals, csv), grid.node, note],
+    [chart.node, el("div", { class: "panel-controls" }, filter.node, totals, csv), table.node, note],
   );
   const loader = createLoader(frame, context);
   const details = new AbortController();
@@ -47,44 +59,7 @@ function create(context) {
   const open = new Map();
   let reply = null;
   let rows = [];
-  /** @type {any[]} */
-  let lines = [];
-  let units = {};
   let focused = null;
-
-  const sort = () => parseSort(state.get().sort, LEAK_COLUMNS, USUAL_SORT);
-
-  function createGrid() {
-    return createRowGrid(
-      {
-        count: () => lines.length,
-        id: (index) => lines[index].id,
-        fill: (cell, column, index) =>
-          fillLeakCell(cell, column, lines[index], { units, steps: reply.steps, unit: unit() }),
-        decorate: decorateLine,
-      },
-      {
-        label: "memory held at the end of each step, by op",
-        className: "profile-grid leaks-grid",
-        role: "treegrid",
-        columns: LEAK_COLUMNS,
-        onSort: (column) => state.set({ sort: sortText(sortAfterClick(sort(), column), LEAK_COLUMNS, USUAL_SORT) }),
-        onOpen: openLine,
-        onHover: showOp,
-        onKey,
-      },
-    );
-  }
-
-  const unit = () => state.get().unit;
-
-  function decorateLine(node, index) {
-    const { kind, row, isOpen } = lines[index];
-    node.setAttribute("aria-level", kind === "op" ? "1" : "2");
-    if (kind === "op" && row.heldCount > 0) node.setAttribute("aria-expanded", String(isOpen));
-    if (kind !== "op") node.classList.add("child");
-    else if (row.isLeak) node.classList.add("failed");
-  }
 
   function load() {
     loader.load("steps", "looking for leaks", (signal) => fetchSteps(context.where, signal), show);
@@ -100,21 +75,19 @@ function create(context) {
 
   function arrange() {
     if (!reply) return;
-    units = unitsOf(LEAK_COLUMNS, rows, unit());
     const test = matcher(state.get().filter);
     const kept = test ? rows.filter((row) => test(row.op)) : rows;
-    lines = sortRows(kept, LEAK_COLUMNS, sort()).flatMap(linesOf);
+    table.show(kept, state.get().unit, { all: rows, linesOf: (sorted) => sorted.flatMap(linesOf) });
     setText(verdict, reply.verdict.text);
-    setText(totals, totalsText(heldTotals(rows), unit()));
+    setText(totals, totalsText(heldTotals(rows), state.get().unit));
     setText(note, noteText(kept.length));
-    grid.showSort(sort());
-    grid.reset();
     drawChart();
   }
 
   function linesOf(row) {
     const below = open.get(row.id);
-    const line = { kind: "op", id: row.id, row, isOpen: below !== undefined };
+    const isOpen = row.heldCount > 0 ? below !== undefined : null;
+    const line = { kind: "op", id: row.id, depth: 0, isOpen, row };
     return below ? [line, ...below] : [line];
   }
 
@@ -129,25 +102,24 @@ function create(context) {
 
   function drawChart() {
     const all = heldPerStep(rows, reply.steps.step.length);
-    chart.show({ steps: reply.steps, all, one: focused, unit: unit() });
+    chart.show({ steps: reply.steps, all, one: focused, unit: state.get().unit });
   }
 
-  function showOp(index) {
-    const row = index === null ? null : lines[index]?.row;
+  function showOp(line) {
+    const row = line?.row;
     if (!row?.held || row === focused) return;
     focused = row;
     requestFrame(drawChart);
   }
 
-  function openLine(index) {
-    const line = lines[index];
+  function openLine(line) {
     if (line.kind === "event") return context.goTo({ at: line.row.timePs, row: line.row.row });
-    if (line.kind === "op" && line.row.heldCount > 0) toggle(line.row);
+    if (line.isOpen !== null) toggle(line.row);
   }
 
   function toggle(row) {
     if (open.delete(row.id)) return arrange();
-    open.set(row.id, [{ kind: "word", id: `word ${row.id}`, text: "reading …" }]);
+    open.set(row.id, [wordLine(row, "reading …")]);
     arrange();
     loadHeld(row);
   }
@@ -158,21 +130,11 @@ function create(context) {
       below = heldLines(await fetchHeld(context.where, { op: row.op }, details.signal), row);
     } catch (error) {
       if (error.name === "AbortError") return;
-      below = [{ kind: "word", id: `word ${row.id}`, text: error.message }];
+      below = [wordLine(row, error.message)];
     }
     if (!open.has(row.id)) return;
     open.set(row.id, below);
     arrange();
-  }
-
-  function onKey(event, index) {
-    const { kind, row, isOpen } = lines[index];
-    if (kind === "op" && row.heldCount > 0 && event.key === "ArrowRight")
-      return isOpen ? index + 1 : (toggle(row), true);
-    if (kind === "op" && isOpen && event.key === "ArrowLeft") return (toggle(row), true);
-    if (kind !== "op" && event.key === "ArrowLeft")
-      return lines.findLastIndex((one, i) => i < index && one.kind === "op");
-    return SIDEWAYS.includes(event.key); // else it would move the chosen event
   }
 
   const stop = state.watch(["filter", "unit", "sort"], () => requestFrame(arrange));
@@ -184,7 +146,7 @@ function create(context) {
       stop();
       details.abort();
       loader.stop();
-      grid.dispose();
+      table.dispose();
       filter.dispose();
       chart.dispose();
       reply = null;
@@ -193,12 +155,13 @@ function create(context) {
 }
 
 function heldLines(reply, row) {
-  const events = heldAllocations(reply, row.op).map((one) => ({ kind: "event", id: one.id, row: one }));
+  const events = heldAllocations(reply, row.op).map((one) => ({ ...belowOp("event"), id: one.id, row: one }));
   const left = reply.total - events.length;
-  if (left > 0)
-    events.push({ kind: "word", id: `word ${row.id}`, row: null, text: `and ${groupDigits(left)} more allocations` });
-  return events;
+  return left > 0 ? [...events, wordLine(row, `and ${groupDigits(left)} more allocations`)] : events;
 }
+
+const belowOp = (kind) => ({ kind, depth: 1, isOpen: null });
+const wordLine = ({ id }, text) => ({ ...belowOp("word"), id: `word ${id}`, row: null, text });
 
 function totalsText({ ops, bytes, count }, unit) {
   if (count === 0) return "Every allocation seen was freed again.";

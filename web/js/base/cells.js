@@ -1,11 +1,13 @@
 // @ts-check
 // What a cell of each kind holds: one unit for a column, exact values in the tooltip.
-import { el } from "../../../../base/dom.js";
-import { sizeFigure } from "../../../../base/figures.js";
-import { formatPercent, groupDigits, pickColumnUnit } from "../../../../base/format.js";
-import { exactTime, figureInMs } from "../../../../base/time_text.js";
+import { el } from "./dom.js";
+import { sizeFigure } from "./figures.js";
+import { formatPercent, groupDigits, pickColumnUnit } from "./format.js";
+import { shortSource } from "./source_text.js";
+import { exactTime, figureInMs } from "./time_text.js";
 
 const SMALLEST_SHARE = 0.0005;
+const INDENT = 14;
 
 /** The unit of each column of sizes; columns of one `scale` are there to be compared and share theirs. */
 export function unitsOf(columns, rows, mode, pick = pickColumnUnit) {
@@ -19,16 +21,20 @@ export function unitsOf(columns, rows, mode, pick = pickColumnUnit) {
   return Object.fromEntries(sizes.map((column) => [column.key, pick(largest[scaleOf(column)] ?? 0, mode)]));
 }
 
+/** What is not known stays empty, and a 0 where the column says `noZero`. */
 export function fillCell(cell, column, value, unit) {
-  if (value === null || value === undefined || (value === "" && column.kind !== "op")) return;
+  if (value === null || value === undefined || (value === 0 && column.noZero)) return;
+  if (value === "" && column.kind !== "op") return;
   cell.append(CONTENT[column.kind](value, { unit, digits: column.digits }));
-  if (column.kind === "text" || column.kind === "op") cell.title = value;
+  if (["text", "op", "source"].includes(column.kind)) cell.title = value;
 }
 
 const CONTENT = {
   text: (text) => text,
   op: opName,
+  source: shortSource,
   number: groupDigits,
+  row: (row) => groupDigits(row + 1),
   count: groupDigits,
   size: (bytes, { unit }) => sizeFigure(bytes, "auto", unit),
   ratio: (ratio) => el("span", { class: "figure" }, ratio.toFixed(2), el("span", { class: "unit" }, " ×")),
@@ -40,6 +46,16 @@ const CONTENT = {
 /** A path too long for its cell loses its beginning: what tells ops apart is the end. */
 export function opName(op) {
   return el("span", { class: "op-name" }, el("bdi", { dir: "ltr" }, op === "" ? "(no op name)" : op));
+}
+
+/** What stands first in the line of a tree: further in with its depth, with a sign where it opens. */
+export function treeName({ depth, isOpen }, keepsRoom, ...content) {
+  const name = el("span", { class: "tree-name" });
+  name.style.paddingLeft = `${INDENT * depth}px`;
+  const sign = isOpen === null ? "" : isOpen ? "▾" : "▸";
+  if (sign || keepsRoom) name.append(el("span", { class: "twisty", "aria-hidden": "true" }, sign));
+  name.append(...content);
+  return name;
 }
 
 function shareFigure(share) {

@@ -1,0 +1,29 @@
+// @ts-check
+/**
+ * What a table says of one of its columns, once: for the grid (row_grid.js), the order (sorting.js), the cells
+ * (cells.js) and CSV (csv.js). Pure.
+ *
+ *     key    names it in the address        kind    aligns it, says what a cell holds and where sorting starts
+ *     label  its head                       value   of a row: sorted by, written as CSV, shown
+ *     csv    its name in CSV                title   of its head
+ *     width  pixels, or as CSS has it; a share of what is left without one. [usual, under, narrow]: narrow in a table
+ *            of less than `under` pixels, where 0 leaves the column out: the least important first, CSV keeps all
+ *     fixed  not to be sorted by            scale   columns of one scale share their unit: they are compared
+ *     noZero a 0 is left blank              digits  decimals of a time
+ * @typedef {number | string | [number | string, number, number | string]} Width
+ * @typedef {{csv?: string, title?: string, width?: Width, fixed?: boolean, scale?: string, noZero?: boolean,
+ *            digits?: number}} More
+ * @typedef {More & {key: string, label: string, kind: string, value: (...row: any[]) => any}} Column
+ */
+
+/** @param {(...row: any[]) => any} value @param {More} more @returns {Column} */
+export function column(key, label, kind, value, more = {}) {
+  return { key, label, kind, value, ...more };
+}
+
+/** The columns with room in a table so many pixels wide, each with one width. @param {Column[]} columns */
+export function columnsIn(columns, room) {
+  /** @param {Column} column */
+  const widthIn = ({ width }) => (Array.isArray(width) ? width[room < width[1] ? 2 : 0] : width);
+  return columns.map((one) => ({ ...one, width: widthIn(one) })).filter(({ width }) => width !== 0);
+}
