@@ -1,6 +1,7 @@
 import { test } from "node:test";
 import assert from "node:assert/strict";
-import { adviceOf, nameOfChange, parseCount, planSentence } from "../../../web/js/tools/memory_viewer/data/advice.js";
+import { nameOfChange } from "../../../web/js/base/change_names.js";
+import { adviceOf, parseCount, planSentence } from "../../../web/js/tools/memory_viewer/data/advice.js";
 
 const GIB = 2 ** 30;
 

@@ -1,6 +1,6 @@
 import { test } from "node:test";
 import assert from "node:assert/strict";
-import { formatQuery, linkFor, parseQuery } from "../../../web/js/shell/url_state.js";
+import { formatQuery, linkFor, parseQuery } from "../../../web/js/base/url_state.js";
 
 test("XProf's address opens the same view", () => {
   const params = parseQuery("?run=s&tag=memory_viewer&host=h&moduleName=jit_f(1)");

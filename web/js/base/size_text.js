@@ -26,3 +26,9 @@ export function parseSize(text) {
   const bytes = Math.round(Number(match[1].replace(",", ".")) * factor);
   return Number.isSafeInteger(bytes) && bytes > 0 ? bytes : null;
 }
+
+/** A size as one would type it: "15.75GiB"; the bytes where that would round them. */
+export function sizeAsTyped(bytes) {
+  const gib = bytes / FACTORS.gib;
+  return Number.isInteger(gib * 100) ? `${gib}GiB` : String(bytes);
+}

@@ -3,7 +3,7 @@
 import { fetchServer } from "../api.js";
 import { button, el, setText } from "../base/dom.js";
 import { copyText } from "../base/clipboard.js";
-import { linkFor } from "./url_state.js";
+import { linkFor } from "../base/url_state.js";
 
 const SHOWN_MS = 6000;
 

@@ -4,7 +4,7 @@
  * often one may); `go` makes a new entry that "back" undoes.
  */
 import { createStore } from "../base/store.js";
-import { formatQuery, parseQuery } from "./url_state.js";
+import { formatQuery, parseQuery } from "../base/url_state.js";
 
 const REPLACE_DELAY_MS = 120;
 

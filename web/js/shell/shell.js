@@ -27,7 +27,7 @@ import { createPicker } from "./picker.js";
 import { createProgress } from "./progress.js";
 import { createThemeSwitch } from "./theme.js";
 import { createUnitSwitch } from "./unit_switch.js";
-import { parseQuery } from "./url_state.js";
+import { parseQuery } from "../base/url_state.js";
 import { errorMessage, noSessions, noTool, pendingSession, unknownSession } from "./messages.js";
 
 const KEPT = ["tag", "panel", "filter", "sort", "unit", "capacity"]; // from one session to the next

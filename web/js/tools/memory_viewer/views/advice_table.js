@@ -3,8 +3,8 @@
 import { button, el, setText } from "../../../base/dom.js";
 import { exactBytes, figureIn, formatSize, pickUnit, sizeIn } from "../../../base/format.js";
 import { sizeFigure } from "../../../base/figures.js";
+import { numericsNode } from "../../../base/numerics.js";
 import { copyable } from "../../../shell/messages.js";
-import { numericsNode } from "./advice_parts.js";
 
 /** @param {{unit: string, expanded: Set<string>}} context `expanded` keeps which rows are open */
 export function adviceTable(advice, context) {

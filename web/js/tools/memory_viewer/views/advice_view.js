@@ -5,10 +5,10 @@
  */
 import { createLatest } from "../../../api.js";
 import { button, el, setText } from "../../../base/dom.js";
+import { createCapacityField, createParamField } from "../../../base/param_field.js";
 import { parseSize } from "../../../base/size_text.js";
 import { errorSentence } from "../../../shell/messages.js";
 import { adviceOf, parseCount, planSentence } from "../data/advice.js";
-import { paramField } from "./advice_parts.js";
 import { adviceTable } from "./advice_table.js";
 
 const PANEL = "advice";
@@ -102,7 +102,7 @@ export function createAdvice(state, params, view, fetchAdvice) {
   const stops = [
     params.watch(["panel", "capacity", "ways", "batch"], show),
     state.watch(["unit"], showAdvice),
-    ...fields.map((field) => field.stop),
+    ...fields.map((field) => field.dispose),
   ];
   show();
   return {
@@ -117,24 +117,22 @@ export function createAdvice(state, params, view, fetchAdvice) {
 
 function fieldsOf(params) {
   return [
-    paramField(params, "capacity", {
-      label: "capacity",
-      size: 9,
-      placeholder: "15.75GiB",
+    createCapacityField(params, {
+      id: "advice-capacity",
       title: "Memory of the device, such as 15.75GiB: the plan is the smallest set of changes that fits it",
-      accepts: (text) => parseSize(text) !== null,
     }),
-    paramField(params, "ways", {
+    createParamField(params, "ways", {
+      id: "advice-ways",
       label: "chips to shard over",
       size: 3,
       placeholder: "4",
       title: "Into how many shards parameters and batch are divided",
       accepts: (text) => parseCount(text, 2) !== null,
     }),
-    paramField(params, "batch", {
+    createParamField(params, "batch", {
+      id: "advice-batch",
       label: "batch size",
       size: 5,
-      placeholder: "",
       title: "The batch dimension: as it was found in the program, or as you say",
       accepts: (text) => parseCount(text, 1) !== null,
     }),

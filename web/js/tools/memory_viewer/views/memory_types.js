@@ -1,15 +1,12 @@
 // @ts-check
 // Memory Types: the memory spaces that hold something, with what they hold.
-import { el, setText } from "../../../base/dom.js";
 import { exactBytes } from "../../../base/format.js";
-import { sizeFigure } from "../../../base/figures.js";
+import { createSideList } from "../../../base/side_list.js";
 import { unitMode } from "../../../shell/unit_switch.js";
 import { sizeOfSpace, spacesWithData } from "../data/modules.js";
 
 export function createMemoryTypes(params) {
-  const title = el("h2", { class: "side-title" }, "Memory Types");
-  const list = el("ul", { class: "spaces", "aria-label": "memory types" });
-  const node = el("section", { class: "side-section", hidden: true }, el("div", { class: "side-head" }, title), list);
+  const list = createSideList("Memory Types", pick);
   /** What one memory space can hold says nothing about another: each keeps its own while this list stands. */
   const capacities = new Map();
   let spaces = [];
@@ -22,9 +19,7 @@ export function createMemoryTypes(params) {
   function show() {
     const mode = unitMode(params.get());
     const open = Number(params.get().memory_space ?? 0);
-    node.hidden = spaces.length === 0;
-    setText(title, `Memory Types (${spaces.length})`);
-    list.replaceChildren(...spaces.map((one) => spaceRow(one, one.space === open, mode, () => pick(one.space))));
+    list.show(spaces.map(entryOf), open, mode);
   }
 
   function pick(space) {
@@ -36,24 +31,10 @@ export function createMemoryTypes(params) {
   }
 
   const stop = params.watch(["memory_space", "unit"], show);
-  return { node, setSpaces, dispose: stop };
+  return { node: list.node, setSpaces, dispose: stop };
 }
 
-function spaceRow(one, isOpen, mode, onPick) {
-  return el(
-    "li",
-    {},
-    el(
-      "button",
-      {
-        type: "button",
-        class: "space",
-        "aria-current": isOpen ? "true" : null,
-        on: { click: onPick },
-        title: `${one.name}: ${exactBytes(one.peak_bytes)} at peak, ${exactBytes(one.total_allocation_bytes)} in all`,
-      },
-      el("span", { class: "ellipsis" }, one.name),
-      sizeFigure(sizeOfSpace(one), mode),
-    ),
-  );
+function entryOf(one) {
+  const title = `${one.name}: ${exactBytes(one.peak_bytes)} at peak, ${exactBytes(one.total_allocation_bytes)} in all`;
+  return { value: one.space, label: one.name, title, bytes: sizeOfSpace(one) };
 }

@@ -1,8 +1,7 @@
 // @ts-check
 // Where the joined program, and each of its buffers, is shown: as the page's params. Pure.
-import { parseQuery } from "../../../shell/url_state.js";
-
-const GIB = 2 ** 30;
+import { sizeAsTyped } from "../../../base/size_text.js";
+import { parseQuery } from "../../../base/url_state.js";
 
 /** The server's link, in the Memory Viewer, with the capacity that the message tells unless the user told one. */
 export function moduleParams(message, capacity) {
@@ -23,9 +22,6 @@ function paramsOfLink(link) {
   return Object.fromEntries(Object.entries(parseQuery(query)).filter(([, value]) => value !== null));
 }
 
-/** "15.75GiB", as a person would type it; the bytes where that would round them. */
 function capacityOf({ capacity_bytes: bytes, memory_space: space }) {
-  if (!bytes || (space && space.toLowerCase() !== "hbm")) return null;
-  const gib = bytes / GIB;
-  return Number.isInteger(gib * 100) ? `${gib}GiB` : String(bytes);
+  return bytes && (!space || space.toLowerCase() === "hbm") ? sizeAsTyped(bytes) : null;
 }

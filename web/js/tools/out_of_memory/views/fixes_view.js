@@ -1,10 +1,10 @@
 // @ts-check
 // What to change, ranked: bytes where they are known, whether results change, and the code to write.
+import { nameOfChange } from "../../../base/change_names.js";
 import { el } from "../../../base/dom.js";
 import { sizeFigure } from "../../../base/figures.js";
+import { numericsNode } from "../../../base/numerics.js";
 import { copyable } from "../../../shell/messages.js";
-import { nameOfChange } from "../../memory_viewer/data/advice.js";
-import { numericsNode } from "../../memory_viewer/views/advice_parts.js";
 import { rankedFixes } from "../data/fixes.js";
 
 export function fixesNode(message, mode) {

@@ -2,7 +2,7 @@
 // Where the log goes in: a text field, a file, an example; once it is read, one line that says what was read.
 import { button, el, setText } from "../../../base/dom.js";
 import { formatSize, plural } from "../../../base/format.js";
-import { parseSize } from "../../../base/size_text.js";
+import { createCapacityField } from "../../../base/param_field.js";
 import { isCut, sourceOfBlob, sourceOfText } from "../data/source.js";
 
 const PLACEHOLDER = `Paste the error here, or the whole log: Ctrl+V
@@ -12,7 +12,11 @@ jax.errors.JaxRuntimeError: RESOURCE_EXHAUSTED: …`;
 export function createInput(state, params, actions) {
   const field = textField(state, send);
   const file = filePicker(actions.explain);
-  const capacity = capacityField(params);
+  const capacity = createCapacityField(params, {
+    id: "oom-capacity",
+    placeholder: "as it says",
+    title: "Memory of the device, such as 15.75GiB, where the message does not tell it",
+  });
   const form = el(
     "div",
     { class: "oom-form" },
@@ -104,32 +108,6 @@ function filePicker(explain) {
     field.value = "";
   });
   return field;
-}
-
-/** For messages that do not tell it; the same as in the other tools. */
-function capacityField(params) {
-  const field = el("input", {
-    type: "text",
-    id: "oom-capacity",
-    size: 9,
-    placeholder: "as it says",
-    spellcheck: "false",
-    autocomplete: "off",
-    title: "Memory of the device, such as 15.75GiB, where the message does not tell it",
-  });
-  const isSize = (text) => text === "" || parseSize(text) !== null;
-  const show = () => {
-    if (document.activeElement !== field) field.value = params.get().capacity ?? "";
-    field.setAttribute("aria-invalid", String(!isSize(field.value.trim())));
-  };
-  field.addEventListener("change", () => {
-    const text = field.value.trim();
-    if (isSize(text)) params.set({ capacity: text === "" ? null : text.replaceAll(" ", "") });
-    show();
-  });
-  const dispose = params.watch(["capacity"], show);
-  show();
-  return { node: el("label", { class: "oom-capacity" }, "capacity ", field), dispose };
 }
 
 function saidOf(source, { found, isBusy, failed }) {

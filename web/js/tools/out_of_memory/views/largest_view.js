@@ -4,7 +4,7 @@ import { el } from "../../../base/dom.js";
 import { sizeFigure } from "../../../base/figures.js";
 import { pickUnit } from "../../../base/format.js";
 import { copyButton } from "../../../base/clipboard.js";
-import { shortSource } from "../../memory_viewer/data/table_rows.js";
+import { shortSource } from "../../../base/source_text.js";
 import { bufferParams } from "../data/links.js";
 import { appLink } from "./app_link.js";
 
