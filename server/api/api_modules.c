@@ -1,8 +1,9 @@
 #include "server/api/api.h"
 
 #include "server/app.h"
+#include "server/document/memory_view_json.h"
+#include "server/document/program_fields.h"
 #include "server/text/error_json.h"
-#include "server/text/program_id_json.h"
 
 static void write_hosts(struct json_writer *w, const struct module_list *list) {
     json_key(w, "hosts");
@@ -21,29 +22,13 @@ static void write_hosts(struct json_writer *w, const struct module_list *list) {
     json_close_array(w);
 }
 
-static void write_spaces(struct json_writer *w, const struct module_summary *summary) {
-    char name[MEMORY_SPACE_NAME_BYTES];
-    json_key(w, "memory_spaces");
-    json_open_array(w);
-    for (size_t i = 0; i < summary->space_count; i++) {
-        const struct memory_summary *space = &summary->spaces[i];
-        json_open_object(w);
-        json_write_int64_key(w, "space", space->space);
-        json_write_text_key(w, "name", memory_space_name(space->space, name));
-        json_write_int64_key(w, "peak_bytes", space->peak_bytes);
-        json_write_int64_key(w, "total_allocation_bytes", space->total_bytes);
-        json_close_object(w);
-    }
-    json_close_array(w);
-}
-
 static void write_row(struct json_writer *w, const struct module_list *list, const struct module_row *row,
                       const struct module_summary *summary) {
     static const char *const states[] = {"pending", "ready", "error"};
     json_open_object(w);
     json_write_string_key(w, "name", row->program->name);
     json_write_string_key(w, "module_name", row->program->module_name);
-    program_id_write(row->program, w);
+    fields_write(w, program_id_field, row->program);
     json_write_text_key(w, "host", list->hosts[row->hosts[0]].file->host);
     json_key(w, "hosts");
     json_open_array(w);
@@ -53,7 +38,7 @@ static void write_row(struct json_writer *w, const struct module_list *list, con
     json_write_text_key(w, "state", states[summary->state]);
     json_key(w, "error");
     error_json_write(w, summary->error);
-    write_spaces(w, summary);
+    memory_spaces_write(summary->spaces, summary->space_count, false, w);
     json_close_object(w);
 }
 

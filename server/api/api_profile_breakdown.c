@@ -2,25 +2,15 @@
 
 #include <inttypes.h>
 
-#include "analysis/profile/events/data_type_name.h"
-#include "analysis/profile/questions/largest_free.h"
-#include "analysis/profile/questions/memory_breakdown.h"
-#include "server/text/number_columns.h"
-#include "server/document/profile_columns_json.h"
-#include "server/http/kept_reply.h"
+#include "server/api/profile_question.h"
+#include "server/document/breakdown_json.h"
 #include "server/text/size_text.h"
-#include "server/text/json_writer.h"
 
 // When neither is asked for: the peak.
 struct breakdown_request {
-    struct profile_request profile;
     bool has_row, has_time;
     int64_t row, time_ps;
 };
-
-static const char *const keys[] = {"op",          "region_type",     "data_type",       "shape",
-                                   "occurrences", "requested_bytes", "allocated_bytes", "total_bytes",
-                                   "first_row",   "first_step",      "last_step"};
 
 static bool choose_row(const struct breakdown_request *asked, const struct profile_found *found, uint32_t *row,
                        struct error *error) {
@@ -35,68 +25,17 @@ static bool choose_row(const struct breakdown_request *asked, const struct profi
                      asked->row);
 }
 
-// A name that stands in no table is written for the reply.
-static uint32_t put_data_type(struct string_table *strings, int64_t data_type) {
-    char buffer[DATA_TYPE_NAME_BYTES];
-    const char *name = data_type_name(data_type, buffer);
-    const char *kept = name == buffer ? arena_string(strings->arena, bytes_of(name)) : name;
-    return string_table_put(strings, bytes_of(kept ? kept : ""));
-}
-
-static void fill_row(int64_t *values, const struct memory_breakdown_row *row, const struct allocation_site *site,
-                     struct string_table *strings) {
-    *values++ = string_table_put(strings, site->op);
-    *values++ = string_table_put(strings, site->region_type);
-    *values++ = put_data_type(strings, site->data_type);
-    *values++ = string_table_put(strings, site->shape);
-    *values++ = row->occurrences;
-    *values++ = site->requested_bytes;
-    *values++ = site->allocated_bytes;
-    *values++ = row->total_bytes;
-    *values++ = row->first_row;
-    *values++ = row->first_step;
-    *values++ = row->last_step;
-}
-
-static void write_state(const struct memory_timeline *t, const struct memory_breakdown *b, struct json_writer *w) {
-    struct timeline_tells tells = timeline_tells(t);
-    bool has_state = t->flags[b->row] & MEMORY_EVENT_HAS_STATE, tells_free = has_state && tells.free;
-    json_write_int64_key(w, "row", b->row);
-    json_write_int64_key(w, "time_ps", t->time_ps[b->row]);
-    json_write_int64_key(w, "step", t->step[b->row]);
-    json_write_bool_key(w, "is_peak", b->is_peak);
-    json_write_bool_key(w, "heap_is_told", b->heap_is_told);
-    json_write_int64_key(w, "heap_bytes", b->heap_bytes);
-    bytes_write_key_if(w, "stack_bytes", b->heap_is_told, t->stack_bytes[b->row]);
-    bytes_write_key_if(w, "free_bytes", tells_free, t->free_bytes[b->row]);
-    json_key(w, "fragmentation");
-    if (tells_free)
-        json_write_double(w, t->fragmentation[b->row]);
-    else
-        json_write_null(w);
-    largest_free_write_key(w, "largest_free_bytes",
-                           tells_free ? largest_free_bytes(t->free_bytes[b->row], t->fragmentation[b->row])
-                                      : LARGEST_FREE_UNKNOWN);
-    json_write_int64_key(w, "explained_bytes", b->explained_bytes);
-    json_write_int64_key(w, "unexplained_bytes", b->unexplained_bytes);
-}
-
 static bool write_rows(const struct profile_found *found, const struct memory_breakdown *b, struct arena *arena,
                        struct json_writer *w) {
     struct string_table strings;
-    struct number_columns columns;
-    if (!string_table_init(&strings, arena) ||
-        !number_columns_make(&columns, keys, sizeof keys / sizeof *keys, b->row_count, arena)) {
-        return false;
-    }
-    for (uint32_t i = 0; i < b->row_count; i++) {
-        const struct allocation_site *site = &found->profile->sites.sites[b->rows[i].site];
-        fill_row(number_columns_row(&columns, i), &b->rows[i], site, &strings);
-    }
+    const struct breakdown_row *rows = breakdown_rows(found->profile, b, b->row_count, arena);
+    if (!rows || !string_table_init(&strings, arena)) return false;
+    fields_put_strings(breakdown_fields, rows, b->row_count, sizeof *rows, &strings);
     string_table_write(&strings, w);
     json_key(w, "rows");
     json_open_object(w);
-    number_columns_write(&columns, w);
+    fields_write_columns(w, breakdown_fields, rows, b->row_count, sizeof *rows, &strings);
+    fields_write_columns(w, breakdown_when_fields, rows, b->row_count, sizeof *rows, &strings);
     json_close_object(w);
     return !string_table_has_failed(&strings);
 }
@@ -121,37 +60,24 @@ static bool write_xprof(const struct memory_timeline *t, const struct memory_bre
     return note != NULL;
 }
 
-static bool write_breakdown(struct work *work, void *context, struct output *output, struct error *error) {
-    const struct breakdown_request *asked = context;
-    struct profile_found found;
+static bool write_breakdown(struct work *work, const void *context, const struct profile_found *found,
+                            struct json_writer *w, struct error *error) {
     struct memory_breakdown breakdown;
     uint32_t row;
-    if (!profile_request_load(work, &asked->profile, &found, error) || !choose_row(asked, &found, &row, error) ||
-        !memory_breakdown_make(found.profile, found.timeline, row, &work->arena, &breakdown, error)) {
+    if (!choose_row(context, found, &row, error) ||
+        !memory_breakdown_make(found->profile, found->timeline, row, &work->arena, &breakdown, error)) {
         return false;
     }
-    struct json_writer w = json_writer_on(output);
-    json_open_object(&w);
-    profile_found_write(&asked->profile.session, &found, &w);
-    write_state(found.timeline, &breakdown, &w);
-    bool is_written = write_rows(&found, &breakdown, &work->arena, &w) &&
-                      write_xprof(found.timeline, &breakdown, &work->arena, &w);
-    json_close_object(&w);
-    return is_written || work_out_of_memory(error);
-}
-
-static bool is_given(const struct request *request, const char *name) {
-    const char *value = request_query(request, name);
-    return value && *value;
+    breakdown_moment_write(found->timeline, &breakdown, true, w);
+    return (write_rows(found, &breakdown, &work->arena, w) &&
+            write_xprof(found->timeline, &breakdown, &work->arena, w)) ||
+           work_out_of_memory(error);
 }
 
 bool api_profile_breakdown(struct request *request, struct reply *reply, struct error *error) {
-    struct breakdown_request asked = {.has_row = is_given(request, "row"), .has_time = is_given(request, "time_ps")};
-    if (!request_int64(request, "row", 0, &asked.row, error) ||
-        !request_int64(request, "time_ps", 0, &asked.time_ps, error) ||
-        !profile_request_read(request, &asked.profile, error)) {
-        return false;
-    }
-    const char *key = profile_request_key(request, &asked.profile, "breakdown", error);
-    return key && kept_reply(request, key, REPLY_JSON, write_breakdown, &asked, reply, error);
+    struct breakdown_request asked = {.has_row = request_given(request, "row"),
+                                      .has_time = request_given(request, "time_ps")};
+    return request_int64(request, "row", 0, &asked.row, error) &&
+           request_int64(request, "time_ps", 0, &asked.time_ps, error) &&
+           profile_answer(request, "breakdown", write_breakdown, &asked, reply, error);
 }

@@ -2,7 +2,7 @@
 
 #include "server/http/kept_reply.h"
 #include "server/http/profile_request.h"
-#include "server/text/json_writer.h"
+#include "server/text/fields.h"
 #include "server/text/utf8.h"
 
 // --- Whose runs ---
@@ -36,66 +36,55 @@ static const struct input_file *choose(struct work *work, const struct profile_r
 
 // --- The document ---
 
-struct run_columns {
-    struct string_table names, devices;  // the empty text, at 0, stands for no device
-    uint32_t *name;
-    int64_t *device;
+struct run_row {
+    struct module_run run;
+    int64_t device;  // among the devices; -1 for none
 };
 
-static bool fill(const struct memory_profile *profile, struct arena *arena, struct run_columns *columns) {
+static const struct field run_fields[] = {
+    FIELD("name", struct run_row, run.name),
+    FIELD("device", struct run_row, device),
+    FIELD("begin_ps", struct run_row, run.begin_ps),
+    FIELD("end_ps", struct run_row, run.end_ps),
+    FIELD_END,
+};
+
+// The empty text, the first of `devices`, stands for no device.
+static bool write_runs(const struct memory_profile *profile, struct arena *arena, struct json_writer *w) {
     size_t count = profile->module_run_count;
-    if (!string_table_init(&columns->names, arena) || !string_table_init(&columns->devices, arena)) return false;
-    columns->name = arena_new(arena, uint32_t, count + 1);
-    columns->device = arena_new(arena, int64_t, count + 1);
-    if (!columns->name || !columns->device) return false;
+    struct run_row *rows = arena_push_raw(arena, count, sizeof *rows);
+    struct string_table names, devices;
+    if (!rows || !string_table_init(&names, arena) || !string_table_init(&devices, arena)) return false;
     for (size_t i = 0; i < count; i++) {
-        columns->name[i] = string_table_put(&columns->names, profile->module_runs[i].name);
-        columns->device[i] = (int64_t)string_table_put(&columns->devices, profile->module_runs[i].device) - 1;
+        const struct module_run *run = &profile->module_runs[i];
+        rows[i] = (struct run_row){*run, (int64_t)string_table_put(&devices, run->device) - 1};
     }
-    return !string_table_has_failed(&columns->names) && !string_table_has_failed(&columns->devices);
-}
-
-static void write_times(const struct memory_profile *profile, struct json_writer *w) {
-    json_key(w, "begin_ps");
-    json_open_array(w);
-    for (size_t i = 0; i < profile->module_run_count; i++) json_write_int64(w, profile->module_runs[i].begin_ps);
-    json_close_array(w);
-    json_key(w, "end_ps");
-    json_open_array(w);
-    for (size_t i = 0; i < profile->module_run_count; i++) json_write_int64(w, profile->module_runs[i].end_ps);
-    json_close_array(w);
-}
-
-static void write_document(const struct session *session, const char *host, const struct memory_profile *profile,
-                           const struct run_columns *columns, struct json_writer *w) {
-    json_open_object(w);
-    json_write_text_key(w, "session", session->name);
-    json_write_text_key(w, "host", host);
-    string_table_write(&columns->names, w);
+    fields_put_strings(run_fields, rows, count, sizeof *rows, &names);
+    string_table_write(&names, w);
     json_key(w, "devices");
     json_open_array(w);
-    for (uint32_t i = 1; i < columns->devices.count; i++) json_write_string(w, columns->devices.texts[i]);
+    for (uint32_t i = 1; i < devices.count; i++) json_write_string(w, devices.texts[i]);
     json_close_array(w);
     json_key(w, "runs");
     json_open_object(w);
-    json_write_uint32_column(w, "name", columns->name, profile->module_run_count);
-    json_write_int64_column(w, "device", columns->device, profile->module_run_count);
-    write_times(profile, w);
+    fields_write_columns(w, run_fields, rows, count, sizeof *rows, &names);
     json_close_object(w);
-    json_close_object(w);
+    return !string_table_has_failed(&names) && !string_table_has_failed(&devices);
 }
 
 static bool write_modules(struct work *work, void *context, struct output *output, struct error *error) {
     const struct profile_request *asked = context;
     const struct input_file *file = choose(work, asked);
-    struct run_columns columns;
     if (!file) return error_set(error, ERROR_NOT_FOUND, "This session has no .xplane.pb file.");
     const struct memory_profile *profile = profile_store_load(work, file, error);
     if (!profile) return false;
-    if (!fill(profile, &work->arena, &columns)) return work_out_of_memory(error);
     struct json_writer w = json_writer_on(output);
-    write_document(&asked->session, file->host, profile, &columns, &w);
-    return true;
+    json_open_object(&w);
+    json_write_text_key(&w, "session", asked->session.name);
+    json_write_text_key(&w, "host", file->host);
+    bool is_written = write_runs(profile, &work->arena, &w);
+    json_close_object(&w);
+    return is_written || work_out_of_memory(error);
 }
 
 bool api_profile_modules(struct request *request, struct reply *reply, struct error *error) {

@@ -14,7 +14,3 @@ MUST_USE bool profile_window_read(const struct request *request, struct profile_
 
 // The same with what was left open filled in: from the first event, to past the last.
 struct profile_window profile_window_within(struct profile_window asked, const struct memory_timeline *timeline);
-
-// A number from `least` to `most`; ERROR_BAD_REQUEST otherwise.
-MUST_USE bool profile_number_read(const struct request *request, const char *name, int64_t otherwise, int64_t least,
-                                  int64_t most, int64_t *value, struct error *error);

@@ -1,41 +1,54 @@
 #include "server/command/report_csv.h"
 
-#include <inttypes.h>
-#include <stdio.h>
+#include "server/document/program_fields.h"
 
-#include "server/text/csv_row.h"
+struct space_row {
+    int64_t space;
+    const char *name;
+};
 
-static void put_program_id(struct csv_row *row, const struct xspace_program *program) {
-    char digits[24] = "";
-    if (program->has_program_id) snprintf(digits, sizeof digits, "%" PRIu64, (uint64_t)program->program_id);
-    csv_put_text(row, bytes_of(digits));
-}
+static const struct field space_fields[] = {
+    FIELD("memory_space", struct space_row, space),
+    FIELD("memory_space_name", struct space_row, name),
+    FIELD_END,
+};
 
-static const char HEADER[] = "session,host,module,program_id,memory_space,memory_space_name,logical_buffer_id,name,"
-                             "opcode,category,size_bytes,unpadded_bytes,shape,op_name,source,start_step,end_step\n";
+static const struct field buffer_fields[] = {
+    FIELD("logical_buffer_id", struct report_buffer, logical_buffer_id),
+    FIELD("name", struct report_buffer, words.name),
+    FIELD("opcode", struct report_buffer, words.opcode),
+    FIELD("category", struct report_buffer, category),
+    FIELD("size_bytes", struct report_buffer, row.size_bytes),
+    FIELD("unpadded_bytes", struct report_buffer, row.unpadded_bytes),
+    FIELD("shape", struct report_buffer, words.shape),
+    FIELD("op_name", struct report_buffer, words.op_name),
+    FIELD("source", struct report_buffer, source),
+    FIELD("start_step", struct report_buffer, row.start_step),
+    FIELD("end_step", struct report_buffer, row.end_step),
+    FIELD_END,
+};
 
 static void write_buffer(const struct report_program *program, int64_t space, const struct report_buffer *buffer,
                          struct output *output) {
     char name[MEMORY_SPACE_NAME_BYTES];
-    struct csv_row row = {.output = output};
-    csv_put_text(&row, bytes_of(program->session->name));
-    csv_put_text(&row, bytes_of(program->hosts[0]));
-    csv_put_text(&row, program->program->name);
-    put_program_id(&row, program->program);
-    csv_put_number(&row, space);
-    csv_put_text(&row, bytes_of(memory_space_name(space, name)));
-    csv_put_number(&row, buffer->logical_buffer_id);
-    csv_put_text(&row, buffer->words.name);
-    csv_put_text(&row, buffer->words.opcode);
-    csv_put_text(&row, bytes_of(allocation_category_name(buffer->row->category)));
-    csv_put_number(&row, buffer->row->size_bytes);
-    csv_put_number(&row, buffer->row->unpadded_bytes);
-    csv_put_text(&row, buffer->words.shape);
-    csv_put_text(&row, buffer->words.op_name);
-    csv_put_text(&row, bytes_of(buffer->source));
-    csv_put_number(&row, buffer->row->start_step);
-    csv_put_number(&row, buffer->row->end_step);
-    csv_end_row(&row);
+    struct csv_row csv = {.output = output};
+    csv_put_text(&csv, bytes_of(program->session->name));
+    csv_put_text(&csv, bytes_of(program->hosts[0]));
+    csv_put_text(&csv, program->program->name);
+    fields_write_csv(&csv, program_id_field, program->program);
+    fields_write_csv(&csv, space_fields, &(struct space_row){space, memory_space_name(space, name)});
+    fields_write_csv(&csv, buffer_fields, buffer);
+    csv_end_row(&csv);
+}
+
+static void write_header(struct output *output) {
+    static const char *const names[] = {"session", "host", "module"};
+    struct csv_row csv = {.output = output};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) csv_put_text(&csv, bytes_of(names[i]));
+    fields_write_csv_names(&csv, program_id_field);
+    fields_write_csv_names(&csv, space_fields);
+    fields_write_csv_names(&csv, buffer_fields);
+    csv_end_row(&csv);
 }
 
 static void write_space(struct report *report, struct report_module *module, int64_t number) {
@@ -49,7 +62,7 @@ static void write_space(struct report *report, struct report_module *module, int
 }
 
 void report_csv_write(struct report *report) {
-    output_append(&report->sink.output, BYTES(HEADER));
+    write_header(&report->sink.output);
     for (size_t i = 0; i < report->inventory.program_count && report_sink_is_open(&report->sink); i++) {
         struct report_module module;
         struct memory_totals_list spaces = {0};

@@ -134,7 +134,8 @@ bool report_space_build(struct report *report, struct report_module *module, int
 struct report_buffer report_buffer_read(struct report_space *space, size_t i) {
     const struct memory_view *view = space->view;
     const struct memory_buffer *row = &view->rows[view->at_peak[space->largest[i].position]];
-    struct report_buffer buffer = {.row = row, .logical_buffer_id = -1, .source = ""};
+    struct report_buffer buffer = {
+        .row = *row, .category = allocation_category_name(row->category), .logical_buffer_id = -1, .source = ""};
     buffer.words = buffer_describe(&space->describer, row->buffer);
     if (row->buffer != HLO_NONE) buffer.logical_buffer_id = view->module->buffers[row->buffer].id;
     struct bytes file = buffer.words.source_file;

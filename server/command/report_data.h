@@ -60,7 +60,8 @@ MUST_USE bool report_space_build(struct report *report, struct report_module *mo
                                  struct report_space *made);
 
 struct report_buffer {
-    const struct memory_buffer *row;
+    struct memory_buffer row;
+    const char *category;
     int64_t logical_buffer_id;  // -1 for an allocation that names no buffer
     struct buffer_description words;
     const char *source;  // "train.py:55", or ""

@@ -152,9 +152,9 @@ static void add_buffer(struct details *d, struct table *table, size_t i) {
     struct report_buffer buffer = report_buffer_read(&d->space, i);
     const char **cells = table_add_row(table);
     if (!cells) return;
-    cells[SIZE] = keep_size(d, buffer.row->size_bytes);
-    cells[PADDING] = padding_text(d, buffer.row);
-    cells[BUFFER_CATEGORY] = allocation_category_name(buffer.row->category);
+    cells[SIZE] = keep_size(d, buffer.row.size_bytes);
+    cells[PADDING] = padding_text(d, &buffer.row);
+    cells[BUFFER_CATEGORY] = buffer.category;
     cells[NAME] = keep_text(d, buffer.words.name);
     cells[SHAPE] = shape_words(d, buffer.words.shape);
     cells[OPERATION] = keep_text(d, buffer.words.op_name);

@@ -1,8 +1,6 @@
 #include "server/command/report_device_memory.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-
+#include "analysis/base/text_writer.h"
 #include "analysis/input/device_memory_files.h"
 #include "analysis/input/growing_array.h"
 #include "server/document/device_memory_json.h"
@@ -98,22 +96,32 @@ static void write_pages(const struct report_device_memory *found, struct report_
 
 // --- JSON ---
 
+static const struct field function_fields[] = {
+    FIELD("function", struct device_memory_function, name),
+    FIELD("file", struct device_memory_function, file),
+    FIELD_END,
+};
+
 static void write_frame(const struct device_memory_profile *profile, uint32_t index, struct json_writer *w) {
     const struct device_memory_frame *frame = &profile->frames[index];
     json_open_object(w);
-    json_write_string_key(w, "function", profile->functions[frame->function].name);
-    json_write_string_key(w, "file", profile->functions[frame->function].file);
+    fields_write(w, function_fields, &profile->functions[frame->function]);
     json_write_int64_key(w, "line", frame->line);
     json_close_object(w);
 }
 
+// What it is of and what it holds, as a group of its own.
+static struct device_memory_group group_of(const struct device_memory_profile *profile,
+                                           const struct device_memory_sample *sample) {
+    const struct device_memory_group *group = &profile->groups[sample->group];
+    return (struct device_memory_group){group->kind, group->device, sample->bytes, sample->count};
+}
+
 static void write_sample(const struct device_memory_profile *profile, const struct device_memory_sample *sample,
                          struct json_writer *w) {
+    struct device_memory_group group = group_of(profile, sample);
     json_open_object(w);
-    json_write_string_key(w, "kind", profile->groups[sample->group].kind);
-    json_write_string_key(w, "device", profile->groups[sample->group].device);
-    json_write_int64_key(w, "bytes", sample->bytes);
-    json_write_int64_key(w, "count", sample->count);
+    fields_write(w, device_memory_group_fields, &group);
     json_key(w, "stack");
     json_open_array(w);
     for (uint32_t i = 0; i < sample->depth; i++) write_frame(profile, profile->stacks[sample->first + i], w);
@@ -127,12 +135,8 @@ static void write_functions(const struct opened *opened, int top, struct json_wr
     for (uint32_t i = 0; i < opened->tree.top_count && (top == REPORT_ALL || i < (uint32_t)top); i++) {
         const struct device_memory_top *row = &opened->tree.top[i];
         json_open_object(w);
-        json_write_string_key(w, "function", opened->profile.functions[row->function].name);
-        json_write_string_key(w, "file", opened->profile.functions[row->function].file);
-        json_write_int64_key(w, "self_bytes", row->figures.self_bytes);
-        json_write_int64_key(w, "self_count", row->figures.self_count);
-        json_write_int64_key(w, "total_bytes", row->figures.total_bytes);
-        json_write_int64_key(w, "total_count", row->figures.total_count);
+        fields_write(w, function_fields, &opened->profile.functions[row->function]);
+        fields_write(w, device_memory_figure_fields, &row->figures);
         json_close_object(w);
     }
     json_close_array(w);
@@ -168,51 +172,41 @@ static void write_document(const struct report_device_memory *found, struct repo
     struct json_writer w = json_writer_on(&sink->output);
     json_open_object(&w);
     report_device_memory_write_json(found, &w);
-    json_key(&w, "errors");
-    json_open_array(&w);
-    for (size_t i = 0; i < found->errors->count; i++) error_json_write(&w, &found->errors->items[i]);
-    json_close_array(&w);
+    errors_json_write(&w, found->errors->items, found->errors->count);
     json_close_object(&w);
     output_append_char(&sink->output, '\n');
 }
 
 // --- CSV ---
 
-static void put_quoted(struct output *output, struct bytes text) {
-    for (size_t i = 0; i < text.size; i++) {
-        if (text.data[i] == '"') output_append_char(output, '"');
-        output_append_char(output, (char)text.data[i]);
-    }
-}
-
-static void put_field(struct output *output, struct bytes text, struct arena *arena) {
-    output_append_char(output, '"');
-    put_quoted(output, bytes_of(printable_text(text, arena)));
-    output_append(output, BYTES("\","));
-}
-
-static void put_numbers(struct output *output, int64_t bytes, int64_t count) {
-    char digits[48];
-    snprintf(digits, sizeof digits, "%" PRId64 ",%" PRId64 ",", bytes, count);
-    output_append(output, bytes_of(digits));
-}
-
 // "main (/u/train.py:41);make_batch (/u/train.py:12)": outermost frame first.
-static void put_stack(struct output *output, const struct device_memory_profile *profile,
-                      const struct device_memory_sample *sample, struct arena *arena) {
-    output_append_char(output, '"');
+static struct bytes stack_text(const struct device_memory_profile *profile, const struct device_memory_sample *sample,
+                               struct arena *arena) {
+    struct text_writer text = {.arena = arena};
     for (uint32_t i = 0; i < sample->depth; i++) {
         const struct device_memory_frame *frame = &profile->frames[profile->stacks[sample->first + i]];
         const struct device_memory_function *function = &profile->functions[frame->function];
-        char line[32];
-        snprintf(line, sizeof line, ":%" PRId64 ")", frame->line);
-        if (i) output_append_char(output, ';');
-        put_quoted(output, bytes_of(printable_text(function->name, arena)));
-        output_append(output, BYTES(" ("));
-        put_quoted(output, bytes_of(printable_text(function->file, arena)));
-        output_append(output, bytes_of(line));
+        if (i) text_put(&text, ";");
+        text_put_bytes(&text, function->name);
+        text_put(&text, " (");
+        text_put_bytes(&text, function->file);
+        text_put(&text, ":");
+        text_put_int64(&text, frame->line);
+        text_put(&text, ")");
     }
-    output_append(output, BYTES("\"\n"));
+    const char *written = text_writer_finish(&text);
+    return written ? (struct bytes){(const uint8_t *)written, text.size - 1} : (struct bytes){0};
+}
+
+static void write_row(const struct report_device_memory_file *file, const struct device_memory_profile *profile,
+                      const struct device_memory_sample *sample, struct arena *arena, struct output *output) {
+    struct device_memory_group group = group_of(profile, sample);
+    struct csv_row csv = {.output = output};
+    csv_put_text(&csv, bytes_of(file->session));
+    csv_put_text(&csv, bytes_of(file->file->name));
+    fields_write_csv(&csv, device_memory_group_fields, &group);
+    csv_put_text(&csv, stack_text(profile, sample, arena));
+    csv_end_row(&csv);
 }
 
 static void write_rows(const struct report_device_memory *found, struct report_sink *sink) {
@@ -221,14 +215,7 @@ static void write_rows(const struct report_device_memory *found, struct report_s
         struct opened opened;
         bool is_good = open_file(found, i, &opened);
         for (uint32_t k = 0; is_good && k < opened.profile.sample_count; k++) {
-            const struct device_memory_sample *sample = &opened.profile.samples[k];
-            const struct device_memory_group *group = &opened.profile.groups[sample->group];
-            put_field(&sink->output, bytes_of(found->files[i].session), &opened.arena);
-            put_field(&sink->output, bytes_of(found->files[i].file->name), &opened.arena);
-            put_field(&sink->output, group->kind, &opened.arena);
-            put_field(&sink->output, group->device, &opened.arena);
-            put_numbers(&sink->output, sample->bytes, sample->count);
-            put_stack(&sink->output, &opened.profile, sample, &opened.arena);
+            write_row(&found->files[i], &opened.profile, &opened.profile.samples[k], &opened.arena, &sink->output);
             report_sink_drain(sink);
         }
         close_file(&opened);

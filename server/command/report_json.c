@@ -2,30 +2,29 @@
 
 #include "server/command/report_device_memory.h"
 #include "server/text/error_json.h"
-#include "server/text/program_id_json.h"
+#include "server/document/program_fields.h"
 
-static void write_buffer(const struct report_buffer *buffer, struct json_writer *w) {
-    json_open_object(w);
-    json_write_int64_key(w, "logical_buffer_id", buffer->logical_buffer_id);
-    json_write_string_key(w, "name", buffer->words.name);
-    json_write_string_key(w, "opcode", buffer->words.opcode);
-    json_write_int64_key(w, "size_bytes", buffer->row->size_bytes);
-    json_write_int64_key(w, "unpadded_bytes", buffer->row->unpadded_bytes);
-    json_write_string_key(w, "shape", buffer->words.shape);
-    json_write_text_key(w, "category", allocation_category_name(buffer->row->category));
-    json_write_string_key(w, "op_name", buffer->words.op_name);
-    json_write_text_key(w, "source", buffer->source);
-    json_write_int64_key(w, "start_step", buffer->row->start_step);
-    json_write_int64_key(w, "end_step", buffer->row->end_step);
-    json_close_object(w);
-}
+static const struct field buffer_fields[] = {
+    FIELD("logical_buffer_id", struct report_buffer, logical_buffer_id),
+    FIELD("name", struct report_buffer, words.name),
+    FIELD("opcode", struct report_buffer, words.opcode),
+    FIELD("size_bytes", struct report_buffer, row.size_bytes),
+    FIELD("unpadded_bytes", struct report_buffer, row.unpadded_bytes),
+    FIELD("shape", struct report_buffer, words.shape),
+    FIELD("category", struct report_buffer, category),
+    FIELD("op_name", struct report_buffer, words.op_name),
+    FIELD("source", struct report_buffer, source),
+    FIELD("start_step", struct report_buffer, row.start_step),
+    FIELD("end_step", struct report_buffer, row.end_step),
+    FIELD_END,
+};
 
 static void write_buffers(struct report *report, struct report_space *space, struct json_writer *w) {
     json_key(w, "buffers_at_peak");
     json_open_array(w);
     for (size_t i = 0; i < space->shown_count && report_sink_is_open(&report->sink); i++) {
         struct report_buffer buffer = report_buffer_read(space, i);
-        write_buffer(&buffer, w);
+        fields_write_object(w, buffer_fields, &buffer);
         report_sink_drain(&report->sink);
     }
     json_close_array(w);
@@ -41,10 +40,7 @@ static void write_space(struct report *report, struct report_module *module, int
     memory_view_totals_write(space.view, w);
     write_buffers(report, &space, w);
     json_write_int64_key(w, "buffers_at_peak_left_out", (int64_t)space.left_out_count);
-    json_key(w, "notes");
-    json_open_array(w);
-    for (size_t i = 0; i < space.notes.count; i++) json_write_text(w, space.notes.texts[i]);
-    json_close_array(w);
+    json_write_texts_key(w, "notes", space.notes.texts, space.notes.count);
     if (module->dump.report_path) compiler_report_write(&module->dump, &space.view->totals, w);
     json_close_object(w);
 }
@@ -61,14 +57,9 @@ static void write_module(struct report *report, const struct report_program *pro
     json_open_object(w);
     json_write_text_key(w, "session", program->session->name);
     json_write_text_key(w, "host", program->hosts[0]);
-    if (program->host_count > 1) {
-        json_key(w, "hosts");
-        json_open_array(w);
-        for (size_t i = 0; i < program->host_count; i++) json_write_text(w, program->hosts[i]);
-        json_close_array(w);
-    }
+    if (program->host_count > 1) json_write_texts_key(w, "hosts", program->hosts, program->host_count);
     json_write_string_key(w, "module", program->program->name);
-    program_id_write(program->program, w);
+    fields_write(w, program_id_field, program->program);
     json_key(w, "memory_spaces");
     json_open_array(w);
     write_spaces(report, program, w);
@@ -88,10 +79,7 @@ void report_json_write(struct report *report) {
     }
     json_close_array(&w);
     if (report->device_memory) report_device_memory_write_json(report->device_memory, &w);
-    json_key(&w, "errors");
-    json_open_array(&w);
-    for (size_t i = 0; i < report->errors.count; i++) error_json_write(&w, &report->errors.items[i]);
-    json_close_array(&w);
+    errors_json_write(&w, report->errors.items, report->errors.count);
     json_close_object(&w);
     output_append_char(w.output, '\n');
 }

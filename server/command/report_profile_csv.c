@@ -1,52 +1,50 @@
 #include "server/command/report_profile_csv.h"
 
-#include "analysis/profile/events/data_type_name.h"
-#include "server/text/csv_row.h"
+#include "server/text/fields.h"
 
-static const char HEADER[] = "session,host,memory_id,time_ps,step,kind,op,region_type,data_type,shape,occurrences,"
-                             "requested_bytes,allocated_bytes,total_bytes\n";
+struct peak_row {
+    const char *session, *host;
+    struct bytes memory_id;
+    int64_t time_ps, step;
+    const char *kind;
+};
+
+static const struct field peak_fields[] = {
+    FIELD("session", struct peak_row, session),
+    FIELD("host", struct peak_row, host),
+    FIELD("memory_id", struct peak_row, memory_id),
+    FIELD("time_ps", struct peak_row, time_ps),
+    FIELD("step", struct peak_row, step),
+    FIELD("kind", struct peak_row, kind),
+    FIELD_END,
+};
 
 static struct csv_row begin_row(const struct report_profile_memory *memory, const char *kind, struct output *output) {
     const struct memory_timeline *timeline = memory->overview.timeline;
-    struct csv_row row = {.output = output};
-    csv_put_text(&row, bytes_of(memory->of->host->session->name));
-    csv_put_text(&row, bytes_of(memory->of->host->file->host));
-    csv_put_text(&row, timeline->memory_id);
-    csv_put_number(&row, timeline->time_ps[memory->breakdown.row]);
-    csv_put_number(&row, timeline->step[memory->breakdown.row]);
-    csv_put_text(&row, bytes_of(kind));
-    return row;
+    const struct report_profile_host *host = memory->of->host;
+    uint32_t row = memory->breakdown.row;
+    const struct peak_row peak = {host->session->name,    host->file->host,    timeline->memory_id,
+                                  timeline->time_ps[row], timeline->step[row], kind};
+    struct csv_row csv = {.output = output};
+    fields_write_csv(&csv, peak_fields, &peak);
+    return csv;
 }
 
-static void write_site(const struct report_profile_memory *memory, uint32_t i, struct output *output) {
-    char name[DATA_TYPE_NAME_BYTES];
-    const struct memory_breakdown_row *shown = &memory->breakdown.rows[i];
-    const struct allocation_site *site = &memory->overview.profile->sites.sites[shown->site];
-    struct csv_row row = begin_row(memory, "allocations", output);
-    csv_put_text(&row, site->op);
-    csv_put_text(&row, site->region_type);
-    csv_put_text(&row, bytes_of(data_type_name(site->data_type, name)));
-    csv_put_text(&row, site->shape);
-    csv_put_number(&row, shown->occurrences);
-    csv_put_number(&row, site->requested_bytes);
-    csv_put_number(&row, site->allocated_bytes);
-    csv_put_number(&row, shown->total_bytes);
-    csv_end_row(&row);
-}
-
+// What no site tells: nothing but its bytes.
 static void write_rest(const struct report_profile_memory *memory, const char *kind, int64_t bytes,
                        struct output *output) {
-    enum { EMPTY = 7 };
-    struct csv_row row = begin_row(memory, kind, output);
-    for (int i = 0; i < EMPTY; i++) csv_put_text(&row, (struct bytes){0});
-    csv_put_number(&row, bytes);
-    csv_end_row(&row);
+    struct csv_row csv = begin_row(memory, kind, output);
+    for (const struct field *field = breakdown_fields; field[1].name; field++) csv_put_text(&csv, (struct bytes){0});
+    csv_put_number(&csv, bytes);
+    csv_end_row(&csv);
 }
 
 static void write_memory(const struct report_profile *p, const struct report_profile_memory *memory) {
     struct report_sink *sink = &p->report->sink;
     for (uint32_t i = 0; i < memory->rows_shown && report_sink_is_open(sink); i++) {
-        write_site(memory, i, &sink->output);
+        struct csv_row csv = begin_row(memory, "allocations", &sink->output);
+        fields_write_csv(&csv, breakdown_fields, &memory->rows[i]);
+        csv_end_row(&csv);
         report_sink_drain(sink);
     }
     if (memory->rows_shown < memory->breakdown.row_count)
@@ -68,7 +66,10 @@ static void write_host(struct report_profile *p, const struct report_profile_hos
 }
 
 void report_profile_csv_write(struct report_profile *p) {
-    output_append(&p->report->sink.output, BYTES(HEADER));
+    struct csv_row header = {.output = &p->report->sink.output};
+    fields_write_csv_names(&header, peak_fields);
+    fields_write_csv_names(&header, breakdown_fields);
+    csv_end_row(&header);
     for (size_t i = 0; i < p->host_count && report_sink_is_open(&p->report->sink); i++) write_host(p, &p->hosts[i]);
     report_profile_tell_missing(p);
 }

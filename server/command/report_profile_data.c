@@ -249,7 +249,7 @@ bool report_profile_memory_make(struct report_profile *p, const struct report_pr
     return true;
 }
 
-static bool look(struct report_profile_memory *memory, struct error *error) {
+static bool look(struct report_profile_memory *memory, int top, struct error *error) {
     const struct memory_profile *profile = memory->overview.profile;
     const struct memory_timeline *timeline = memory->overview.timeline;
     struct arena *arena = &memory->arena;
@@ -262,20 +262,20 @@ static bool look(struct report_profile_memory *memory, struct error *error) {
     }
     memory->growth_text = growth_text(&memory->growth, arena);
     memory->pressure_text = pressure_text(&told, arena);
-    if (memory->growth_text && memory->pressure_text) return true;
+    memory->rows_shown = at_most(memory->breakdown.row_count, top);
+    memory->ops_shown = at_most(memory->growth.op_count, top);
+    memory->rows = breakdown_rows(profile, &memory->breakdown, memory->rows_shown, arena);
+    if (memory->growth_text && memory->pressure_text && memory->rows) return true;
     return error_set(error, ERROR_TOO_BIG, "There is not enough memory for the report of this profile.");
 }
 
 bool report_profile_memory_look(struct report_profile *p, struct report_profile_memory *memory) {
     struct error error;
-    int top = p->report->options.top;
-    if (!look(memory, &error)) {
+    if (!look(memory, p->report->options.top, &error)) {
         error_in_file(&error, memory->of->host->file->path, 0);
         add_error(p, &error);
         return false;
     }
-    memory->rows_shown = at_most(memory->breakdown.row_count, top);
-    memory->ops_shown = at_most(memory->growth.op_count, top);
     return true;
 }
 

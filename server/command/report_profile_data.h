@@ -7,9 +7,9 @@
 #pragma once
 
 #include "analysis/base/text_writer.h"
-#include "analysis/profile/questions/memory_breakdown.h"
 #include "analysis/profile/questions/memory_pressure.h"
 #include "analysis/profile/questions/step_growth.h"
+#include "server/document/breakdown_json.h"
 #include "server/document/profile_memory_json.h"
 #include "server/command/report_data.h"
 #include "server/command/report_sessions.h"
@@ -82,7 +82,8 @@ struct report_profile_memory {
     struct step_growth growth;
     struct memory_pressure pressure;
     const char *growth_text, *pressure_text;
-    uint32_t rows_shown, ops_shown;  // of breakdown and growth, as --top asks
+    uint32_t rows_shown, ops_shown;    // of breakdown and growth, as --top asks
+    const struct breakdown_row *rows;  // those of the breakdown that are shown
 };
 
 // The overview of timeline `i`, checked against --fail-over. False: it is not asked for, or the error is among the

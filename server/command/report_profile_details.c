@@ -4,7 +4,6 @@
 #include <math.h>
 
 #include "analysis/profile/questions/clamped.h"
-#include "analysis/profile/events/data_type_name.h"
 #include "analysis/profile/questions/largest_free.h"
 #include "server/document/pressure_text.h"
 #include "server/text/printable.h"
@@ -132,15 +131,14 @@ static const char **add_row(const struct details *d, struct table *table, int64_
     return cells;
 }
 
-static void add_site(const struct details *d, struct table *table, const struct memory_breakdown_row *row) {
-    char name[DATA_TYPE_NAME_BYTES];
-    const struct allocation_site *site = &d->memory->overview.profile->sites.sites[row->site];
-    const char *type = data_type_name(site->data_type, name);
-    const char **cells = add_row(d, table, row->total_bytes, site->op.size ? text_of(d, site->op) : "(no op told)");
+static void add_site(const struct details *d, struct table *table, const struct breakdown_row *row) {
+    const struct allocation_site *site = &row->site;
+    const char *op = site->op.size ? text_of(d, site->op) : "(no op told)";
+    const char **cells = add_row(d, table, row->held.total_bytes, op);
     if (!cells) return;
-    cells[TIMES] = count(d, row->occurrences);
+    cells[TIMES] = count(d, row->held.occurrences);
     cells[REGION] = text_of(d, site->region_type);
-    cells[SHAPE] = arena_printf(d->arena, "%s%s", text_of(d, bytes_of(type)), text_of(d, site->shape));
+    cells[SHAPE] = arena_printf(d->arena, "%s%s", text_of(d, bytes_of(row->data_type)), text_of(d, site->shape));
 }
 
 static const char *peak_title(const struct details *d) {
@@ -172,7 +170,7 @@ static void write_peak(const struct details *d) {
     struct table table = table_make(peak_columns, PEAK_COLUMN_COUNT, d->arena);
     const char *title = peak_title(d), *rest = unexplained_text(d);
     uint32_t left_out = b->row_count - d->memory->rows_shown;
-    for (uint32_t i = 0; i < d->memory->rows_shown; i++) add_site(d, &table, &b->rows[i]);
+    for (uint32_t i = 0; i < d->memory->rows_shown; i++) add_site(d, &table, &d->memory->rows[i]);
     if (left_out) {
         add_row(d, &table, report_profile_rows_left_out_bytes(d->memory),
                 arena_printf(d->arena, "(%" PRIu32 " more row%s)", left_out, plural(left_out)));

@@ -1,8 +1,7 @@
 #include "server/command/report_profile_json.h"
 
-#include "analysis/profile/events/data_type_name.h"
+#include "server/document/growth_json.h"
 #include "server/document/pressure_json.h"
-#include "server/document/profile_columns_json.h"
 #include "server/text/error_json.h"
 
 struct writer {
@@ -20,42 +19,18 @@ static bool is_open(const struct writer *w) {
 
 // --- The peak ---
 
-static void write_row(struct json_writer *w, const struct memory_profile *profile,
-                      const struct memory_breakdown_row *row) {
-    char name[DATA_TYPE_NAME_BYTES];
-    const struct allocation_site *site = &profile->sites.sites[row->site];
-    json_open_object(w);
-    json_write_string_key(w, "op", site->op);
-    json_write_string_key(w, "region_type", site->region_type);
-    json_write_text_key(w, "data_type", data_type_name(site->data_type, name));
-    json_write_string_key(w, "shape", site->shape);
-    json_write_int64_key(w, "occurrences", row->occurrences);
-    json_write_int64_key(w, "requested_bytes", site->requested_bytes);
-    json_write_int64_key(w, "allocated_bytes", site->allocated_bytes);
-    json_write_int64_key(w, "total_bytes", row->total_bytes);
-    json_write_int64_key(w, "first_row", row->first_row);
-    json_write_int64_key(w, "first_step", row->first_step);
-    json_write_int64_key(w, "last_step", row->last_step);
-    json_close_object(w);
-}
-
 static void write_breakdown(struct writer *w, const struct report_profile_memory *memory) {
     const struct memory_breakdown *b = &memory->breakdown;
-    const struct memory_timeline *timeline = memory->overview.timeline;
     json_key(&w->json, "breakdown");
     json_open_object(&w->json);
-    json_write_int64_key(&w->json, "row", b->row);
-    json_write_int64_key(&w->json, "time_ps", timeline->time_ps[b->row]);
-    json_write_int64_key(&w->json, "step", timeline->step[b->row]);
-    json_write_bool_key(&w->json, "is_peak", b->is_peak);
-    json_write_bool_key(&w->json, "heap_is_told", b->heap_is_told);
-    json_write_int64_key(&w->json, "heap_bytes", b->heap_bytes);
-    json_write_int64_key(&w->json, "explained_bytes", b->explained_bytes);
-    json_write_int64_key(&w->json, "unexplained_bytes", b->unexplained_bytes);
+    breakdown_moment_write(memory->overview.timeline, b, false, &w->json);
     json_key(&w->json, "rows");
     json_open_array(&w->json);
     for (uint32_t i = 0; i < memory->rows_shown && is_open(w); i++) {
-        write_row(&w->json, memory->overview.profile, &b->rows[i]);
+        json_open_object(&w->json);
+        fields_write(&w->json, breakdown_fields, &memory->rows[i]);
+        fields_write(&w->json, breakdown_when_fields, &memory->rows[i]);
+        json_close_object(&w->json);
         drain(w);
     }
     json_close_array(&w->json);
@@ -68,41 +43,15 @@ static void write_breakdown(struct writer *w, const struct report_profile_memory
 
 static void write_op(struct json_writer *w, const struct growth_op *op) {
     json_open_object(w);
-    json_write_string_key(w, "op", op->op);
-    json_key(w, "slope_bytes");
-    json_write_double(w, op->slope_bytes);
-    json_write_bool_key(w, "is_leak", op->is_leak);
-    json_write_int64_key(w, "first_step", op->first_step);
-    json_write_int64_key(w, "last_step", op->last_step);
-    json_write_int64_key(w, "steps_growing", op->steps_growing);
-    json_write_int64_key(w, "held_at_end_bytes", op->held_at_end_bytes);
-    json_write_int64_key(w, "held_at_end_count", op->held_at_end_count);
-    json_close_object(w);
-}
-
-static void write_verdict(struct json_writer *w, const struct report_profile_memory *memory) {
-    const struct growth_op *worst = step_growth_worst(&memory->growth);
-    json_key(w, "verdict");
-    json_open_object(w);
-    json_write_bool_key(w, "leaks", worst != NULL);
-    json_key(w, "op");
-    if (worst)
-        json_write_string(w, worst->op);
-    else
-        json_write_null(w);
-    json_key(w, "slope_bytes");
-    if (worst)
-        json_write_double(w, worst->slope_bytes);
-    else
-        json_write_null(w);
-    json_write_int64_key(w, "leaking_ops", memory->growth.leak_count);
-    json_write_text_key(w, "text", memory->growth_text);
+    fields_write(w, growth_op_field, op);
+    fields_write(w, growth_slope_fields, op);
+    fields_write(w, growth_held_fields, op);
     json_close_object(w);
 }
 
 static void write_growth(struct writer *w, const struct report_profile_memory *memory) {
     const struct step_growth *growth = &memory->growth;
-    write_verdict(&w->json, memory);
+    growth_verdict_write(growth, memory->growth_text, &w->json);
     json_key(&w->json, "growth");
     json_open_object(&w->json);
     json_write_int64_key(&w->json, "all_steps", growth->all_step_count);
@@ -209,10 +158,7 @@ void report_profile_json_write(struct report_profile *p) {
     for (size_t i = 0; i < p->session_count && is_open(&w); i++) write_session(&w, &p->sessions[i], &host);
     json_close_array(&w.json);
     report_profile_tell_missing(p);
-    json_key(&w.json, "errors");
-    json_open_array(&w.json);
-    for (size_t i = 0; i < p->report->errors.count; i++) error_json_write(&w.json, &p->report->errors.items[i]);
-    json_close_array(&w.json);
+    errors_json_write(&w.json, p->report->errors.items, p->report->errors.count);
     json_close_object(&w.json);
     output_append_char(w.json.output, '\n');
 }

@@ -1,137 +1,87 @@
 #include "server/document/device_memory_json.h"
 
-#include "server/text/json_writer.h"
+const struct field device_memory_group_fields[] = {
+    FIELD("kind", struct device_memory_group, kind),
+    FIELD("device", struct device_memory_group, device),
+    FIELD("bytes", struct device_memory_group, bytes),
+    FIELD("count", struct device_memory_group, count),
+    FIELD_END,
+};
+
+static const struct field function_fields[] = {
+    FIELD("name", struct device_memory_function, name),
+    FIELD("file", struct device_memory_function, file),
+    FIELD("is_library", struct device_memory_function, is_library),
+    FIELD_END,
+};
+
+static const struct field frame_fields[] = {
+    FIELD_AS("function", struct device_memory_frame, function, FIELD_INDEX),
+    FIELD("line", struct device_memory_frame, line),
+    FIELD_END,
+};
+
+const struct field device_memory_figure_fields[] = {
+    FIELD("self_bytes", struct device_memory_figures, self_bytes),
+    FIELD("self_count", struct device_memory_figures, self_count),
+    FIELD("total_bytes", struct device_memory_figures, total_bytes),
+    FIELD("total_count", struct device_memory_figures, total_count),
+    FIELD_END,
+};
+
+static const struct field node_fields[] = {
+    FIELD_AS("parent", struct device_memory_node, parent, FIELD_INDEX),
+    FIELD_AS("frame", struct device_memory_node, frame, FIELD_INDEX),
+    FIELD_END,
+};
+
+static const struct field part_fields[] = {
+    FIELD_AS("node", struct device_memory_part, node, FIELD_INDEX),
+    FIELD_AS("group", struct device_memory_part, group, FIELD_INDEX),
+    FIELD_END,
+};
+
+static const struct field top_fields[] = {
+    FIELD_AS("function", struct device_memory_top, function, FIELD_INDEX),
+    FIELD_END,
+};
 
 void device_memory_totals_write(const struct device_memory_profile *profile, struct json_writer *w) {
     json_write_int64_key(w, "bytes", profile->bytes);
     json_write_int64_key(w, "count", profile->count);
-    json_key(w, "groups");
-    json_open_array(w);
-    for (uint32_t i = 0; i < profile->group_count; i++) {
-        json_open_object(w);
-        json_write_string_key(w, "kind", profile->groups[i].kind);
-        json_write_string_key(w, "device", profile->groups[i].device);
-        json_write_int64_key(w, "bytes", profile->groups[i].bytes);
-        json_write_int64_key(w, "count", profile->groups[i].count);
-        json_close_object(w);
-    }
-    json_close_array(w);
+    fields_write_objects_key(w, "groups", device_memory_group_fields, profile->groups, profile->group_count,
+                             sizeof *profile->groups);
 }
 
-// --- Columns ---
-
-// A column of one field of an array of structs: `size` apart, the first at `first`. -1 for DEVICE_MEMORY_NONE.
-static void write_indexes(struct json_writer *w, const char *key, const void *first, size_t count, size_t size) {
-    const char *at = first;
+// An object of columns; `figures` are those of the first row, NULL where rows have none.
+static void write_columns(struct json_writer *w, const char *key, const struct field *fields, const void *rows,
+                          const struct device_memory_figures *figures, size_t count, size_t row_size,
+                          struct string_table *strings) {
     json_key(w, key);
-    json_open_array(w);
-    for (size_t i = 0; i < count; i++, at += size) {
-        uint32_t index;
-        memcpy(&index, at, sizeof index);
-        json_write_int64(w, index == DEVICE_MEMORY_NONE ? -1 : (int64_t)index);
-    }
-    json_close_array(w);
-}
-
-static void write_sizes(struct json_writer *w, const char *key, const void *first, size_t count, size_t size) {
-    const char *at = first;
-    json_key(w, key);
-    json_open_array(w);
-    for (size_t i = 0; i < count; i++, at += size) {
-        int64_t value;
-        memcpy(&value, at, sizeof value);
-        json_write_int64(w, value);
-    }
-    json_close_array(w);
-}
-
-static void write_figures(struct json_writer *w, const struct device_memory_figures *first, size_t count, size_t size) {
-    write_sizes(w, "self_bytes", &first->self_bytes, count, size);
-    write_sizes(w, "self_count", &first->self_count, count, size);
-    write_sizes(w, "total_bytes", &first->total_bytes, count, size);
-    write_sizes(w, "total_count", &first->total_count, count, size);
-}
-
-static void write_groups(const struct device_memory_profile *profile, struct string_table *strings,
-                         struct json_writer *w) {
-    const struct device_memory_group *groups = profile->groups;
-    size_t count = profile->group_count;
-    json_key(w, "groups");
     json_open_object(w);
-    json_key(w, "kind");
-    json_open_array(w);
-    for (size_t i = 0; i < count; i++) json_write_int64(w, string_table_put(strings, groups[i].kind));
-    json_close_array(w);
-    json_key(w, "device");
-    json_open_array(w);
-    for (size_t i = 0; i < count; i++) json_write_int64(w, string_table_put(strings, groups[i].device));
-    json_close_array(w);
-    write_sizes(w, "bytes", &groups->bytes, count, sizeof *groups);
-    write_sizes(w, "count", &groups->count, count, sizeof *groups);
-    json_close_object(w);
-}
-
-static void write_functions(const struct device_memory_profile *profile, struct string_table *strings,
-                            struct json_writer *w) {
-    const struct device_memory_function *functions = profile->functions;
-    json_key(w, "functions");
-    json_open_object(w);
-    json_key(w, "name");
-    json_open_array(w);
-    for (size_t i = 0; i < profile->function_count; i++)
-        json_write_int64(w, string_table_put(strings, functions[i].name));
-    json_close_array(w);
-    json_key(w, "file");
-    json_open_array(w);
-    for (size_t i = 0; i < profile->function_count; i++)
-        json_write_int64(w, string_table_put(strings, functions[i].file));
-    json_close_array(w);
-    json_key(w, "is_library");
-    json_open_array(w);
-    for (size_t i = 0; i < profile->function_count; i++) json_write_bool(w, functions[i].is_library);
-    json_close_array(w);
-    json_close_object(w);
-}
-
-static void write_frames(const struct device_memory_profile *profile, struct json_writer *w) {
-    const struct device_memory_frame *frames = profile->frames;
-    json_key(w, "frames");
-    json_open_object(w);
-    write_indexes(w, "function", &frames->function, profile->frame_count, sizeof *frames);
-    write_sizes(w, "line", &frames->line, profile->frame_count, sizeof *frames);
-    json_close_object(w);
-}
-
-static void write_tree(const struct device_memory_tree *tree, struct json_writer *w) {
-    json_key(w, "nodes");
-    json_open_object(w);
-    write_indexes(w, "parent", &tree->nodes->parent, tree->node_count, sizeof *tree->nodes);
-    write_indexes(w, "frame", &tree->nodes->frame, tree->node_count, sizeof *tree->nodes);
-    write_figures(w, &tree->nodes->figures, tree->node_count, sizeof *tree->nodes);
-    json_close_object(w);
-    json_key(w, "parts");
-    json_open_object(w);
-    write_indexes(w, "node", &tree->parts->node, tree->part_count, sizeof *tree->parts);
-    write_indexes(w, "group", &tree->parts->group, tree->part_count, sizeof *tree->parts);
-    write_figures(w, &tree->parts->figures, tree->part_count, sizeof *tree->parts);
-    json_close_object(w);
-    json_key(w, "top");
-    json_open_object(w);
-    write_indexes(w, "function", &tree->top->function, tree->top_count, sizeof *tree->top);
-    write_figures(w, &tree->top->figures, tree->top_count, sizeof *tree->top);
+    fields_write_columns(w, fields, rows, count, row_size, strings);
+    if (figures) fields_write_columns(w, device_memory_figure_fields, figures, count, row_size, NULL);
     json_close_object(w);
 }
 
 bool device_memory_columns_write(const struct device_memory_profile *profile, const struct device_memory_tree *tree,
                                  struct arena *arena, struct json_writer *w, struct error *error) {
     struct string_table strings;
-    if (!string_table_init(&strings, arena))
-        return error_set(error, ERROR_TOO_BIG, "There is not enough memory for this request.");
-    write_groups(profile, &strings, w);
-    write_functions(profile, &strings, w);
-    write_frames(profile, w);
-    write_tree(tree, w);
-    string_table_write(&strings, w);
-    if (!string_table_has_failed(&strings)) return true;
-    return error_set(error, ERROR_TOO_BIG, "There is not enough memory for this request.");
+    bool is_good = string_table_init(&strings, arena);
+    if (is_good) {
+        write_columns(w, "groups", device_memory_group_fields, profile->groups, NULL, profile->group_count,
+                      sizeof *profile->groups, &strings);
+        write_columns(w, "functions", function_fields, profile->functions, NULL, profile->function_count,
+                      sizeof *profile->functions, &strings);
+        write_columns(w, "frames", frame_fields, profile->frames, NULL, profile->frame_count, sizeof *profile->frames,
+                      NULL);
+        write_columns(w, "nodes", node_fields, tree->nodes, &tree->nodes->figures, tree->node_count,
+                      sizeof *tree->nodes, NULL);
+        write_columns(w, "parts", part_fields, tree->parts, &tree->parts->figures, tree->part_count,
+                      sizeof *tree->parts, NULL);
+        write_columns(w, "top", top_fields, tree->top, &tree->top->figures, tree->top_count, sizeof *tree->top, NULL);
+        string_table_write(&strings, w);
+        is_good = !string_table_has_failed(&strings);
+    }
+    return is_good || error_set(error, ERROR_TOO_BIG, "There is not enough memory for this request.");
 }

@@ -2,7 +2,9 @@
 #pragma once
 
 #include "analysis/device_memory/device_memory_tree.h"
-#include "server/text/json_writer.h"
+#include "server/text/fields.h"
+
+extern const struct field device_memory_group_fields[], device_memory_figure_fields[];
 
 // "bytes", "count" and "groups" of a profile, as keys of the object that is open.
 void device_memory_totals_write(const struct device_memory_profile *profile, struct json_writer *w);

@@ -8,7 +8,8 @@ struct overview {
     const struct memory_view *view;
     struct curve_samples curve;
     struct peak_summary peak;
-    struct memory_rows rows;  // the first of peak.largest
+    struct memory_row *rows;  // the first of peak.largest
+    uint32_t row_count;
     struct peak_sum shown;
     struct string_table strings;
 };
@@ -20,9 +21,10 @@ static size_t text_bytes(const struct string_table *strings) {
 }
 
 static void add_rows(struct overview *o, struct buffer_describer *describer) {
-    for (uint32_t i = 0; i < o->peak.largest_count && text_bytes(&o->strings) < OVERVIEW_TEXT_BYTES; i++) {
-        memory_rows_add(&o->rows, o->view, o->peak.largest[i], OVERVIEW_LONGEST_TEXT, describer, &o->strings);
-        peak_sum_add(&o->shown, &o->view->rows[o->peak.largest[i]]);
+    while (o->row_count < o->peak.largest_count && text_bytes(&o->strings) < OVERVIEW_TEXT_BYTES) {
+        const struct memory_buffer *buffer = &o->view->rows[o->peak.largest[o->row_count]];
+        o->rows[o->row_count++] = memory_row_of(buffer, OVERVIEW_LONGEST_TEXT, describer, &o->strings);
+        peak_sum_add(&o->shown, buffer);
     }
 }
 
@@ -31,9 +33,10 @@ static bool gather(const struct memory_view *view, uint32_t columns, struct aren
     *o = (struct overview){.view = view};
     if (!buffer_describer_init(&describer, view->module, view->scope, scratch) ||
         !string_table_init(&o->strings, scratch) || !curve_samples_make(view, columns, scratch, &o->curve) ||
-        !peak_summary_make(view, OVERVIEW_ROWS_MAX, scratch, &o->peak) ||
-        !memory_rows_init(&o->rows, o->peak.largest_count, scratch))
+        !peak_summary_make(view, OVERVIEW_ROWS_MAX, scratch, &o->peak))
         return false;
+    o->rows = arena_push_raw(scratch, o->peak.largest_count, sizeof *o->rows);
+    if (!o->rows) return false;
     add_rows(o, &describer);
     return !string_table_has_failed(&o->strings);
 }
@@ -52,19 +55,17 @@ static void write_curve(const struct overview *o, struct json_writer *w) {
 static void write_largest(const struct overview *o, struct json_writer *w) {
     json_key(w, "largest_at_peak");
     json_open_object(w);
-    json_write_uint32_column(w, "row", o->peak.largest, o->rows.count);
-    memory_rows_write(&o->rows, false, w);
+    json_write_uint32_column(w, "row", o->peak.largest, o->row_count);
+    fields_write_number_columns(w, memory_row_fields, o->rows, o->row_count, sizeof *o->rows, false);
     json_close_object(w);
 }
 
-static void write_sum(const char *key, const struct peak_sum *sum, struct json_writer *w) {
-    json_key(w, key);
-    json_open_object(w);
-    json_write_int64_key(w, "buffers", sum->buffers);
-    json_write_int64_key(w, "size_bytes", sum->size_bytes);
-    json_write_int64_key(w, "padding_bytes", sum->padding_bytes);
-    json_close_object(w);
-}
+static const struct field sum_fields[] = {
+    FIELD("buffers", struct peak_sum, buffers),
+    FIELD("size_bytes", struct peak_sum, size_bytes),
+    FIELD("padding_bytes", struct peak_sum, padding_bytes),
+    FIELD_END,
+};
 
 static struct peak_sum left_out(const struct overview *o) {
     const struct peak_sum *total = &o->peak.total, *shown = &o->shown;
@@ -102,9 +103,9 @@ bool memory_overview_json_write(const struct memory_view_document *document, uin
     write_curve(&o, w);
     write_categories(&o, w);
     json_write_int64_key(w, "rows", document->view->row_count);
-    write_sum("at_peak", &o.peak.total, w);
+    fields_write_object_key(w, "at_peak", sum_fields, &o.peak.total);
     write_largest(&o, w);
-    write_sum("left_out", &rest, w);
+    fields_write_object_key(w, "left_out", sum_fields, &rest);
     string_table_write(&o.strings, w);
     json_close_object(w);
     return true;

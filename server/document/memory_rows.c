@@ -2,20 +2,25 @@
 
 #include "analysis/base/text_writer.h"
 
-bool memory_rows_init(struct memory_rows *rows, uint32_t most, struct arena *arena) {
-    *rows = (struct memory_rows){0};
-    int64_t **wide[] = {&rows->logical_buffer_id, &rows->allocation, &rows->offset, &rows->size_bytes,
-                        &rows->unpadded_bytes};
-    uint32_t **narrow[] = {&rows->start_step, &rows->end_step, &rows->category, &rows->instruction,
-                           &rows->opcode,     &rows->shape,    &rows->op_name,  &rows->source};
-    for (size_t i = 0; i < sizeof wide / sizeof *wide; i++) {
-        if (!(*wide[i] = arena_push_raw(arena, most, sizeof(int64_t)))) return false;
-    }
-    for (size_t i = 0; i < sizeof narrow / sizeof *narrow; i++) {
-        if (!(*narrow[i] = arena_push_raw(arena, most, sizeof(uint32_t)))) return false;
-    }
-    return true;
-}
+#define ROW(name) FIELD(#name, struct memory_row, name)
+#define GROWING(name) FIELD_GROWING(#name, struct memory_row, name)
+
+const struct field memory_row_fields[] = {
+    GROWING(logical_buffer_id),
+    ROW(allocation),
+    ROW(offset),
+    ROW(size_bytes),
+    ROW(unpadded_bytes),
+    GROWING(start_step),
+    GROWING(end_step),
+    ROW(category),
+    GROWING(instruction),
+    ROW(opcode),
+    ROW(shape),
+    GROWING(op_name),
+    GROWING(source),
+    FIELD_END,
+};
 
 static struct bytes source_text(const struct buffer_description *buffer, struct arena *arena) {
     if (!buffer->source_file.size) return (struct bytes){0};
@@ -32,53 +37,24 @@ static uint32_t put(struct string_table *strings, struct bytes text, size_t long
     return string_table_put(strings, text);
 }
 
-static void fill_words(struct memory_rows *rows, uint32_t buffer, size_t longest, struct buffer_describer *describer,
-                       struct string_table *strings) {
-    struct buffer_description words = buffer_describe(describer, buffer);
-    rows->instruction[rows->count] = put(strings, words.name, longest);
-    rows->opcode[rows->count] = put(strings, words.opcode, longest);
-    rows->shape[rows->count] = put(strings, words.shape, longest);
-    rows->op_name[rows->count] = put(strings, words.op_name, longest);
-    rows->source[rows->count] = put(strings, source_text(&words, describer->arena), longest);
-}
-
-void memory_rows_add(struct memory_rows *rows, const struct memory_view *view, uint32_t row, size_t longest,
-                     struct buffer_describer *describer, struct string_table *strings) {
-    const struct hlo_module *module = view->module;
-    const struct memory_buffer *from = &view->rows[row];
-    uint32_t i = rows->count;
-    rows->logical_buffer_id[i] = from->buffer == HLO_NONE ? -1 : module->buffers[from->buffer].id;
-    rows->allocation[i] = from->allocation == HLO_NONE ? -1 : module->allocations[from->allocation].index;
-    rows->offset[i] = from->offset;
-    rows->size_bytes[i] = from->size_bytes;
-    rows->unpadded_bytes[i] = from->unpadded_bytes;
-    rows->start_step[i] = from->start_step;
-    rows->end_step[i] = from->end_step;
-    rows->category[i] = (uint32_t)from->category;
-    fill_words(rows, from->buffer, longest, describer, strings);
-    rows->count++;
-}
-
-void memory_rows_write(const struct memory_rows *rows, bool as_differences, struct json_writer *w) {
-    json_int64_column *wide = as_differences ? json_write_int64_differences : json_write_int64_column;
-    json_uint32_column *narrow = as_differences ? json_write_uint32_differences : json_write_uint32_column;
-    wide(w, "logical_buffer_id", rows->logical_buffer_id, rows->count);
-    json_write_int64_column(w, "allocation", rows->allocation, rows->count);
-    json_write_int64_column(w, "offset", rows->offset, rows->count);
-    json_write_int64_column(w, "size_bytes", rows->size_bytes, rows->count);
-    json_write_int64_column(w, "unpadded_bytes", rows->unpadded_bytes, rows->count);
-    narrow(w, "start_step", rows->start_step, rows->count);
-    narrow(w, "end_step", rows->end_step, rows->count);
-    json_write_uint32_column(w, "category", rows->category, rows->count);
-    narrow(w, "instruction", rows->instruction, rows->count);
-    json_write_uint32_column(w, "opcode", rows->opcode, rows->count);
-    json_write_uint32_column(w, "shape", rows->shape, rows->count);
-    narrow(w, "op_name", rows->op_name, rows->count);
-    narrow(w, "source", rows->source, rows->count);
-}
-
-void memory_rows_delta_write(struct json_writer *w) {
-    static const char *const keys[] = {"logical_buffer_id", "start_step", "end_step",
-                                       "instruction",       "op_name",    "source"};
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) json_write_text(w, keys[i]);
+struct memory_row memory_row_of(const struct memory_buffer *buffer, size_t longest, struct buffer_describer *describer,
+                                struct string_table *strings) {
+    const struct hlo_module *module = describer->module;
+    struct buffer_description words = buffer_describe(describer, buffer->buffer);
+    struct memory_row row = {
+        .logical_buffer_id = buffer->buffer == HLO_NONE ? -1 : module->buffers[buffer->buffer].id,
+        .allocation = buffer->allocation == HLO_NONE ? -1 : module->allocations[buffer->allocation].index,
+        .offset = buffer->offset,
+        .size_bytes = buffer->size_bytes,
+        .unpadded_bytes = buffer->unpadded_bytes,
+        .start_step = buffer->start_step,
+        .end_step = buffer->end_step,
+        .category = (uint32_t)buffer->category,
+    };
+    row.instruction = put(strings, words.name, longest);
+    row.opcode = put(strings, words.opcode, longest);
+    row.shape = put(strings, words.shape, longest);
+    row.op_name = put(strings, words.op_name, longest);
+    row.source = put(strings, source_text(&words, describer->arena), longest);
+    return row;
 }

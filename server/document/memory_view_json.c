@@ -3,65 +3,74 @@
 #include "server/document/memory_rows.h"
 #include "server/document/memory_view_notes.h"
 
-// The curve of live bytes with what is always live, in `room`.
-static void write_curve(const char *key, const int64_t *bytes, uint32_t count, int64_t always_bytes, int64_t *room,
-                        json_int64_column *write, struct json_writer *w) {
-    for (uint32_t i = 0; i < count; i++) room[i] = bytes[i] + always_bytes;
-    write(w, key, room, count);
-}
+struct program_step {
+    int64_t heap_bytes, unpadded_bytes;
+    uint32_t instruction;
+};
+
+static const struct field program_fields[] = {
+    FIELD_GROWING("heap_bytes", struct program_step, heap_bytes),
+    FIELD_GROWING("unpadded_bytes", struct program_step, unpadded_bytes),
+    FIELD_GROWING("instruction", struct program_step, instruction),
+    FIELD_END,
+};
 
 static bool write_program(const struct memory_view_document *d, struct string_table *strings, struct json_writer *w) {
     const struct memory_view *view = d->view;
     const struct heap_replay *replay = &view->replay;
     uint32_t count = view->has_simulation ? replay->step_count + 1 : 0;
-    int64_t *room = arena_push_raw(strings->arena, count, sizeof *room);
-    uint32_t *instructions = arena_push_raw(strings->arena, count, sizeof *instructions);
-    if (!room || !instructions) return false;
-    for (uint32_t i = 0; i < count; i++) instructions[i] = string_table_put(strings, replay->instruction_names[i]);
-    json_int64_column *wide = d->as_differences ? json_write_int64_differences : json_write_int64_column;
+    struct program_step *steps = arena_push_raw(strings->arena, count, sizeof *steps);
+    if (!steps) return false;
+    for (uint32_t i = 0; i < count; i++) {
+        steps[i] = (struct program_step){replay->heap_bytes[i] + view->indefinite_bytes,
+                                         replay->unpadded_bytes[i] + view->indefinite_unpadded_bytes,
+                                         string_table_put(strings, replay->instruction_names[i])};
+    }
     json_key(w, "program");
     json_open_object(w);
     json_write_int64_key(w, "steps", replay->step_count);
-    write_curve("heap_bytes", replay->heap_bytes, count, view->indefinite_bytes, room, wide, w);
-    write_curve("unpadded_bytes", replay->unpadded_bytes, count, view->indefinite_unpadded_bytes, room, wide, w);
-    (d->as_differences ? json_write_uint32_differences : json_write_uint32_column)(w, "instruction", instructions,
-                                                                                   count);
+    fields_write_number_columns(w, program_fields, steps, count, sizeof *steps, d->as_differences);
     json_close_object(w);
     return true;
 }
 
 // "delta": which columns are told as differences.
 static void write_delta(struct json_writer *w) {
-    static const char *const of_program[] = {"heap_bytes", "unpadded_bytes", "instruction"};
     json_key(w, "delta");
     json_open_object(w);
-    json_key(w, "program");
-    json_open_array(w);
-    for (size_t i = 0; i < sizeof of_program / sizeof *of_program; i++) json_write_text(w, of_program[i]);
-    json_close_array(w);
-    json_key(w, "buffers");
-    json_open_array(w);
-    memory_rows_delta_write(w);
-    json_close_array(w);
+    fields_write_growing_key(w, "program", program_fields);
+    fields_write_growing_key(w, "buffers", memory_row_fields);
     json_close_object(w);
 }
 
-static void write_allocations(const struct memory_view *view, struct json_writer *w) {
+struct allocation_row {
+    int64_t index, size_bytes;
+    uint32_t category, buffer_count;
+};
+
+static const struct field allocation_fields[] = {
+    FIELD("index", struct allocation_row, index),
+    FIELD("size_bytes", struct allocation_row, size_bytes),
+    FIELD("category", struct allocation_row, category),
+    FIELD("buffer_count", struct allocation_row, buffer_count),
+    FIELD_END,
+};
+
+static bool write_allocations(const struct memory_view *view, struct arena *scratch, struct json_writer *w) {
     const struct hlo_module *module = view->module;
-    static const char *const keys[] = {"index", "size_bytes", "category", "buffer_count"};
+    struct allocation_row *rows = arena_push_raw(scratch, module->allocation_count, sizeof *rows);
+    size_t count = 0;
+    if (!rows) return false;
+    for (uint32_t i = 0; i < module->allocation_count; i++) {
+        const struct hlo_allocation *a = &module->allocations[i];
+        if (a->color != view->totals.space) continue;
+        rows[count++] = (struct allocation_row){a->index, a->size_bytes, allocation_category_of(a), a->assigned_count};
+    }
     json_key(w, "allocations");
     json_open_object(w);
-    for (size_t column = 0; column < sizeof keys / sizeof *keys; column++) {
-        json_key(w, keys[column]);
-        json_open_array(w);
-        for (uint32_t i = 0; i < module->allocation_count; i++) {
-            const struct hlo_allocation *a = &module->allocations[i];
-            const int64_t values[] = {a->index, a->size_bytes, allocation_category_of(a), a->assigned_count};
-            if (a->color == view->totals.space) json_write_int64(w, values[column]);
-        }
-        json_close_array(w);
-    }
+    fields_write_columns(w, allocation_fields, rows, count, sizeof *rows, NULL);
     json_close_object(w);
+    return true;
 }
 
 static void write_identity(const struct memory_view_document *d, struct json_writer *w) {
@@ -75,51 +84,61 @@ static void write_identity(const struct memory_view_document *d, struct json_wri
     json_write_text_key(w, "memory_space_name", memory_space_name(d->view->totals.space, name));
 }
 
-void memory_spaces_write(const struct memory_summary_list *list, struct json_writer *w) {
+static const struct field space_fields[] = {
+    FIELD("peak_bytes", struct memory_summary, peak_bytes),
+    FIELD("total_allocation_bytes", struct memory_summary, total_bytes),
+    FIELD_END,
+};
+
+void memory_spaces_write(const struct memory_summary *spaces, size_t count, bool has_thread_local,
+                         struct json_writer *w) {
     json_key(w, "memory_spaces");
     json_open_array(w);
-    for (size_t i = 0; i < list->count; i++) {
+    for (size_t i = 0; i < count; i++) {
         char name[MEMORY_SPACE_NAME_BYTES];
         json_open_object(w);
-        json_write_int64_key(w, "space", list->summaries[i].space);
-        json_write_text_key(w, "name", memory_space_name(list->summaries[i].space, name));
-        json_write_int64_key(w, "peak_bytes", list->summaries[i].peak_bytes);
-        json_write_int64_key(w, "total_allocation_bytes", list->summaries[i].total_bytes);
-        json_write_int64_key(w, "thread_local_bytes", list->summaries[i].thread_local_bytes);
+        json_write_int64_key(w, "space", spaces[i].space);
+        json_write_text_key(w, "name", memory_space_name(spaces[i].space, name));
+        fields_write(w, space_fields, &spaces[i]);
+        if (has_thread_local) json_write_int64_key(w, "thread_local_bytes", spaces[i].thread_local_bytes);
         json_close_object(w);
     }
     json_close_array(w);
 }
 
+#define TOTAL(name, member) FIELD(name, struct memory_view, member)
+
+static const struct field total_fields[] = {
+    TOTAL("peak_bytes", peak_bytes),
+    TOTAL("peak_position", replay.peak_position),
+    TOTAL("total_allocation_bytes", totals.total_bytes),
+    TOTAL("indefinite_bytes", totals.indefinite_bytes),
+    TOTAL("parameter_bytes", totals.bytes[ALLOCATION_PARAMETER]),
+    TOTAL("output_bytes", totals.bytes[ALLOCATION_OUTPUT]),
+    TOTAL("aliased_bytes", totals.bytes[ALLOCATION_DONATED]),
+    TOTAL("constant_bytes", totals.bytes[ALLOCATION_CONSTANT]),
+    TOTAL("thread_local_bytes", totals.bytes[ALLOCATION_THREAD_LOCAL]),
+    TOTAL("temporary_bytes", totals.bytes[ALLOCATION_TEMPORARY]),
+    TOTAL("fragmentation_bytes", fragmentation_bytes),
+    TOTAL("padding_bytes", padding_bytes),
+    FIELD_END,
+};
+
 void memory_view_totals_write(const struct memory_view *view, struct json_writer *w) {
-    const struct memory_totals *totals = &view->totals;
-    json_write_int64_key(w, "peak_bytes", view->peak_bytes);
-    json_write_int64_key(w, "peak_position", view->replay.peak_position);
-    json_write_int64_key(w, "total_allocation_bytes", totals->total_bytes);
-    json_write_int64_key(w, "indefinite_bytes", totals->indefinite_bytes);
-    json_write_int64_key(w, "parameter_bytes", totals->bytes[ALLOCATION_PARAMETER]);
-    json_write_int64_key(w, "output_bytes", totals->bytes[ALLOCATION_OUTPUT]);
-    json_write_int64_key(w, "aliased_bytes", totals->bytes[ALLOCATION_DONATED]);
-    json_write_int64_key(w, "constant_bytes", totals->bytes[ALLOCATION_CONSTANT]);
-    json_write_int64_key(w, "thread_local_bytes", totals->bytes[ALLOCATION_THREAD_LOCAL]);
-    json_write_int64_key(w, "temporary_bytes", totals->bytes[ALLOCATION_TEMPORARY]);
-    json_write_int64_key(w, "fragmentation_bytes", view->fragmentation_bytes);
-    json_write_int64_key(w, "padding_bytes", view->padding_bytes);
+    fields_write(w, total_fields, view);
 }
 
+static const struct field comparison_fields[] = {
+    FIELD("total_bytes", struct usage_comparison, reported_bytes),
+    FIELD("agrees", struct usage_comparison, agrees),
+    FIELD("difference_bytes", struct usage_comparison, difference_bytes),
+    FIELD_END,
+};
+
 void compiler_report_write(const struct dump_facts *dump, const struct memory_totals *totals, struct json_writer *w) {
-    json_key(w, "compiler_report");
-    if (!dump->has_report) {
-        json_write_null(w);
-        return;
-    }
-    struct usage_comparison comparison = usage_report_compare(&dump->report, totals);
-    json_open_object(w);
-    json_write_int64_key(w, "total_bytes", comparison.reported_bytes);
-    json_key(w, "agrees");
-    json_write_bool(w, comparison.agrees);
-    json_write_int64_key(w, "difference_bytes", comparison.difference_bytes);
-    json_close_object(w);
+    struct usage_comparison comparison = {0};
+    if (dump->has_report) comparison = usage_report_compare(&dump->report, totals);
+    fields_write_object_key(w, "compiler_report", comparison_fields, dump->has_report ? &comparison : NULL);
 }
 
 static void write_totals(const struct memory_view_document *d, struct json_writer *w) {
@@ -152,29 +171,15 @@ static void write_xprof(const struct memory_view *xprof, struct json_writer *w) 
     json_close_object(w);
 }
 
-static void write_notes(const struct memory_view_document *d, struct arena *arena, struct json_writer *w) {
-    struct memory_view_notes notes;
-    memory_view_notes_make(d, arena, &notes);
-    json_key(w, "notes");
-    json_open_array(w);
-    for (size_t i = 0; i < notes.count; i++) json_write_text(w, notes.texts[i]);
-    json_close_array(w);
-}
-
 void memory_view_head_write(const struct memory_view_document *document, struct arena *scratch, struct json_writer *w) {
+    struct memory_view_notes notes;
+    memory_view_notes_make(document, scratch, &notes);
     write_identity(document, w);
-    memory_spaces_write(&document->summaries, w);
+    memory_spaces_write(document->summaries.summaries, document->summaries.count, true, w);
     write_totals(document, w);
     compiler_report_write(&document->dump, &document->view->totals, w);
     write_xprof(document->xprof, w);
-    write_notes(document, scratch, w);
-}
-
-static void write_rows(const struct memory_view_document *d, const struct memory_rows *rows, struct json_writer *w) {
-    json_key(w, "buffers");
-    json_open_object(w);
-    memory_rows_write(rows, d->as_differences, w);
-    json_close_object(w);
+    json_write_texts_key(w, "notes", notes.texts, notes.count);
 }
 
 bool memory_view_json_write(const struct memory_view_document *document, struct arena *scratch, struct json_writer *w,
@@ -182,18 +187,22 @@ bool memory_view_json_write(const struct memory_view_document *document, struct 
     const struct memory_view *view = document->view;
     struct buffer_describer describer;
     struct string_table strings;
-    struct memory_rows rows;
-    if (!buffer_describer_init(&describer, view->module, view->scope, scratch) ||
-        !string_table_init(&strings, scratch) || !memory_rows_init(&rows, view->row_count, scratch))
+    struct memory_row *rows = arena_push_raw(scratch, view->row_count, sizeof *rows);
+    if (!rows || !string_table_init(&strings, scratch) ||
+        !buffer_describer_init(&describer, view->module, view->scope, scratch))
         return error_set(error, ERROR_TOO_BIG, "no memory left for the reply");
-    for (uint32_t i = 0; i < view->row_count; i++) memory_rows_add(&rows, view, i, SIZE_MAX, &describer, &strings);
+    for (uint32_t i = 0; i < view->row_count; i++)
+        rows[i] = memory_row_of(&view->rows[i], SIZE_MAX, &describer, &strings);
     json_open_object(w);
     memory_view_head_write(document, scratch, w);
     if (document->as_differences) write_delta(w);
     bool is_written = write_program(document, &strings, w);
-    write_rows(document, &rows, w);
+    json_key(w, "buffers");
+    json_open_object(w);
+    fields_write_number_columns(w, memory_row_fields, rows, view->row_count, sizeof *rows, document->as_differences);
+    json_close_object(w);
     json_write_uint32_column(w, "at_peak", view->at_peak, view->at_peak_count);
-    write_allocations(view, w);
+    is_written &= write_allocations(view, scratch, w);
     string_table_write(&strings, w);
     json_close_object(w);
     return (is_written && !string_table_has_failed(&strings)) ||

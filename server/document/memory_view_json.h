@@ -17,7 +17,7 @@ struct memory_view_document {
     struct memory_summary_list summaries;
     struct scoped_vmem scoped_vmem;
     struct dump_facts dump;
-    bool as_differences;  // columns that grow are told as differences (memory_rows.h), and "delta" names them
+    bool as_differences;  // columns that grow are told as differences (fields.h), and "delta" names them
 };
 
 // False when `scratch` is at its limit.
@@ -27,7 +27,9 @@ MUST_USE bool memory_view_json_write(const struct memory_view_document *document
 // Parts that other documents have too.
 // From "session" to "notes": keys of an open object.
 void memory_view_head_write(const struct memory_view_document *document, struct arena *scratch, struct json_writer *w);
-void memory_spaces_write(const struct memory_summary_list *list, struct json_writer *w);  // "memory_spaces": [...]
-void memory_view_totals_write(const struct memory_view *view, struct json_writer *w);     // keys of an open object
+// "memory_spaces": [...]; lists of modules leave thread-local bytes out.
+void memory_spaces_write(const struct memory_summary *spaces, size_t count, bool has_thread_local,
+                         struct json_writer *w);
+void memory_view_totals_write(const struct memory_view *view, struct json_writer *w);  // keys of an open object
 void compiler_report_write(const struct dump_facts *dump, const struct memory_totals *totals,
                            struct json_writer *w);  // "compiler_report": {...} or null

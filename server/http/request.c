@@ -12,17 +12,22 @@ const char *request_query(const struct request *request, const char *name) {
     return NULL;
 }
 
+const char *request_given(const struct request *request, const char *name) {
+    const char *value = request_query(request, name);
+    return value && *value ? value : NULL;
+}
+
 bool request_need(const struct request *request, const char *name, const char **value, struct error *error) {
-    *value = request_query(request, name);
-    if (*value && **value) return true;
+    *value = request_given(request, name);
+    if (*value) return true;
     return error_set(error, ERROR_BAD_REQUEST, "The request needs the query argument \"%s\".", name);
 }
 
 bool request_int64(const struct request *request, const char *name, int64_t otherwise, int64_t *value,
                    struct error *error) {
-    const char *text = request_query(request, name);
+    const char *text = request_given(request, name);
     *value = otherwise;
-    if (!text || !*text) return true;
+    if (!text) return true;
     char *end;
     errno = 0;
     long long number = strtoll(text, &end, 10);

@@ -34,6 +34,9 @@ struct request {
 // The first value of a query argument; NULL when it is absent.
 const char *request_query(const struct request *request, const char *name);
 
+// The same, NULL also when it is empty.
+const char *request_given(const struct request *request, const char *name);
+
 // The value of an argument that must be there and not empty; else ERROR_BAD_REQUEST.
 MUST_USE bool request_need(const struct request *request, const char *name, const char **value, struct error *error);
 

@@ -1,16 +1,24 @@
 #include "server/text/error_json.h"
 
+#include "server/text/fields.h"
+
+// What is told of an error besides its code.
+struct told_error {
+    const char *code, *message, *file;
+    int64_t offset;
+};
+
+static const struct field error_fields[] = {
+    FIELD("code", struct told_error, code),
+    FIELD("message", struct told_error, message),
+    FIELD("file", struct told_error, file),
+    FIELD_AS("offset", struct told_error, offset, FIELD_KNOWN),
+    FIELD_END,
+};
+
 void error_json_write_as(struct json_writer *w, const char *code, const struct error *error) {
-    json_open_object(w);
-    json_write_text_key(w, "code", code);
-    json_write_text_key(w, "message", error->message);
-    json_write_text_key(w, "file", error->file[0] ? error->file : NULL);
-    json_key(w, "offset");
-    if (error->offset >= 0)
-        json_write_int64(w, error->offset);
-    else
-        json_write_null(w);
-    json_close_object(w);
+    const struct told_error told = {code, error->message, error->file[0] ? error->file : NULL, error->offset};
+    fields_write_object(w, error_fields, &told);
 }
 
 void error_json_write(struct json_writer *w, const struct error *error) {
@@ -18,4 +26,11 @@ void error_json_write(struct json_writer *w, const struct error *error) {
         error_json_write_as(w, error_code_name(error->code), error);
     else
         json_write_null(w);
+}
+
+void errors_json_write(struct json_writer *w, const struct error *errors, size_t count) {
+    json_key(w, "errors");
+    json_open_array(w);
+    for (size_t i = 0; i < count; i++) error_json_write(w, &errors[i]);
+    json_close_array(w);
 }

@@ -279,27 +279,28 @@ void json_write_mib_key(struct json_writer *w, const char *key, int64_t bytes) {
     json_write_mib(w, bytes);
 }
 
+void json_write_texts_key(struct json_writer *w, const char *key, const char *const *texts, size_t count) {
+    json_key(w, key);
+    json_open_array(w);
+    for (size_t i = 0; i < count; i++) json_write_text(w, texts[i]);
+    json_close_array(w);
+}
+
 // Columns reserve for a run of numbers at a time: the hot path of bulk replies.
 enum { COLUMN_RUN = 256 };
 
-struct column {
-    const int64_t *wide;     // one of the two
-    const uint32_t *narrow;  //
-    size_t count;
-    bool as_differences;
-};
-
-static int64_t column_value(const struct column *column, size_t i) {
-    return column->wide ? column->wide[i] : column->narrow[i];
+static int64_t column_value(const struct json_column *column, size_t i) {
+    const void *at = (const char *)column->first + i * column->row_size;
+    return column->is_wide ? *(const int64_t *)at : *(const uint32_t *)at;
 }
 
-static int64_t column_entry(const struct column *column, size_t i) {
+static int64_t column_entry(const struct json_column *column, size_t i) {
     int64_t value = column_value(column, i);
     if (!column->as_differences || i == 0) return value;
     return (int64_t)((uint64_t)value - (uint64_t)column_value(column, i - 1));
 }
 
-static void write_column(struct json_writer *w, const char *key, struct column column) {
+void json_write_column(struct json_writer *w, const char *key, struct json_column column) {
     json_key(w, key);
     json_open_array(w);
     for (size_t done = 0; done < column.count;) {
@@ -316,19 +317,11 @@ static void write_column(struct json_writer *w, const char *key, struct column c
 }
 
 void json_write_int64_column(struct json_writer *w, const char *key, const int64_t *values, size_t count) {
-    write_column(w, key, (struct column){.wide = values, .count = count});
+    json_write_column(w, key, (struct json_column){values, true, count, sizeof *values, false});
 }
 
 void json_write_uint32_column(struct json_writer *w, const char *key, const uint32_t *values, size_t count) {
-    write_column(w, key, (struct column){.narrow = values, .count = count});
-}
-
-void json_write_int64_differences(struct json_writer *w, const char *key, const int64_t *values, size_t count) {
-    write_column(w, key, (struct column){.wide = values, .count = count, .as_differences = true});
-}
-
-void json_write_uint32_differences(struct json_writer *w, const char *key, const uint32_t *values, size_t count) {
-    write_column(w, key, (struct column){.narrow = values, .count = count, .as_differences = true});
+    json_write_column(w, key, (struct json_column){values, false, count, sizeof *values, false});
 }
 
 void string_table_write(const struct string_table *table, struct json_writer *w) {

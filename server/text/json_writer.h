@@ -56,15 +56,19 @@ void json_write_string_key(struct json_writer *w, const char *key, struct bytes 
 void json_write_text_key(struct json_writer *w, const char *key, const char *text);
 void json_write_mib_key(struct json_writer *w, const char *key, int64_t bytes);
 
-// A key with a column.
-typedef void json_int64_column(struct json_writer *w, const char *key, const int64_t *values, size_t count);
-typedef void json_uint32_column(struct json_writer *w, const char *key, const uint32_t *values, size_t count);
-json_int64_column json_write_int64_column;
-json_uint32_column json_write_uint32_column;
+// A key with an array of texts.
+void json_write_texts_key(struct json_writer *w, const char *key, const char *const *texts, size_t count);
 
-// The same, each value as what it differs from the one before (modulo 2^64), the first from 0.
-json_int64_column json_write_int64_differences;
-json_uint32_column json_write_uint32_differences;
+// A key with a column: one number of each of `count` rows.
+struct json_column {
+    const void *first;  // int64_t when wide, else uint32_t; the next one `row_size` bytes further
+    bool is_wide;
+    size_t count, row_size;
+    bool as_differences;  // each as what it differs from the one before (modulo 2^64), the first from 0
+};
+void json_write_column(struct json_writer *w, const char *key, struct json_column column);
+void json_write_int64_column(struct json_writer *w, const char *key, const int64_t *values, size_t count);
+void json_write_uint32_column(struct json_writer *w, const char *key, const uint32_t *values, size_t count);
 
 // The texts whose numbers stand in columns: "strings": [...].
 void string_table_write(const struct string_table *table, struct json_writer *w);
