@@ -88,7 +88,7 @@ static enum exit_code serve_on(struct app *app, int socket_fd) {
     sigset_t stops = block_stop_signals();
     app->answer = routes_answer;
     app->body_limit = routes_body_limit;
-    app->summaries = module_summaries_new(app->cache);
+    app->summaries = module_summaries_new(app->cache, app->store);
     struct http_server *server = app->summaries ? http_start(app, socket_fd) : NULL;
     if (!server) {
         module_summaries_free(app->summaries);

@@ -80,14 +80,17 @@ const char *byte_source_path(const struct byte_source *source) {
     return source->raw.path;
 }
 
-struct file_identity byte_source_identity(const struct byte_source *source) {
-    const struct raw_file *raw = &source->raw;
-    return (struct file_identity){raw->device, raw->inode, raw->size_bytes, raw->modified_ns};
+struct file_version byte_source_version(const struct byte_source *source) {
+    return source->raw.version;
+}
+
+bool byte_source_is_unchanged(const struct byte_source *source) {
+    return raw_file_is_unchanged(&source->raw);
 }
 
 bool byte_source_reach(struct byte_source *source, uint64_t end, uint64_t *reached, struct error *error) {
     if (source->gzip) return byte_source_gzip_reach(source->gzip, end, reached, error);
-    *reached = end < source->raw.size_bytes ? end : source->raw.size_bytes;
+    *reached = end < source->raw.version.size_bytes ? end : source->raw.version.size_bytes;
     return true;
 }
 

@@ -12,6 +12,7 @@
 
 #include "analysis/base/arena.h"
 #include "analysis/base/error.h"
+#include "analysis/input/file_version.h"
 
 struct byte_source;
 
@@ -29,11 +30,9 @@ void byte_source_close(struct byte_source *source);  // NULL is fine
 
 const char *byte_source_path(const struct byte_source *source);
 
-// What identifies this version of the file, for caches: changes when the file is replaced or grows.
-struct file_identity {
-    uint64_t device, inode, size_bytes, modified_ns;
-};
-struct file_identity byte_source_identity(const struct byte_source *source);
+// The version of the file that was opened, and whether the open file still is of it.
+struct file_version byte_source_version(const struct byte_source *source);
+bool byte_source_is_unchanged(const struct byte_source *source);
 
 // How far the content goes towards `end`: *reached = min(end, size of the content). False when a .gz breaks before
 // `end`; *reached is then that place, and what lies before it can be read. A plain file answers without reading.

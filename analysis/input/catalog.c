@@ -25,7 +25,6 @@ struct scan {
     struct arena *arena;
     struct catalog *catalog;
     size_t entries_left;
-    int64_t now_s;
     bool out_of_memory;
 };
 
@@ -54,29 +53,29 @@ static void leave_out(struct scan *scan, const char *path, const char *reason) {
     add_remark(scan, &scan->catalog->left_out, &scan->catalog->left_out_count, path, reason);
 }
 
-static void add_pending(struct scan *scan, const char *path, const char *file_name) {
-    char reason[NAME_MAX + 64];
-    snprintf(reason, sizeof reason, "%s is still being written: it ends inside a message", file_name);
-    add_remark(scan, &scan->catalog->pending, &scan->catalog->pending_count, path, reason);
-}
-
-static void add_to(struct scan *scan, struct catalog_session **sessions, size_t *count, const char *path, char *name,
-                   int64_t modified_s) {
+static void add_to(struct scan *scan, struct catalog_session **sessions, size_t *count, const char *path,
+                   struct catalog_session session) {
     struct catalog_session *grown = growing_array_room(scan->arena, *sessions, *count, sizeof *grown);
-    struct catalog_session session = {name, arena_string(scan->arena, bytes_of(path)), modified_s, scan->catalog->root};
+    session.path = arena_string(scan->arena, bytes_of(path));
+    session.root = scan->catalog->root;
     scan->out_of_memory = scan->out_of_memory || !grown || !session.name || !session.path;
     if (scan->out_of_memory) return;
     *sessions = grown;
     grown[(*count)++] = session;
 }
 
-static void add_session(struct scan *scan, const char *path, char *name, int64_t modified_s) {
-    add_to(scan, &scan->catalog->sessions, &scan->catalog->session_count, path, name, modified_s);
+static void add_pending(struct scan *scan, const char *path, struct catalog_session session, const char *file_name) {
+    struct catalog *catalog = scan->catalog;
+    size_t count = catalog->pending_count;
+    char reason[NAME_MAX + 64];
+    snprintf(reason, sizeof reason, "%s is still being written: it ends inside a message", file_name);
+    add_to(scan, &catalog->pending_sessions, &count, path, session);
+    add_remark(scan, &catalog->pending, &catalog->pending_count, path, reason);
 }
 
 static void add_device_memory(struct scan *scan, const struct input_file *file, char *name) {
-    add_to(scan, &scan->catalog->device_memory, &scan->catalog->device_memory_count, file->path, name,
-           file->modified_s);
+    struct catalog_session session = {.name = name, .version = file->version};
+    add_to(scan, &scan->catalog->device_memory, &scan->catalog->device_memory_count, file->path, session);
 }
 
 // --- Folders ---
@@ -86,7 +85,8 @@ static void add_device_memory(struct scan *scan, const struct input_file *file, 
 static const struct input_file *unfinished_file(const struct scan *scan, const struct session_files *files) {
     for (size_t i = 0; i < files->file_count; i++) {
         const struct input_file *file = &files->files[i];
-        int64_t age_s = scan->now_s - file->modified_s;  // clocks of hosts differ a little: it may be below zero
+        int64_t age_s = scan->catalog->scanned_s -
+                        file->version.modified_s;  // clocks of hosts differ a little: it may be below zero
         bool is_fresh = age_s > -CATALOG_WRITING_SECONDS && age_s < CATALOG_WRITING_SECONDS;
         bool is_of_dump = file->kind == PROFILE_FILE_DUMP_PROTO || file->kind == PROFILE_FILE_DUMP_TEXT;
         if (is_fresh && !is_of_dump && file_completeness_ends_early(file->path)) return file;
@@ -94,13 +94,12 @@ static const struct input_file *unfinished_file(const struct scan *scan, const s
     return NULL;
 }
 
-static void add_session_or_pending(struct scan *scan, const char *path, char *name, int64_t modified_s,
-                                   const struct session_files *files) {
-    const struct input_file *unfinished = unfinished_file(scan, files);
+static void add_session_or_pending(struct scan *scan, const char *path, struct catalog_session session) {
+    const struct input_file *unfinished = unfinished_file(scan, &session.files);
     if (unfinished)
-        add_pending(scan, path, unfinished->name);
+        add_pending(scan, path, session, unfinished->name);
     else
-        add_session(scan, path, name, modified_s);
+        add_to(scan, &scan->catalog->sessions, &scan->catalog->session_count, path, session);
 }
 
 // Device memory profiles in a folder that is no session: each is one of its own.
@@ -119,15 +118,18 @@ static void consider_device_memory(struct scan *scan, const struct place *place,
 static void consider_folder(struct scan *scan, const struct place *place, const struct folder *folder,
                             struct arena *scratch) {
     bool is_run = run_names_is_run_folder(place->path);
-    struct session_files files;
+    const char *root = scan->catalog->root;
+    struct catalog_session session = {.version = folder->version};
+    struct session_files *files = &session.files;
     struct error error;
-    if (!session_files_in_folder(folder, place->path, scan->catalog->root, is_run || place->depth == 0, scratch, &files,
-                                 &error))
+    if (!session_files_in_folder(folder, place->path, root, is_run || place->depth == 0, scan->arena, files, &error))
         return leave_out(scan, place->path, error.message);
-    for (size_t i = 0; i < files.left_out_count; i++) leave_out(scan, files.left_out[i].path, files.left_out[i].reason);
-    if (!is_run && files.file_count == 0) return consider_device_memory(scan, place, folder, scratch);
-    add_session_or_pending(scan, place->path, run_names_make(scan->catalog->root, place->path, scan->arena),
-                           folder->modified_s, &files);
+    for (size_t i = 0; i < files->left_out_count; i++)
+        leave_out(scan, files->left_out[i].path, files->left_out[i].reason);
+    if (!is_run && files->file_count == 0) return consider_device_memory(scan, place, folder, scratch);
+    session.name = run_names_make(root, place->path, scan->arena);
+    session.may_hold_device_memory = device_memory_files_any(folder);
+    add_session_or_pending(scan, place->path, session);
 }
 
 // A folder to go into: a real one, or a link to one inside the root.
@@ -186,7 +188,7 @@ static bool scan_folder(struct scan *scan, const struct place *above, const char
     arena_init(&scratch, 0);
     bool ok = folder_list(path, scan->entries_left, &scratch, &folder, error);
     if (ok) {
-        struct place place = {above, path, above ? above->depth + 1 : 0, folder.device, folder.inode};
+        struct place place = {above, path, above ? above->depth + 1 : 0, folder.version.device, folder.version.inode};
         scan_entries(scan, &place, &folder, &scratch);
     }
     arena_free(&scratch);
@@ -213,13 +215,13 @@ static bool scan_other_file(struct scan *scan, struct error *error) {
 static bool scan_file(struct scan *scan, struct error *error) {
     char *path = scan->catalog->root;
     struct input_name name = input_name_parse(bytes_of(strrchr(path, '/') + 1));
-    struct catalog_session session = {.path = path, .root = path};
-    struct session_files files;
+    struct catalog_session session = {.name = arena_string(scan->arena, name.stem), .path = path, .root = path};
     bool is_dump = dump_files_is_module(bytes_of(strrchr(path, '/') + 1));
     if (name.kind == INPUT_NAME_OTHER && !is_dump) return scan_other_file(scan, error);
-    if (!session_files_list(&session, scan->arena, &files, error)) return false;
-    if (files.file_count == 0) return is_no_profile(path, "it is not a regular file", error);
-    add_session_or_pending(scan, path, arena_string(scan->arena, name.stem), files.files[0].modified_s, &files);
+    if (!session_files_list(&session, scan->arena, &session.files, error)) return false;
+    if (session.files.file_count == 0) return is_no_profile(path, "it is not a regular file", error);
+    session.version = session.files.files[0].version;
+    add_session_or_pending(scan, path, session);
     return true;
 }
 
@@ -265,8 +267,8 @@ static bool order_device_memory(struct catalog *catalog, struct arena *arena) {
 
 bool catalog_scan(const char *path, struct arena *arena, struct catalog *catalog, struct error *error) {
     *catalog = (struct catalog){0};
-    struct scan scan = {
-        .arena = arena, .catalog = catalog, .entries_left = CATALOG_MAX_ENTRIES, .now_s = (int64_t)time(NULL)};
+    catalog->scanned_s = (int64_t)time(NULL);
+    struct scan scan = {.arena = arena, .catalog = catalog, .entries_left = CATALOG_MAX_ENTRIES};
     struct stat status;
     if (stat(path, &status) != 0) return cannot_resolve(path, errno, error);
     catalog->root = S_ISDIR(status.st_mode) ? folder_resolve(path, arena) : resolve_file(path, arena);

@@ -25,39 +25,9 @@
 
 #include "analysis/base/arena.h"
 #include "analysis/base/error.h"
+#include "analysis/input/file_version.h"
 
 enum { CATALOG_WRITING_SECONDS = 120, CATALOG_MAX_DEPTH = 32, CATALOG_MAX_ENTRIES = 1 << 20 };
-
-struct catalog_session {
-    char *name;          // the run name
-    char *path;          // absolute: the folder, or the single file
-    int64_t modified_s;  // of the folder or file
-    const char *root;    // the catalog's, which links may not leave; NULL stands for `path`
-};
-
-struct catalog_remark {  // something that is not listed as a session, and why
-    char *path;
-    char *reason;
-};
-
-struct catalog {
-    char *root;                        // absolute, resolved
-    struct catalog_session *sessions;  // reverse lexicographic
-    size_t session_count;
-    struct catalog_session *device_memory;  // device memory profiles outside any session, reverse lexicographic
-    size_t device_memory_count;
-    struct catalog_remark *pending;
-    size_t pending_count;
-    struct catalog_remark *left_out;
-    size_t left_out_count;
-};
-
-// Scans `path` into `arena`. ERROR_NOT_FOUND / ERROR_UNREADABLE when the path itself cannot be opened, with a sentence
-// that says what to do; an unreadable folder below it is a `left_out` remark.
-MUST_USE bool catalog_scan(const char *path, struct arena *arena, struct catalog *catalog, struct error *error);
-
-// Session by run name, or NULL. Not among the device memory profiles.
-const struct catalog_session *catalog_find(const struct catalog *catalog, struct bytes name);
 
 enum profile_file_kind {
     PROFILE_FILE_XPLANE,
@@ -74,8 +44,12 @@ struct input_file {
     char *host;     // xplane: file name minus .xplane.pb[.gz]; "" for an HLO file
     char *program;  // of a dump: what its module is called, "jit_f(39)"; else NULL
     enum profile_file_kind kind;
-    uint64_t size_bytes;
-    int64_t modified_s;
+    struct file_version version;  // when it was listed
+};
+
+struct catalog_remark {  // something that is not listed, and why
+    char *path;
+    char *reason;
 };
 
 struct session_files {
@@ -85,6 +59,36 @@ struct session_files {
     struct catalog_remark *left_out;
     size_t left_out_count;
 };
+
+struct catalog_session {
+    char *name;                   // the run name
+    char *path;                   // absolute: the folder, or the single file
+    const char *root;             // the catalog's, which links may not leave; NULL stands for `path`
+    struct file_version version;  // of the folder or file: while it stays, so do the names of the files
+    struct session_files files;   // as the scan found them; none of a device memory profile
+    bool may_hold_device_memory;  // a file beside them has a name of one (device_memory_files.h)
+};
+
+struct catalog {
+    char *root;                        // absolute, resolved
+    struct catalog_session *sessions;  // reverse lexicographic
+    size_t session_count;
+    struct catalog_session *device_memory;  // device memory profiles outside any session, reverse lexicographic
+    size_t device_memory_count;
+    struct catalog_remark *pending;
+    struct catalog_session *pending_sessions;  // what there is of each so far
+    size_t pending_count;
+    struct catalog_remark *left_out;
+    size_t left_out_count;
+    int64_t scanned_s;  // when the scan began
+};
+
+// Scans `path` into `arena`. ERROR_NOT_FOUND / ERROR_UNREADABLE when the path itself cannot be opened, with a sentence
+// that says what to do; an unreadable folder below it is a `left_out` remark.
+MUST_USE bool catalog_scan(const char *path, struct arena *arena, struct catalog *catalog, struct error *error);
+
+// Session by run name, or NULL. Not among the device memory profiles.
+const struct catalog_session *catalog_find(const struct catalog *catalog, struct bytes name);
 
 // Lists the files of a session now (one readdir). HLO files are listed only when the session has no xplane file: they
 // are XProf's cache of what the xplanes hold. NO_MODULE.hlo_proto.pb is never a module. Of x.xplane.pb and

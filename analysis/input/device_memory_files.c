@@ -127,14 +127,6 @@ static bool out_of_memory(const char *path, struct error *error) {
     return error_in_file(error, path, 0);
 }
 
-static bool measure(struct input_file *file) {
-    struct stat status;
-    if (stat(file->path, &status) != 0 || !S_ISREG(status.st_mode)) return false;
-    file->size_bytes = (uint64_t)status.st_size;
-    file->modified_s = (int64_t)status.st_mtim.tv_sec;
-    return true;
-}
-
 // False when memory ran out; a file that went away, or is no profile, is passed over.
 static bool take_file(char *path, const char *name, struct arena *arena, struct device_memory_files *files) {
     struct input_file file = {.path = path,
@@ -142,7 +134,7 @@ static bool take_file(char *path, const char *name, struct arena *arena, struct 
                               .host = arena_string(arena, (struct bytes){0}),
                               .kind = PROFILE_FILE_DEVICE_MEMORY};
     if (!file.name || !file.host) return false;
-    if (!measure(&file) || !device_memory_content_fits(path)) return true;
+    if (!file_version_of_file(path, &file.version) || !device_memory_content_fits(path)) return true;
     struct input_file *grown = growing_array_room(arena, files->files, files->file_count, sizeof *grown);
     if (!grown) return false;
     files->files = grown;
@@ -154,6 +146,13 @@ static bool leads_to_file(const struct folder_entry *entry, const char *path, co
     if (entry->kind != FOLDER_ENTRY_LINK) return entry->kind == FOLDER_ENTRY_FILE;
     struct folder_link link = folder_follow_link(path, root);
     return link.kind == FOLDER_ENTRY_FILE && link.is_inside;
+}
+
+bool device_memory_files_any(const struct folder *folder) {
+    for (size_t i = 0; i < folder->entry_count; i++) {
+        if (device_memory_name_fits(bytes_of(folder->entries[i].name))) return true;
+    }
+    return false;
 }
 
 bool device_memory_files_in_folder(const struct folder *folder, const char *path, const char *root, struct arena *arena,

@@ -29,6 +29,9 @@ bool device_memory_name_fits(struct bytes file_name);
 // Whether the content is one; reads the file. False also when it cannot be opened.
 bool device_memory_content_fits(const char *path);
 
+// Whether a folder that is listed already has a file with such a name.
+bool device_memory_files_any(const struct folder *folder);
+
 // Those in a folder that is listed already.
 MUST_USE bool device_memory_files_in_folder(const struct folder *folder, const char *path, const char *root,
                                             struct arena *arena, struct device_memory_files *files,

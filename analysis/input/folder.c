@@ -75,9 +75,7 @@ bool folder_list(const char *path, size_t most, struct arena *arena, struct fold
     struct stat status;
     bool ok = fstat(dirfd(open_folder), &status) == 0 || system_error(error, errno, "look at the folder", path);
     if (ok) {
-        folder->modified_s = (int64_t)status.st_mtim.tv_sec;
-        folder->device = (uint64_t)status.st_dev;
-        folder->inode = (uint64_t)status.st_ino;
+        folder->version = file_version_of(&status);
         ok = read_entries(open_folder, path, most, arena, folder, error);
     }
     closedir(open_folder);

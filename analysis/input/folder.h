@@ -3,6 +3,7 @@
 
 #include "analysis/base/arena.h"
 #include "analysis/base/error.h"
+#include "analysis/input/file_version.h"
 
 enum folder_entry_kind { FOLDER_ENTRY_FILE, FOLDER_ENTRY_FOLDER, FOLDER_ENTRY_LINK, FOLDER_ENTRY_OTHER };
 
@@ -15,8 +16,7 @@ struct folder {
     struct folder_entry *entries;  // by name, bytewise; without "." and ".."
     size_t entry_count;
     bool has_more;  // there are more than `most` entries
-    int64_t modified_s;
-    uint64_t device, inode;
+    struct file_version version;
 };
 
 // Reads at most `most` entries.

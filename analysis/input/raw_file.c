@@ -15,10 +15,7 @@ static bool describe(struct raw_file *file, struct error *error) {
         error_set(error, ERROR_UNREADABLE, "expected a file, this is %s", what);
         return error_in_file(error, file->path, 0);
     }
-    file->size_bytes = (uint64_t)status.st_size;
-    file->device = (uint64_t)status.st_dev;
-    file->inode = (uint64_t)status.st_ino;
-    file->modified_ns = (uint64_t)status.st_mtim.tv_sec * 1000000000u + (uint64_t)status.st_mtim.tv_nsec;
+    file->version = file_version_of(&status);
     return true;
 }
 
@@ -35,14 +32,21 @@ void raw_file_of_memory(struct raw_file *file, struct bytes content, const char 
         .path = path,
         .descriptor = -1,
         .memory = content,
-        .size_bytes = content.size,
-        .inode = (uint64_t)(uintptr_t)content.data,
+        .version = {.size_bytes = content.size, .inode = (uint64_t)(uintptr_t)content.data},
     };
 }
 
 void raw_file_close(struct raw_file *file) {
     if (file->descriptor >= 0) close(file->descriptor);
     file->descriptor = -1;
+}
+
+bool raw_file_is_unchanged(const struct raw_file *file) {
+    struct stat status;
+    if (file->descriptor < 0) return true;
+    if (fstat(file->descriptor, &status) != 0) return false;
+    struct file_version now = file_version_of(&status);
+    return file_version_equal(&now, &file->version);
 }
 
 bool raw_file_clone(const struct raw_file *file, struct raw_file *clone) {
@@ -56,7 +60,7 @@ static bool shrank(const struct raw_file *file, uint64_t end, struct error *erro
     error_at(error, ERROR_TRUNCATED, (int64_t)end,
              "the file ends here now, but had %llu bytes when it was opened: it was replaced or cut while it was read; "
              "try again",
-             (unsigned long long)file->size_bytes);
+             (unsigned long long)file->version.size_bytes);
     return error_in_file(error, file->path, 0);
 }
 
@@ -74,7 +78,7 @@ static bool read_descriptor(const struct raw_file *file, uint64_t offset, uint8_
 
 bool raw_file_read(const struct raw_file *file, uint64_t offset, void *to, size_t size, size_t *read_bytes,
                    struct error *error) {
-    uint64_t left = offset < file->size_bytes ? file->size_bytes - offset : 0;
+    uint64_t left = offset < file->version.size_bytes ? file->version.size_bytes - offset : 0;
     size_t wanted = size < left ? size : (size_t)left;
     *read_bytes = 0;
     if (file->descriptor >= 0) return read_descriptor(file, offset, to, wanted, read_bytes, error);

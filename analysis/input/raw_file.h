@@ -4,20 +4,22 @@
 // opening one does not block.
 #pragma once
 
-#include "analysis/base/error.h"
+#include "analysis/input/file_version.h"
 #include "proto/bytes.h"
 
 struct raw_file {
     const char *path;  // for messages; borrowed
     int descriptor;    // -1: in memory
     struct bytes memory;
-    uint64_t size_bytes;  // when it was opened
-    uint64_t device, inode, modified_ns;
+    struct file_version version;  // when it was opened
 };
 
 MUST_USE bool raw_file_open(struct raw_file *file, const char *path, struct error *error);
 void raw_file_of_memory(struct raw_file *file, struct bytes content, const char *path);
 void raw_file_close(struct raw_file *file);
+
+// Whether the open file is still of the version that was opened.
+bool raw_file_is_unchanged(const struct raw_file *file);
 
 // The same open file once more. False when there is no descriptor for it.
 MUST_USE bool raw_file_clone(const struct raw_file *file, struct raw_file *clone);

@@ -48,14 +48,6 @@ static bool describe(struct input_file *file, char *path, const char *name, stru
     return file->name && file->host;
 }
 
-static bool measure(struct input_file *file) {
-    struct stat status;
-    if (stat(file->path, &status) != 0 || !S_ISREG(status.st_mode)) return false;
-    file->size_bytes = (uint64_t)status.st_size;
-    file->modified_s = (int64_t)status.st_mtim.tv_sec;
-    return true;
-}
-
 // Is the link one to a file inside the root? Else says why not, when that is worth a remark. False: memory ran out.
 static bool check_link(char *path, const char *root, struct arena *arena, struct session_files *files, bool *is_good) {
     struct folder_link link = folder_follow_link(path, root);
@@ -85,7 +77,8 @@ static bool take_entry(const struct folder_entry *entry, enum wanted wanted, con
     if (!path || !describe(&file, path, entry->name, arena)) return false;
     if (entry->kind == FOLDER_ENTRY_LINK && !check_link(path, root, arena, files, &is_good)) return false;
     if (!is_good) return true;
-    if (!measure(&file)) return leave_out(files, path, "it went away while the folder was read", arena);
+    if (!file_version_of_file(path, &file.version))
+        return leave_out(files, path, "it went away while the folder was read", arena);
     return add_file(files, file, arena);
 }
 
@@ -152,7 +145,7 @@ static bool list_single_file(const struct catalog_session *session, struct arena
     *files = (struct session_files){0};
     if (!describe(&file, session->path, slash ? slash + 1 : session->path, arena))
         return out_of_memory(session->path, error);
-    if (!measure(&file)) return true;
+    if (!file_version_of_file(file.path, &file.version)) return true;
     if (!add_file(files, file, arena)) return out_of_memory(session->path, error);
     files->host_count = file.kind == PROFILE_FILE_XPLANE;
     return true;

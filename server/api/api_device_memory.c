@@ -4,7 +4,6 @@
 #include "server/app.h"
 #include "server/http/kept_reply.h"
 #include "server/store/device_memory_store.h"
-#include "server/store/module_store.h"
 #include "server/text/error_json.h"
 
 static bool open_session(struct request *request, struct device_memory_session *session, struct error *error) {
@@ -20,8 +19,8 @@ static void write_file(struct work *work, const struct input_file *file, struct 
     const struct device_memory_profile *profile = device_memory_store_load(work, file, &error);
     json_open_object(w);
     json_write_text_key(w, "name", file->name);
-    json_write_int64_key(w, "size_bytes", (int64_t)file->size_bytes);
-    json_write_int64_key(w, "modified_s", file->modified_s);
+    json_write_int64_key(w, "size_bytes", (int64_t)file->version.size_bytes);
+    json_write_int64_key(w, "modified_s", file->version.modified_s);
     json_key(w, "error");
     error_json_write(w, profile ? NULL : &error);
     const struct device_memory_profile nothing = {0};
@@ -78,8 +77,8 @@ static bool write_profile(struct work *work, void *context, struct output *outpu
     json_open_object(&w);
     json_write_text_key(&w, "session", asked->session);
     json_write_text_key(&w, "file", asked->file->name);
-    json_write_int64_key(&w, "size_bytes", (int64_t)asked->file->size_bytes);
-    json_write_int64_key(&w, "modified_s", asked->file->modified_s);
+    json_write_int64_key(&w, "size_bytes", (int64_t)asked->file->version.size_bytes);
+    json_write_int64_key(&w, "modified_s", asked->file->version.modified_s);
     json_write_text_key(&w, "frames_shown", FRAMES[asked->frames]);
     json_write_int64_key(&w, "bytes", profile->bytes);
     json_write_int64_key(&w, "count", profile->count);
@@ -95,10 +94,10 @@ bool api_device_memory_profile(struct request *request, struct reply *reply, str
     if (!read_frames(request, &asked.frames, error) || !open_session(request, &session, error)) return false;
     asked.session = session.name;
     asked.file = device_memory_store_find(&session, file_name && *file_name ? file_name : NULL, error);
-    const char *file_key = asked.file ? module_store_file_key(&request->work, asked.file, error) : NULL;
+    const char *file_key = asked.file ? file_store_key(&request->work, "device_memory_profile", asked.file, error)
+                                      : NULL;
     if (!file_key) return false;
-    const char *key = arena_printf(&request->work.arena, "device_memory_profile %s %s\n%s", FRAMES[asked.frames],
-                                   file_key, session.name);
+    const char *key = arena_printf(&request->work.arena, "%s %s\n%s", FRAMES[asked.frames], file_key, session.name);
     if (!key) return work_out_of_memory(error);
     return kept_reply(request, key, REPLY_JSON, write_profile, &asked, reply, error);
 }

@@ -13,7 +13,7 @@ static void write_hosts(struct json_writer *w, const struct module_list *list) {
         json_open_object(w);
         json_write_text_key(w, "name", host->file->host);
         json_write_text_key(w, "file", host->file->name);
-        json_write_int64_key(w, "size_bytes", (int64_t)host->file->size_bytes);
+        json_write_int64_key(w, "size_bytes", (int64_t)host->file->version.size_bytes);
         json_write_int64_key(w, "modules", (int64_t)host->module_count);
         json_key(w, "error");
         error_json_write(w, host->error);
@@ -42,40 +42,36 @@ static void write_row(struct json_writer *w, const struct module_list *list, con
     json_close_object(w);
 }
 
-static bool is_complete(const struct module_list *list, const struct module_summary *summaries) {
-    for (size_t i = 0; i < list->row_count; i++) {
-        if (summaries[i].state == MODULE_SUMMARY_PENDING) return false;
-    }
-    return true;
-}
-
-static void write_list(struct json_writer *w, const struct session *session, const struct module_list *list,
-                       const struct module_summary *summaries) {
-    json_open_object(w);
-    json_write_text_key(w, "session", session->name);
-    write_hosts(w, list);
-    json_write_bool_key(w, "complete", is_complete(list, summaries));
+static void write_rows(struct json_writer *w, const struct module_figures *figures) {
+    json_write_text_key(w, "version", figures->version);
+    json_write_bool_key(w, "complete", figures->is_complete);
     json_key(w, "modules");
     json_open_array(w);
-    for (size_t i = 0; i < list->row_count; i++) write_row(w, list, &list->rows[i], &summaries[i]);
+    for (size_t i = 0; i < figures->list.row_count; i++)
+        write_row(w, &figures->list, &figures->list.rows[i], &figures->rows[i]);
     json_close_array(w);
-    json_close_object(w);
 }
 
+// With `since` only the rows that were settled after that version; all of them where that is not of these files.
 bool api_modules(struct request *request, struct reply *reply, struct error *error) {
-    const struct app *app = request->app;
+    struct module_summaries *summaries = request->app->summaries;
     struct work *work = &request->work;
     struct session_place place = {0};
-    struct session session;
-    struct module_list list;
-    const struct module_summary *summaries;
+    struct module_figures figures;
+    const char *since = request_query(request, "since");
     if (!request_need(request, "session", &place.name, error)) return false;
-    if (!store_open_session(app->store, work, &place, &session, error)) return false;
-    if (!module_list_read(work, &session, &list, error)) return false;
-    if (!module_summaries_ask(app->summaries, work, &list, &summaries, error)) return false;
+    bool is_part = since && module_summaries_changed(summaries, work, &place, since, &figures);
+    if (!is_part && !module_summaries_ask(summaries, work, &place, &figures, error)) return false;
     struct output *output = reply_output(request, error);
     if (!output) return false;
     struct json_writer w = json_writer_on(output);
-    write_list(&w, &session, &list, summaries);
+    json_open_object(&w);
+    json_write_text_key(&w, "session", figures.session);
+    if (is_part)
+        json_write_text_key(&w, "since", since);
+    else
+        write_hosts(&w, &figures.list);
+    write_rows(&w, &figures);
+    json_close_object(&w);
     return reply_written(reply, REPLY_JSON, output, error);
 }

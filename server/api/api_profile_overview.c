@@ -29,11 +29,6 @@ static void add_note(struct overview *overview, const char *text) {
     if (text && overview->note_count < NOTES_MAX) overview->notes[overview->note_count++] = text;
 }
 
-// A fault of the file lasts as long as its version does; what the system refuses may be granted the next time.
-static bool is_lasting(const struct error *error) {
-    return error->code == ERROR_TRUNCATED || error->code == ERROR_MALFORMED || error->code == ERROR_TOO_BIG;
-}
-
 // --- A host without events ---
 
 static bool has_programs(const struct overview *overview) {
@@ -43,7 +38,8 @@ static bool has_programs(const struct overview *overview) {
     bool found = false;
     work_init(&work, overview->cache);
     for (size_t i = 0; i < files->file_count && !found; i++) {
-        const struct file_index *file = module_store_index(&work, &files->files[i], &ignored);
+        const struct input_file *now = file_store_look(&work, &files->files[i], &ignored);
+        const struct file_index *file = now ? module_store_index(&work, now, &ignored) : NULL;
         found = file && file->index.program_count;
     }
     work_free(&work);
@@ -133,7 +129,7 @@ static bool write_profile(struct overview *overview, const struct input_file *fi
 static bool write_unreadable(struct overview *overview, const struct error *fault, struct json_writer *w,
                              struct error *error) {
     static const struct memory_profile none = {0};
-    if (overview->is_kept && !is_lasting(fault)) {
+    if (overview->is_kept && !file_store_is_lasting(fault)) {
         *error = *fault;
         return false;
     }
@@ -212,9 +208,8 @@ static bool write_now(struct request *request, const struct profile_request *ask
 
 bool api_profile_overview(struct request *request, struct reply *reply, struct error *error) {
     struct profile_request asked;
-    if (!profile_request_read(request, &asked, error)) return false;
-    asked.host = NULL;  // all of them, and so the key is of all
+    if (!profile_request_read_all(request, &asked, error)) return false;
     const char *key = profile_request_key(request, &asked, "profile_overview", error);
     if (key && kept_reply(request, key, REPLY_JSON, write_kept, &asked, reply, error)) return true;
-    return !is_lasting(error) && write_now(request, &asked, reply, error);
+    return !file_store_is_lasting(error) && write_now(request, &asked, reply, error);
 }

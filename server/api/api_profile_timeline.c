@@ -3,7 +3,7 @@
 #include "server/api/profile_question.h"
 #include "server/api/profile_window.h"
 #include "server/document/timeline_window_json.h"
-#include "server/store/pyramid_store.h"
+#include "server/store/profile_store.h"
 
 enum { BUCKETS_WHEN_NOT_ASKED = 1000 };
 
@@ -17,8 +17,8 @@ static bool write_timeline(struct work *work, const void *context, const struct 
     const struct timeline_request *asked = context;
     struct timeline_window entries;
     struct profile_window window = profile_window_within(asked->window, found->timeline);
-    const struct timeline_pyramid *pyramid = pyramid_store_get(work, found->file, found->profile, found->timeline,
-                                                               error);
+    const struct timeline_pyramid *pyramid = profile_store_pyramid(work, found->file, found->profile, found->timeline,
+                                                                   error);
     if (!pyramid) return false;
     json_write_int64_key(w, "from_ps", window.from_ps);
     json_write_int64_key(w, "to_ps", window.to_ps);

@@ -10,7 +10,7 @@ static void write_sessions(struct json_writer *w, const char *key, const struct 
     for (size_t i = 0; i < count; i++) {
         json_open_object(w);
         json_write_text_key(w, "name", sessions[i].name);
-        json_write_int64_key(w, "modified_s", sessions[i].modified_s);
+        json_write_int64_key(w, "modified_s", sessions[i].version.modified_s);
         json_close_object(w);
     }
     json_close_array(w);

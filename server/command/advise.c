@@ -69,7 +69,7 @@ static bool advise_on(struct report *report, const struct advise_options *option
             struct advice_document document = {advice, program->session->name, program->hosts[0], program->name};
             write_document(options, &document, &module.arena, &report->sink.output);
         } else {
-            error_in_file(&error, program->file->file->path, (int64_t)program->program->offset);
+            error_in_file(&error, program->file->path, (int64_t)program->program->offset);
             report_errors_add(&report->errors, &error);
         }
     }
@@ -99,7 +99,9 @@ static enum exit_code run(const struct advise_options *options) {
                                              .fail_over_bytes = REPORT_ALL};
     arena_init(&arena, NAMES_LIMIT_BYTES);
     report_sink_init(&report.sink, STDOUT_FILENO);
-    report_inventory_read(&report.options, &report.source, &arena, &report.inventory, &report.errors);
+    struct report_sessions sessions;
+    if (report_sessions_find(&report.options, &arena, &sessions, &report.errors))
+        report_inventory_read(&report.options, &sessions, &report.source, &arena, &report.inventory, &report.errors);
     const struct report_program *program = largest_program(&report);
     bool has_advice = program && advise_on(&report, options, program);
     if (!program && !report_errors_any(&report.errors))

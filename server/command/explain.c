@@ -90,7 +90,8 @@ static bool can_join(struct work *work, struct store *store, const struct explai
     struct session session;
     struct session_place place = {.name = options->session};
     bool is_good = store_catalog(store, work, true, &error) != NULL;
-    if (is_good && options->session) is_good = store_open_session(store, work, &place, &session, &error);
+    if (is_good && options->session)
+        is_good = store_open_session(store, work, &place, STORE_LIST_NOTHING, &session, &error);
     if (!is_good) fprintf(stderr, "hbmview: %s%s%s\n", error.file, error.file[0] ? ": " : "", error.message);
     return is_good;
 }

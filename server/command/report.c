@@ -44,13 +44,15 @@ static enum exit_code finish(struct report *report) {
 }
 
 static void write_modules(struct report *report, struct arena *arena) {
-    struct report_device_memory device_memory;
-    report_device_memory_find(&report->options, arena, &report->errors, &device_memory);
+    const struct report_options *options = &report->options;
+    struct report_device_memory device_memory = {.options = options, .errors = &report->errors};
+    struct report_sessions sessions;
+    bool is_found = report_sessions_find(options, arena, &sessions, &report->errors);
+    if (is_found) report_device_memory_find(&sessions.catalog, arena, &device_memory);
     report->device_memory = &device_memory;
-    if (!device_memory.is_all) {
-        report_inventory_read(&report->options, &report->source, arena, &report->inventory, &report->errors);
-        write_report(report);
-    }
+    if (is_found && !device_memory.is_all)
+        report_inventory_read(options, &sessions, &report->source, arena, &report->inventory, &report->errors);
+    if (!device_memory.is_all) write_report(report);
     report_device_memory_write(&device_memory, &report->sink);
     report->device_memory = NULL;
 }

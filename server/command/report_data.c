@@ -13,25 +13,15 @@ static const size_t MODULE_ARENA_LIMIT_BYTES = (size_t)4 << 30;
 static bool note_error(struct report *report, const struct report_program *program, const struct error *error) {
     struct error named = *error;
     snprintf(named.message, sizeof named.message, "%.100s: %.400s", program->name, error->message);
-    error_in_file(&named, program->file->file->path, (int64_t)program->program->offset);
+    error_in_file(&named, program->file->path, (int64_t)program->program->offset);
     report_errors_add(&report->errors, &named);
     return false;
 }
 
-static bool is_same_file(struct file_identity a, struct file_identity b) {
-    return a.device == b.device && a.inode == b.inode && a.size_bytes == b.size_bytes && a.modified_ns == b.modified_ns;
-}
-
 static bool load(struct report *report, const struct report_program *program, struct report_module *module,
                  struct error *error) {
-    const char *path = program->file->file->path;
-    struct byte_source *source = report_source_open(&report->source, path, error);
-    if (!source) return false;
-    if (!is_same_file(byte_source_identity(source), program->file->identity)) {
-        error_set(error, ERROR_UNREADABLE, "The file changed while it was being read; run the report again.");
-        return error_in_file(error, path, 0);
-    }
-    return program_load(program->file->file, program->program, source, &module->arena, &module->module, error);
+    struct byte_source *source = report_source_open(&report->source, program->file, error);
+    return source && program_load(program->file, program->program, source, &module->arena, &module->module, error);
 }
 
 bool report_module_load(struct report *report, const struct report_program *program, struct report_module *module) {
@@ -39,7 +29,7 @@ bool report_module_load(struct report *report, const struct report_program *prog
     *module = (struct report_module){.program = program};
     arena_init(&module->arena, MODULE_ARENA_LIMIT_BYTES);
     if (!load(report, program, module, &error)) return note_error(report, program, &error);
-    dump_facts_read(program->file->file, &module->arena, &module->dump);
+    dump_facts_read(program->file, &module->arena, &module->dump);
     return true;
 }
 
@@ -124,7 +114,8 @@ bool report_space_build(struct report *report, struct report_module *module, int
     if (!view) return note_error(report, module->program, &error);
     if (!memory_view_build(&module->module, space, MEMORY_VIEW_EXACT, arena, view, &error))
         return note_error(report, module->program, &error);
-    return (make_notes(module, space, arena, made) && order_buffers(&report->options, made, arena) &&
+    bool has_notes = report->options.format == REPORT_CSV || make_notes(module, space, arena, made);
+    return (has_notes && order_buffers(&report->options, made, arena) &&
             buffer_describer_init(&made->describer, &module->module, MEMORY_VIEW_EXACT, arena)) ||
            note_error(report, module->program, &error);
 }

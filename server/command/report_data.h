@@ -48,7 +48,7 @@ struct report_at_peak {
 
 struct report_space {
     const struct memory_view *view;
-    struct memory_view_notes notes;
+    struct memory_view_notes notes;  // none in CSV, which has no place for them
     struct buffer_describer describer;
     struct report_at_peak *largest;  // the buffers at the peak, the largest first, of equal ones in program order
     size_t shown_count;              // how many of these the options ask for

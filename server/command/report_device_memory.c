@@ -32,16 +32,14 @@ static bool has_wanted_session(const struct catalog *catalog, const struct repor
     return catalog_find(catalog, bytes_of(options->session)) != NULL;
 }
 
-void report_device_memory_find(const struct report_options *options, struct arena *arena, struct report_errors *errors,
-                               struct report_device_memory *found) {
-    struct catalog catalog;
-    struct error error;
-    *found = (struct report_device_memory){.options = options, .errors = errors};
+void report_device_memory_find(const struct catalog *catalog, struct arena *arena, struct report_device_memory *found) {
+    const struct report_options *options = found->options;
     if (options->module || options->space != REPORT_ALL) return;
-    if (!catalog_scan(options->path, arena, &catalog, &error)) return;
-    for (size_t i = 0; i < catalog.device_memory_count; i++) find_in(found, &catalog.device_memory[i], arena);
-    found->is_all = found->file_count > 0 && !has_wanted_session(&catalog, options);
-    for (size_t i = 0; i < catalog.session_count; i++) find_in(found, &catalog.sessions[i], arena);
+    for (size_t i = 0; i < catalog->device_memory_count; i++) find_in(found, &catalog->device_memory[i], arena);
+    found->is_all = found->file_count > 0 && !has_wanted_session(catalog, options);
+    for (size_t i = 0; i < catalog->session_count; i++) {
+        if (catalog->sessions[i].may_hold_device_memory) find_in(found, &catalog->sessions[i], arena);
+    }
 }
 
 // --- One of them ---

@@ -28,10 +28,8 @@ struct report_device_memory {
     bool is_all;  // PATH holds no session that the options ask for
 };
 
-// Finds what the options ask for; none where they ask for a module or a memory space. What cannot be read goes to
-// `errors`; that PATH cannot be opened is left to report_inventory_read.
-void report_device_memory_find(const struct report_options *options, struct arena *arena, struct report_errors *errors,
-                               struct report_device_memory *found);
+// Finds what the options of `found` ask for; none where they ask for a module or a memory space.
+void report_device_memory_find(const struct catalog *catalog, struct arena *arena, struct report_device_memory *found);
 
 // Writes them in the format of the options: after the modules, or as the whole report where they are all there is.
 void report_device_memory_write(const struct report_device_memory *found, struct report_sink *sink);

@@ -6,7 +6,6 @@
 #include "analysis/input/growing_array.h"
 #include "analysis/input/program_index.h"
 #include "server/text/printable.h"
-#include "server/command/report_sessions.h"
 
 struct builder {
     const struct report_options *options;
@@ -27,12 +26,18 @@ static bool out_of_memory(const struct builder *b) {
 
 // --- Files ---
 
-struct byte_source *report_source_open(struct report_source *source, const char *path, struct error *error) {
-    if (source->source && strcmp(source->path, path) == 0) return source->source;
+struct byte_source *report_source_open(struct report_source *source, const struct input_file *file,
+                                       struct error *error) {
+    if (source->source && strcmp(source->path, file->path) == 0) return source->source;
     report_source_close(source);
-    source->source = byte_source_open(path, error);
-    source->path = path;
-    if (!source->source) error_in_file(error, path, 0);
+    source->source = byte_source_open(file->path, error);
+    source->path = file->path;
+    struct file_version opened = source->source ? byte_source_version(source->source) : file->version;
+    if (!file_version_equal(&opened, &file->version)) {
+        error_set(error, ERROR_UNREADABLE, "The file changed while it was being read; run the report again.");
+        report_source_close(source);
+    }
+    if (!source->source) error_in_file(error, file->path, 0);
     return source->source;
 }
 
@@ -41,19 +46,18 @@ void report_source_close(struct report_source *source) {
     *source = (struct report_source){0};
 }
 
-static bool index_file(const struct builder *b, struct report_file *file, struct xspace_index *index,
+static bool index_file(const struct builder *b, const struct input_file *file, struct xspace_index *index,
                        struct error *error) {
-    struct byte_source *source = report_source_open(b->source, file->file->path, error);
+    struct byte_source *source = report_source_open(b->source, file, error);
     if (!source) return false;
-    file->identity = byte_source_identity(source);
-    return program_index_read(file->file, source, b->arena, index, error) || error_in_file(error, file->file->path, 0);
+    return program_index_read(file, source, b->arena, index, error) || error_in_file(error, file->path, 0);
 }
 
 // --- Programs of a session ---
 
 struct sighting {  // a program in one file
     const struct xspace_program *program;
-    const struct report_file *file;
+    const struct input_file *file;
 };
 
 static int by_name_size_file(const void *left, const void *right) {
@@ -110,7 +114,7 @@ static bool merge(struct builder *b, const struct report_session *session, struc
         if ((last == first || !is_same(&b->inventory->programs[last - 1], &sightings[i])) &&
             !add_program(b, session, &sightings[i], &hosts[i]))
             return false;
-        hosts[i] = sightings[i].file->file->host;
+        hosts[i] = sightings[i].file->host;
         b->inventory->programs[b->inventory->program_count - 1].host_count++;
     }
     if (count == 0) return true;
@@ -124,11 +128,11 @@ struct sighting_list {
     size_t count;
 };
 
-static bool see_programs(struct builder *b, struct report_session *session, const struct report_file *file,
+static bool see_programs(struct builder *b, struct report_session *session, const struct input_file *file,
                          const struct xspace_index *index, struct sighting_list *list) {
     if (index->duplicate_count)
         fprintf(stderr, "hbmview: %s: left out %zu program(s) of a name that is there already\n",
-                printable_text(bytes_of(file->file->path), b->arena), index->duplicate_count);
+                printable_text(bytes_of(file->path), b->arena), index->duplicate_count);
     session->program_count += index->program_count;
     for (size_t i = 0; i < index->program_count; i++) {
         if (!is_wanted(b->options, &index->programs[i])) continue;
@@ -141,35 +145,24 @@ static bool see_programs(struct builder *b, struct report_session *session, cons
 }
 
 static bool read_files(struct builder *b, struct report_session *session, const struct session_files *files) {
-    struct report_file *kept = arena_new(b->arena, struct report_file, files->file_count);
     struct sighting_list list = {0};
-    if (!kept) return false;
     for (size_t i = 0; i < files->file_count; i++) {
         struct xspace_index index = {0};
         struct error error;
-        kept[i].file = &files->files[i];
-        if (!index_file(b, &kept[i], &index, &error)) {
+        if (!index_file(b, &files->files[i], &index, &error)) {
             report_errors_add(b->errors, &error);
             session->has_errors = true;
         }
-        if (!see_programs(b, session, &kept[i], &index, &list)) return false;
+        if (!see_programs(b, session, &files->files[i], &index, &list)) return false;
     }
     b->module_count += session->program_count;
     return list.count == 0 || merge(b, session, list.items, list.count);
 }
 
 static bool read_session(struct builder *b, const struct catalog_session *found, struct report_session *session) {
-    struct error error;
-    struct session_files *files = arena_new(b->arena, struct session_files, 1);
     session->name = printable_text(bytes_of(found->name), b->arena);
-    if (!files) return false;
-    if (!session_files_list(found, b->arena, files, &error)) {
-        report_errors_add(b->errors, &error);
-        session->has_errors = true;
-        return true;
-    }
-    if (!read_files(b, session, files)) return false;
-    if (files->host_count > 1 && session->program_count > 0) b->inventory->has_several_hosts = true;
+    if (!read_files(b, session, &found->files)) return false;
+    if (found->files.host_count > 1 && session->program_count > 0) b->inventory->has_several_hosts = true;
     return true;
 }
 
@@ -194,12 +187,12 @@ static void miss_module(const struct builder *b) {
     report_errors_add(b->errors, &error);
 }
 
-void report_inventory_read(const struct report_options *options, struct report_source *source, struct arena *arena,
-                           struct report_inventory *inventory, struct report_errors *errors) {
+void report_inventory_read(const struct report_options *options, const struct report_sessions *sessions,
+                           struct report_source *source, struct arena *arena, struct report_inventory *inventory,
+                           struct report_errors *errors) {
     struct builder b = {options, source, arena, inventory, errors, 0};
-    struct report_sessions found;
     *inventory = (struct report_inventory){.arena = arena};
-    if (!report_sessions_find(options, arena, &found, errors) || !read_sessions(&b, &found)) return;
-    report_sessions_tell_missing(options, &found, arena, errors);
+    if (!read_sessions(&b, sessions)) return;
+    report_sessions_tell_missing(options, sessions, arena, errors);
     if (options->module && inventory->session_count && inventory->program_count == 0) miss_module(&b);
 }

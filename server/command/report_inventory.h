@@ -11,11 +11,7 @@
 #include "analysis/input/xspace_index.h"
 #include "server/command/report_errors.h"
 #include "server/command/report_options.h"
-
-struct report_file {
-    const struct input_file *file;
-    struct file_identity identity;  // the version that was indexed
-};
+#include "server/command/report_sessions.h"
 
 struct report_session {
     const char *name;
@@ -25,7 +21,7 @@ struct report_session {
 
 struct report_program {
     const struct report_session *session;
-    const struct report_file *file;
+    const struct input_file *file;
     const struct xspace_program *program;
     const char *name;    // "jit_f(1)", printable
     const char **hosts;  // all that have it
@@ -47,11 +43,13 @@ struct report_source {
     const char *path;
 };
 
-// The source of `path`; NULL: *error is filled. Valid until the next call.
-MUST_USE struct byte_source *report_source_open(struct report_source *source, const char *path, struct error *error);
+// The source of the file, of the version that was listed; NULL: *error is filled. Valid until the next call.
+MUST_USE struct byte_source *report_source_open(struct report_source *source, const struct input_file *file,
+                                                struct error *error);
 void report_source_close(struct report_source *source);
 
-// Fills the inventory on its arena with what the options ask for. What cannot be read, or is not there, goes to
-// `errors`.
-void report_inventory_read(const struct report_options *options, struct report_source *source, struct arena *arena,
-                           struct report_inventory *inventory, struct report_errors *errors);
+// Fills the inventory on its arena with what the options ask for of these sessions. What cannot be read, or is not
+// there, goes to `errors`.
+void report_inventory_read(const struct report_options *options, const struct report_sessions *sessions,
+                           struct report_source *source, struct arena *arena, struct report_inventory *inventory,
+                           struct report_errors *errors);

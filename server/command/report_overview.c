@@ -136,8 +136,8 @@ static void write_names(struct name_list_writer *list, struct report_page *page)
 
 // A file with one program is called by its own name: dumps have many of one module.
 static const char *name_of(const struct report_program *program, struct arena *arena) {
-    bool is_hlo_file = program->file->file->kind == PROFILE_FILE_HLO;
-    return is_hlo_file ? printable_text(bytes_of(program->file->file->name), arena) : program->name;
+    bool is_hlo_file = program->file->kind == PROFILE_FILE_HLO;
+    return is_hlo_file ? printable_text(bytes_of(program->file->name), arena) : program->name;
 }
 
 static const char *words_for_empty(const struct report_options *options, struct arena *arena) {

@@ -39,17 +39,10 @@ static bool add_host(struct report_profile *p, struct report_profile_session *se
 }
 
 static bool list_session(struct report_profile *p, const struct catalog_session *found) {
-    struct report_profile_session *session = &p->sessions[p->session_count];
-    struct session_files *files = arena_new(p->arena, struct session_files, 1);
-    struct error error;
-    if (!files) return false;
+    struct report_profile_session *session = &p->sessions[p->session_count++];
+    const struct session_files *files = &found->files;
     *session = (struct report_profile_session){.name = found->name, .files = files};
-    p->session_count++;
-    if (!session_files_list(found, p->arena, files, &error)) {
-        session->has_failed = true;
-        add_error(p, &error);
-    }
-    for (size_t i = 0; i < files->host_count && !session->has_failed; i++) {
+    for (size_t i = 0; i < files->host_count; i++) {
         if (!is_asked(p->report->options.host, bytes_of(files->files[i].host))) continue;
         if (!add_host(p, session, &files->files[i])) return false;
     }
@@ -99,7 +92,7 @@ static void miss_host(struct report_profile *p) {
 }
 
 const char *report_profile_session_note(const struct report_profile_session *session) {
-    if (session->has_failed || session->files->host_count) return NULL;
+    if (session->files->host_count) return NULL;
     return "This session has no .xplane.pb file: memory over time is recorded in those only.";
 }
 

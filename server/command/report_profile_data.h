@@ -17,7 +17,6 @@
 struct report_profile_session {
     const char *name;
     const struct session_files *files;
-    bool has_failed;      // its files could not be listed
     bool knows_programs;  // has_programs is found out when a host without events is
     bool has_programs;
 };

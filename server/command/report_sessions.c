@@ -4,26 +4,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "analysis/input/input_name.h"
-#include "analysis/input/run_names.h"
 #include "server/text/printable.h"
 
 enum { NAMES_SHOWN = 3, NAMES_TEXT_BYTES = 256 };
-
-static const char *last_part(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
-// A session that is still being written has no entry in the catalog, but what it has so far can be told.
-static bool session_of_pending(const struct catalog *catalog, const char *path, struct arena *arena,
-                               struct catalog_session *session) {
-    bool is_file = strcmp(path, catalog->root) == 0 && input_name_parse(bytes_of(last_part(path))).kind;
-    *session = (struct catalog_session){.path = arena_string(arena, bytes_of(path)), .root = catalog->root};
-    session->name = is_file ? arena_string(arena, input_name_parse(bytes_of(last_part(path))).stem)
-                            : run_names_make(catalog->root, path, arena);
-    return session->name && session->path;
-}
 
 static int newest_first(const void *left, const void *right) {
     const struct catalog_session *a = left, *b = right;
@@ -36,10 +19,10 @@ static bool list_all(struct report_sessions *sessions, struct arena *arena) {
     sessions->items = arena_new(arena, struct catalog_session, all);
     if (!sessions->items) return false;
     if (count) memcpy(sessions->items, catalog->sessions, count * sizeof catalog->sessions[0]);
-    for (size_t i = 0; i < catalog->pending_count; i++) {
-        if (!session_of_pending(catalog, catalog->pending[i].path, arena, &sessions->items[count + i])) return false;
+    if (catalog->pending_count) {  // not whole yet, but what there is so far can be told
+        memcpy(sessions->items + count, catalog->pending_sessions, catalog->pending_count * sizeof *sessions->items);
+        qsort(sessions->items, all, sizeof *sessions->items, newest_first);
     }
-    if (catalog->pending_count) qsort(sessions->items, all, sizeof *sessions->items, newest_first);
     sessions->count = all;
     return true;
 }

@@ -57,7 +57,7 @@ static void search_session(struct search *search, const char *name) {
     struct module_list modules;
     struct error error;
     struct session_place place = {.name = name};
-    if (!store_open_session(search->store, search->work, &place, &session, &error)) return;
+    if (!store_open_session(search->store, search->work, &place, STORE_LIST_SEEN, &session, &error)) return;
     if (!module_list_read(search->work, &session, &modules, &error)) return;
     for (size_t i = 0; i < modules.row_count; i++) {
         const struct module_row *row = &modules.rows[i];

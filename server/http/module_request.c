@@ -8,21 +8,32 @@
 #include "server/app.h"
 #include "server/text/utf8.h"
 
-static bool open_session(struct request *request, const struct session_place *place, struct module_request *asked,
-                         struct error *error) {
-    return store_open_session(request->app->store, &request->work, place, &asked->session, error);
+typedef bool find_in_session(struct request *request, struct module_request *asked, struct error *error);
+
+// What is not among the files that were seen may still be there.
+static bool open_and_find(struct request *request, const struct session_place *place, find_in_session *find,
+                          struct module_request *asked, struct error *error) {
+    struct store *store = request->app->store;
+    if (!store_open_session(store, &request->work, place, STORE_LIST_SEEN, &asked->session, error)) return false;
+    if (find(request, asked, error)) return true;
+    return error->code == ERROR_NOT_FOUND &&
+           store_open_session(store, &request->work, place, STORE_LIST_ANEW, &asked->session, error) &&
+           find(request, asked, error);
+}
+
+static bool find_of_api(struct request *request, struct module_request *asked, struct error *error) {
+    const char *host = request_query(request, "host");
+    return module_store_find(&request->work, &asked->session, host && *host ? host : NULL, asked->module, &asked->found,
+                             error);
 }
 
 bool module_request_of_api(struct request *request, struct module_request *asked, struct error *error) {
     struct session_place place = {0};
-    const char *host = request_query(request, "host");
     *asked = (struct module_request){0};
     return request_need(request, "session", &place.name, error) &&
            request_need(request, "module", &asked->module, error) &&
            request_int64(request, "memory_space", 0, &asked->space, error) &&
-           open_session(request, &place, asked, error) &&
-           module_store_find(&request->work, &asked->session, host && *host ? host : NULL, asked->module, &asked->found,
-                             error);
+           open_and_find(request, &place, find_of_api, asked, error);
 }
 
 static int64_t number_or_zero(const char *text) {
@@ -70,7 +81,8 @@ static const char *name_with_text(struct work *work, const struct xspace_index *
 static const char *find_program(struct work *work, const struct session *session, const char *program_id,
                                 struct error *error) {
     for (size_t i = 0; i < session->files.file_count; i++) {
-        const struct file_index *indexed = module_store_index(work, &session->files.files[i], error);
+        const struct input_file *file = file_store_look(work, &session->files.files[i], error);
+        const struct file_index *indexed = file ? module_store_index(work, file, error) : NULL;
         const char *name = indexed ? name_of_id(work, &indexed->index, program_id) : NULL;
         if (indexed && !name) name = name_with_text(work, &indexed->index, program_id);
         if (name) return name;
@@ -91,6 +103,11 @@ static bool find_module_name(struct request *request, struct module_request *ask
     return error_set(error, ERROR_BAD_REQUEST, "Which module? Give module_name (see /module_list) or program_id.");
 }
 
+static bool find_of_xprof(struct request *request, struct module_request *asked, struct error *error) {
+    return check_host(request, &asked->session, error) && find_module_name(request, asked, error) &&
+           module_store_find(&request->work, &asked->session, NULL, asked->module, &asked->found, error);
+}
+
 bool module_request_of_xprof(struct request *request, struct module_request *asked, struct error *error) {
     const struct session_place place = {
         .name = request_query(request, "run"),
@@ -98,9 +115,7 @@ bool module_request_of_xprof(struct request *request, struct module_request *ask
         .run_path = request_query(request, "run_path"),
     };
     *asked = (struct module_request){.space = number_or_zero(request_query(request, "memory_space"))};
-    return open_session(request, &place, asked, error) && check_host(request, &asked->session, error) &&
-           find_module_name(request, asked, error) &&
-           module_store_find(&request->work, &asked->session, NULL, asked->module, &asked->found, error);
+    return open_and_find(request, &place, find_of_xprof, asked, error);
 }
 
 const char *module_request_key(struct request *request, const struct module_request *asked, const char *endpoint,

@@ -36,14 +36,44 @@ static bool unknown_host(struct request *request, const struct profile_request *
                      asked->session.name, asked->host, *names ? names : "none");
 }
 
-bool profile_request_read(struct request *request, struct profile_request *asked, struct error *error) {
+// From here on the files that may be meant are of the version that they have now. One that went away keeps the version
+// that it had: opening it says so, and hides no other host.
+static bool look_at_files(struct work *work, struct profile_request *asked, struct error *error) {
+    struct session_files *files = &asked->session.files;
+    struct input_file *now = arena_new(&work->arena, struct input_file, files->file_count + 1);
+    if (!now) return work_out_of_memory(error);
+    for (size_t i = 0; i < files->file_count; i++) {
+        struct error gone;
+        const struct input_file *file = &files->files[i];
+        const struct input_file *looked = is_asked(asked, file) ? file_store_look(work, file, &gone) : NULL;
+        now[i] = looked ? *looked : *file;
+    }
+    files->files = now;
+    return true;
+}
+
+static bool read_place(struct request *request, struct profile_request *asked, struct error *error) {
     struct session_place place = {0};
-    size_t at = 0;
     *asked = (struct profile_request){.host = given(request, "host"), .memory_id = request_query(request, "memory_id")};
     if (!request_need(request, "session", &place.name, error)) return false;
-    if (!store_open_session(request->app->store, &request->work, &place, &asked->session, error)) return false;
-    if (!asked->host || next_file(asked, &at)) return true;
+    static const enum store_listing listings[] = {STORE_LIST_SEEN, STORE_LIST_ANEW};
+    for (size_t i = 0; i < sizeof listings / sizeof listings[0]; i++) {
+        if (!store_open_session(request->app->store, &request->work, &place, listings[i], &asked->session, error))
+            return false;
+        size_t at = 0;
+        if (!asked->host || next_file(asked, &at)) return true;
+    }
     return unknown_host(request, asked, error);
+}
+
+bool profile_request_read(struct request *request, struct profile_request *asked, struct error *error) {
+    return read_place(request, asked, error) && look_at_files(&request->work, asked, error);
+}
+
+bool profile_request_read_all(struct request *request, struct profile_request *asked, struct error *error) {
+    if (!read_place(request, asked, error)) return false;
+    asked->host = NULL;
+    return look_at_files(&request->work, asked, error);
 }
 
 // --- Keys ---
@@ -65,7 +95,7 @@ const char *profile_request_key(struct request *request, const struct profile_re
     }
     size_t at = 0;
     for (const struct input_file *file; ok && (file = next_file(asked, &at));) {
-        const char *file_key = profile_store_key(&request->work, file, error);
+        const char *file_key = file_store_key(&request->work, "profile", file, error);
         if (!file_key) return NULL;
         ok = join(arena, &key, file->host, file_key);
     }

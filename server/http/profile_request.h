@@ -8,6 +8,7 @@
 
 #include "server/http/request.h"
 #include "server/store/profile_store.h"
+#include "server/store/store.h"
 
 struct profile_request {
     struct session session;
@@ -21,8 +22,12 @@ struct profile_found {
     const struct memory_timeline *timeline;
 };
 
-// Reads session, host and memory_id. ERROR_NOT_FOUND for a host that the session does not have.
+// Reads session, host and memory_id, and looks at the files that may be meant. ERROR_NOT_FOUND for a host that the
+// session does not have.
 MUST_USE bool profile_request_read(struct request *request, struct profile_request *asked, struct error *error);
+
+// The same for what is told of all hosts, whichever is named.
+MUST_USE bool profile_request_read_all(struct request *request, struct profile_request *asked, struct error *error);
 
 // The key of a kept reply: endpoint, every argument of the query that is there, the versions of the session's files
 // that may be meant. NULL: *error is filled.

@@ -1,13 +1,11 @@
 #include "server/store/device_memory_store.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
-#include "server/store/module_store.h"
+#include "server/store/file_store.h"
 #include "server/text/utf8.h"
 
 enum { NAMES_SHOWN = 3, NAMES_TEXT_BYTES = 256 };
-static const size_t PROFILE_ARENA_LIMIT_BYTES = (size_t)1 << 30;
 
 // --- Sessions ---
 
@@ -42,7 +40,7 @@ static bool open_empty(struct store *store, struct work *work, const char *name,
                        struct error *error) {
     const struct session_place place = {.name = name};
     struct session opened;
-    if (!store_open_session(store, work, &place, &opened, error)) return false;
+    if (!store_open_session(store, work, &place, STORE_LIST_NOTHING, &opened, error)) return false;
     *session = (struct device_memory_session){.name = opened.name};
     return true;
 }
@@ -92,44 +90,17 @@ const struct input_file *device_memory_store_find(const struct device_memory_ses
 
 // --- Profiles ---
 
-struct loaded_profile {
-    struct arena arena;
-    struct device_memory_profile profile;
-};
-
-static void destroy_profile(void *data) {
-    struct loaded_profile *loaded = data;
-    arena_free(&loaded->arena);
-    free(loaded);
+static bool fill_profile(const struct filling *from, void *thing, struct error *error) {
+    return device_memory_profile_read(from->source, from->arena, thing, error);
 }
 
-static bool read_profile(const struct input_file *file, struct loaded_profile *loaded, struct error *error) {
-    struct byte_source *source = byte_source_open(file->path, error);
-    if (!source) return error_in_file(error, file->path, 0);
-    bool is_good = device_memory_profile_read(source, &loaded->arena, &loaded->profile, error);
-    byte_source_close(source);
-    return is_good || error_in_file(error, file->path, 0);
-}
-
-static bool load_profile(void *context, struct cache_value *value, struct error *error) {
-    struct loaded_profile *loaded = calloc(1, sizeof *loaded);
-    if (!loaded) return work_out_of_memory(error);
-    arena_init(&loaded->arena, PROFILE_ARENA_LIMIT_BYTES);
-    if (!read_profile(context, loaded, error)) {
-        destroy_profile(loaded);
-        return false;
-    }
-    *value = (struct cache_value){loaded, sizeof *loaded + loaded->arena.used_bytes, destroy_profile};
-    return true;
-}
+static const struct stored_kind profile_kind = {.name = "device_memory",
+                                                .thing_bytes = sizeof(struct device_memory_profile),
+                                                .arena_limit_bytes = 1 << 30,
+                                                .fill = fill_profile};
 
 const struct device_memory_profile *device_memory_store_load(struct work *work, const struct input_file *file,
                                                              struct error *error) {
-    const char *file_key = module_store_file_key(work, file, error);
-    const char *key = file_key ? arena_printf(&work->arena, "device_memory %s", file_key) : NULL;
-    if (file_key && !key) work_out_of_memory(error);
-    if (!key) return NULL;
-    struct input_file mine = *file;
-    const struct loaded_profile *loaded = work_get(work, key, load_profile, &mine, error);
-    return loaded ? &loaded->profile : NULL;
+    const char *key = file_store_key(work, profile_kind.name, file, error);
+    return key ? file_store_get(work, &profile_kind, key, file, NULL, error) : NULL;
 }

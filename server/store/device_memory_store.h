@@ -2,7 +2,7 @@
 //
 //     session "memory.prof"    a file outside any session's folder     ──> that file
 //     session "2026_11_20"     a session of the list                   ──> those in its folder, listed anew
-//     "device_memory <file identity> <path>"                           ──> the profile, in one arena
+//     "device_memory <version> <path>"                                 ──> the profile (file_store.h)
 //
 // What these functions return stays valid until the work ends.
 #pragma once

@@ -7,10 +7,19 @@ struct sighting {  // one program on one host
     uint32_t host;
 };
 
-static int by_name_then_host(const void *left, const void *right) {
+static int by_name_size_host(const void *left, const void *right) {
     const struct sighting *a = left, *b = right;
     int order = bytes_compare(a->program->name, b->program->name);
-    return order ? order : (a->host > b->host) - (a->host < b->host);
+    if (order) return order;
+    if (a->program->size_bytes != b->program->size_bytes)
+        return a->program->size_bytes < b->program->size_bytes ? -1 : 1;
+    return (a->host > b->host) - (a->host < b->host);
+}
+
+static int by_name_first_host(const void *left, const void *right) {
+    const struct module_row *a = left, *b = right;
+    int order = bytes_compare(a->program->name, b->program->name);
+    return order ? order : (a->hosts[0] > b->hosts[0]) - (a->hosts[0] < b->hosts[0]);
 }
 
 static const struct error *keep_error(struct arena *arena, const struct error *error) {
@@ -25,18 +34,19 @@ static bool read_hosts(struct work *work, const struct session *session, struct 
     for (size_t i = 0; i < list->host_count; i++) {
         struct module_host *host = &list->hosts[i];
         struct error problem;
-        host->file = &session->files.files[i];
-        indexes[i] = module_store_index(work, host->file, &problem);
+        const struct input_file *listed = &session->files.files[i], *now = file_store_look(work, listed, &problem);
+        host->file = now ? now : listed;
+        indexes[i] = now ? module_store_index(work, now, &problem) : NULL;
         if (indexes[i]) host->module_count = indexes[i]->index.program_count;
-        const struct error *fault = indexes[i] ? &indexes[i]->fault : &problem;
-        if (fault->code == ERROR_NONE) continue;
+        const struct error *fault = indexes[i] ? indexes[i]->fault : &problem;
+        if (!fault) continue;
         host->error = keep_error(&work->arena, fault);
         if (!host->error) return work_out_of_memory(error);
     }
     return true;
 }
 
-// All programs of all hosts, by name, then by host.
+// All programs of all hosts; those that may be one lie side by side, by host.
 static struct sighting *sort_sightings(struct arena *arena, const struct module_list *list,
                                        const struct file_index *const *indexes, size_t count) {
     struct sighting *sightings = arena_new(arena, struct sighting, count + 1);
@@ -45,8 +55,15 @@ static struct sighting *sort_sightings(struct arena *arena, const struct module_
         for (size_t k = 0; k < list->hosts[host].module_count; k++)
             sightings[used++] = (struct sighting){&indexes[host]->index.programs[k], (uint32_t)host};
     }
-    if (sightings) qsort(sightings, count, sizeof sightings[0], by_name_then_host);
+    if (sightings) qsort(sightings, count, sizeof sightings[0], by_name_size_host);
     return sightings;
+}
+
+// Hosts run one program together; files that are one program each, and have it from different compiles, do not.
+static bool is_same(const struct module_list *list, const struct module_row *row, const struct sighting *sighting) {
+    return list->hosts[row->hosts[0]].file->kind == PROFILE_FILE_XPLANE &&
+           row->program->size_bytes == sighting->program->size_bytes &&
+           bytes_equal(row->program->name, sighting->program->name);
 }
 
 static bool merge(struct arena *arena, const struct sighting *sightings, size_t count, struct module_list *list) {
@@ -55,12 +72,13 @@ static bool merge(struct arena *arena, const struct sighting *sightings, size_t 
     if (!list->rows || !hosts) return false;
     for (size_t i = 0; i < count; i++) {
         struct module_row *last = list->row_count ? &list->rows[list->row_count - 1] : NULL;
-        if (!last || !bytes_equal(last->program->name, sightings[i].program->name)) {
+        if (!last || !is_same(list, last, &sightings[i])) {
             last = &list->rows[list->row_count++];
             *last = (struct module_row){sightings[i].program, &hosts[i], 0};
         }
         last->hosts[last->host_count++] = sightings[i].host;
     }
+    if (list->row_count) qsort(list->rows, list->row_count, sizeof list->rows[0], by_name_first_host);
     return true;
 }
 

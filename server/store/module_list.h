@@ -1,10 +1,12 @@
-// The programs of a session, merged over its hosts: one row for each name, as XProf lists them, but no host is lost.
+// The programs of a session, merged over its hosts: one row for each program, and no host is lost.
 //
 //     host a: jit_f(1), jit_g(2)  \   jit_f(1)  a, b
 //     host b: jit_f(1), jit_h(3)  /   jit_g(2)  a          the first host is the one XProf shows
 //                                     jit_h(3)  b
 //
-// Rows are in order of name. A host that cannot be read has its error; the others are unaffected.
+// Hosts have one program when they have it under one name and in one size. Rows are in order of name; different
+// programs of one name, of hosts or of HLO files, are rows of their own, in order of their first host or file. A host
+// that cannot be read has its error; the others are unaffected.
 #pragma once
 
 #include "server/store/module_store.h"

@@ -1,40 +1,47 @@
 #include "server/store/module_summaries.h"
 
+#include <errno.h>
+#include <inttypes.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "analysis/hlo/program_load.h"
 #include "server/text/etag.h"
 #include "server/text/output.h"
 
-enum { SET_ARENA_LIMIT_BYTES = 64 << 20 };
-static const size_t MODULE_ARENA_LIMIT_BYTES = (size_t)4 << 30;
+enum { KEY_DIGITS = 32 };
 
-struct summary_job {
-    struct found_module found;
-    struct input_file file;
-    struct xspace_program program;
-    struct module_summary result;
+struct summary_row {
+    struct module_summary summary;
+    uint64_t number;  // it was settled as the first, second, ... of the set; 0: pending
 };
 
 struct summary_set {
-    char key[ETAG_BYTES];
-    struct arena arena;
-    struct summary_job *jobs;
-    size_t job_count;
-    size_t next_job;  // all before it are done, or being done
-    int64_t asked_s;  // when it was last asked for; 0: free place
+    atomic_uint users;
+    char key[ETAG_BYTES];  // of the versions of all files: equal keys, equal lists
+    struct work work;      // pins what the list is made of; its arena has the rows' figures as well
+    struct session session;
+    struct module_list list;
+    // The lock is held for what follows.
+    struct file_version folder;  // of the session, when it was listed last
+    struct summary_row *rows;
+    size_t next_row;   // all before it are settled, or being worked at
+    uint64_t settled;  // how many are
+    int64_t asked_s;   // when it was last asked for
+    bool is_outdated;  // the worker found a file to be of another version
 };
 
 struct module_summaries {
     struct cache *cache;
+    struct store *store;
     pthread_t worker;
     pthread_mutex_t lock;
     pthread_cond_t wake;
     bool is_stopping;
-    struct summary_set *busy;  // the worker is at one of its jobs
-    struct summary_set sets[MODULE_SUMMARIES_SETS_MAX];
+    struct summary_set *sets[MODULE_SUMMARIES_SETS_MAX];  // NULL: a free place
 };
 
 static const struct error too_many = {ERROR_TOO_BIG, -1, "",
@@ -43,47 +50,76 @@ static const struct error too_many = {ERROR_TOO_BIG, -1, "",
 static int64_t now_s(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec + 1;
+    return (int64_t)now.tv_sec;
+}
+
+// --- The figures of one program ---
+
+struct summary_recipe {
+    const struct xspace_program *program;
+    const struct hlo_module *module;  // NULL: to be loaded, and dropped
+};
+
+static bool summarize(const struct filling *from, const struct hlo_module *module, struct arena *scratch,
+                      struct memory_summary_list *list, struct error *error) {
+    const struct summary_recipe *recipe = from->of;
+    struct memory_summary_list found;
+    if (!memory_summaries(module, scratch, &found, error))
+        return error_in_file(error, from->file->path, (int64_t)recipe->program->offset);
+    list->count = found.count;
+    list->summaries = arena_new(from->arena, struct memory_summary, found.count + 1);
+    if (!list->summaries) return work_out_of_memory(error);
+    if (found.count) memcpy(list->summaries, found.summaries, found.count * sizeof found.summaries[0]);
+    return true;
+}
+
+static bool fill_summary(const struct filling *from, void *thing, struct error *error) {
+    const struct summary_recipe *recipe = from->of;
+    struct arena scratch;
+    struct hlo_module loaded;
+    arena_init(&scratch, (size_t)4 << 30);
+    bool is_good = recipe->module || program_load(from->file, recipe->program, from->source, &scratch, &loaded, error);
+    is_good = is_good && summarize(from, recipe->module ? recipe->module : &loaded, &scratch, thing, error);
+    arena_free(&scratch);
+    return is_good;
+}
+
+static const struct stored_kind summary_kind = {.name = "summary",
+                                                .thing_bytes = sizeof(struct memory_summary_list),
+                                                .arena_limit_bytes = 1 << 20,
+                                                .fill = fill_summary};
+
+// The modules of a session of few go through the cache: the page opens one of them next, and the load serves both. The
+// many others are loaded for their figures only, so that they do not push out what is in view.
+static const struct memory_summary_list *summary_of(struct work *work, const struct found_module *found, bool is_kept,
+                                                    struct error *error) {
+    struct summary_recipe recipe = {found->program, is_kept ? module_store_load(work, found, error) : NULL};
+    if (is_kept && !recipe.module) return NULL;
+    const char *key = arena_printf(&work->arena, "%s of %s", summary_kind.name, found->key);
+    if (!key) work_out_of_memory(error);
+    return key ? file_store_get(work, &summary_kind, key, found->file, &recipe, error) : NULL;
 }
 
 // --- The worker ---
 
 enum { KEPT_MODULES_MAX = 2 };
 
+static void set_release(void *thing) {
+    struct summary_set *set = thing;
+    if (!set || atomic_fetch_sub(&set->users, 1) != 1) return;
+    work_free(&set->work);
+    free(set);
+}
+
 static struct summary_set *next_set(struct module_summaries *summaries) {
     struct summary_set *best = NULL;
     for (size_t i = 0; i < MODULE_SUMMARIES_SETS_MAX; i++) {
-        struct summary_set *set = &summaries->sets[i];
-        bool is_wanted = set->asked_s && now_s() - set->asked_s <= MODULE_SUMMARIES_PATIENCE_SECONDS;
-        if (!is_wanted || set->next_job == set->job_count) continue;
+        struct summary_set *set = summaries->sets[i];
+        if (!set || set->next_row == set->list.row_count) continue;
+        if (now_s() - set->asked_s > MODULE_SUMMARIES_PATIENCE_SECONDS) continue;
         if (!best || set->asked_s >= best->asked_s) best = set;
     }
     return best;
-}
-
-static bool summarize_module(const struct hlo_module *module, struct work *work, const struct found_module *found,
-                             struct memory_summary_list *spaces, struct error *error) {
-    if (memory_summaries(module, &work->arena, spaces, error)) return true;
-    return error_in_file(error, found->file->path, (int64_t)found->program->offset);
-}
-
-// The modules of a session of few go through the cache: the page opens one of them next, and the load serves both.
-static bool summarize_kept(struct work *work, const struct found_module *found, struct memory_summary_list *spaces,
-                           struct error *error) {
-    const struct hlo_module *module = module_store_load(work, found, error);
-    return module && summarize_module(module, work, found, spaces, error);
-}
-
-// The many others are loaded for their figures only, so that they do not push out what is in view.
-static bool summarize_passing(struct work *work, const struct found_module *found, struct memory_summary_list *spaces,
-                              struct error *error) {
-    const struct hlo_module *module = module_store_peek(work, found);
-    struct hlo_module own;
-    cache_take_slot(work->cache);
-    bool is_good = module || module_store_read(found, &work->arena, &own, error);
-    is_good = is_good && summarize_module(module ? module : &own, work, found, spaces, error);
-    cache_give_slot(work->cache);
-    return is_good;
 }
 
 static struct module_summary good_result(struct arena *arena, const struct memory_summary_list *spaces) {
@@ -94,32 +130,39 @@ static struct module_summary good_result(struct arena *arena, const struct memor
 }
 
 static struct module_summary error_result(struct arena *arena, const struct error *error) {
-    struct module_summary result = {.state = MODULE_SUMMARY_ERROR, .error = &too_many};
     struct error *kept = arena_new(arena, struct error, 1);
-    if (!kept) return result;
-    *kept = *error;
-    result.error = kept;
-    return result;
+    if (kept) *kept = *error;
+    return (struct module_summary){.state = MODULE_SUMMARY_ERROR, .error = kept ? kept : &too_many};
 }
 
-// Does one job. The lock is held before and after.
-static void do_job(struct module_summaries *summaries, struct summary_set *set) {
-    struct summary_job *job = &set->jobs[set->next_job++];
-    summaries->busy = set;
-    pthread_mutex_unlock(&summaries->lock);
+static bool is_outdated(struct work *work, const struct input_file *file) {
+    struct error gone;
+    const struct input_file *now = file_store_look(work, file, &gone);
+    return !now || !file_version_equal(&now->version, &file->version);
+}
+
+// Does one row. The lock is held before and after.
+static void do_row(struct module_summaries *summaries, struct summary_set *set) {
+    struct summary_row *row = &set->rows[set->next_row];
+    const struct module_row *program = &set->list.rows[set->next_row++];
+    const struct input_file *file = set->list.hosts[program->hosts[0]].file;
     struct work work;
-    work_init(&work, summaries->cache);
-    work.arena.limit_bytes = MODULE_ARENA_LIMIT_BYTES;
-    struct memory_summary_list spaces = {0};
+    struct found_module found;
     struct error error;
-    bool is_kept = set->job_count <= KEPT_MODULES_MAX;
-    bool is_good = is_kept ? summarize_kept(&work, &job->found, &spaces, &error)
-                           : summarize_passing(&work, &job->found, &spaces, &error);
+    atomic_fetch_add(&set->users, 1);
+    pthread_mutex_unlock(&summaries->lock);
+    work_init(&work, summaries->cache);
+    const struct memory_summary_list *spaces = NULL;
+    if (module_store_name(&work, file, program->program, &found, &error))
+        spaces = summary_of(&work, &found, set->list.row_count <= KEPT_MODULES_MAX, &error);
+    bool outdated = !spaces && is_outdated(&work, file);
     pthread_mutex_lock(&summaries->lock);
-    job->result = is_good ? good_result(&set->arena, &spaces) : error_result(&set->arena, &error);
-    summaries->busy = NULL;
+    row->summary = spaces ? good_result(&set->work.arena, spaces) : error_result(&set->work.arena, &error);
+    row->number = ++set->settled;
+    set->is_outdated |= outdated;
     pthread_mutex_unlock(&summaries->lock);
     work_free(&work);
+    set_release(set);
     pthread_mutex_lock(&summaries->lock);
 }
 
@@ -129,7 +172,7 @@ static void *run_worker(void *context) {
     while (!summaries->is_stopping) {
         struct summary_set *set = next_set(summaries);
         if (set)
-            do_job(summaries, set);
+            do_row(summaries, set);
         else
             pthread_cond_wait(&summaries->wake, &summaries->lock);
     }
@@ -137,20 +180,16 @@ static void *run_worker(void *context) {
     return NULL;
 }
 
-struct module_summaries *module_summaries_new(struct cache *cache) {
+struct module_summaries *module_summaries_new(struct cache *cache, struct store *store) {
     struct module_summaries *summaries = calloc(1, sizeof *summaries);
     if (!summaries) return NULL;
     summaries->cache = cache;
+    summaries->store = store;
     pthread_mutex_init(&summaries->lock, NULL);
     pthread_cond_init(&summaries->wake, NULL);
     if (pthread_create(&summaries->worker, NULL, run_worker, summaries) == 0) return summaries;
     free(summaries);
     return NULL;
-}
-
-static void set_clear(struct summary_set *set) {
-    if (set->asked_s) arena_free(&set->arena);
-    *set = (struct summary_set){.asked_s = 0};
 }
 
 void module_summaries_free(struct module_summaries *summaries) {
@@ -160,132 +199,135 @@ void module_summaries_free(struct module_summaries *summaries) {
     pthread_cond_signal(&summaries->wake);
     pthread_mutex_unlock(&summaries->lock);
     pthread_join(summaries->worker, NULL);
-    for (size_t i = 0; i < MODULE_SUMMARIES_SETS_MAX; i++) set_clear(&summaries->sets[i]);
+    for (size_t i = 0; i < MODULE_SUMMARIES_SETS_MAX; i++) set_release(summaries->sets[i]);
     pthread_cond_destroy(&summaries->wake);
     pthread_mutex_destroy(&summaries->lock);
     free(summaries);
 }
 
-// --- Asking ---
+// --- Making a set ---
 
-// Names the versions of all files and the rows: equal keys, equal rows.
-static bool make_key(struct work *work, const struct module_list *list, char key[ETAG_BYTES], struct error *error) {
+static bool make_key(struct summary_set *set, struct error *error) {
     struct output text;
+    bool is_good = true;
     output_init(&text, OUTPUT_LIMIT_BYTES);
-    for (size_t i = 0; i < list->host_count; i++) {
-        struct error gone;
-        const char *file_key = module_store_file_key(work, list->hosts[i].file, &gone);
-        output_append(&text, bytes_of(file_key ? file_key : "gone"));
-        output_append(&text, list->hosts[i].error ? BYTES("-\n") : BYTES("+\n"));
+    for (size_t i = 0; i < set->list.host_count && is_good; i++) {
+        const struct module_host *host = &set->list.hosts[i];
+        const char *file_key = file_store_key(&set->work, host->error ? "-" : "+", host->file, error);
+        is_good = file_key != NULL;
+        if (is_good) output_append(&text, bytes_of(file_key));
+        output_append_char(&text, '\n');
     }
-    bool is_good = !text.failed || work_out_of_memory(error);
-    etag_of(output_bytes(&text), key);
+    is_good = is_good && (!text.failed || work_out_of_memory(error));
+    etag_of(output_bytes(&text), set->key);
     output_free(&text);
     return is_good;
 }
 
-static bool copy_job(struct work *work, struct arena *arena, const struct module_list *list,
-                     const struct module_row *row, struct summary_job *job) {
-    struct error error;
-    const struct input_file *file = list->hosts[row->hosts[0]].file;
-    job->file = *file;
-    job->program = *row->program;
-    if (!module_store_name(work, file, row->program, &job->found, &error)) {
-        job->result = error_result(arena, &error);
-        job->found.key = "";
-    }
-    job->file.path = arena_string(arena, bytes_of(file->path));
-    job->file.name = job->file.host = NULL;
-    job->program.name = job->program.module_name = (struct bytes){0};
-    job->found.key = arena_string(arena, bytes_of(job->found.key));
-    job->found.file = &job->file;
-    job->found.program = &job->program;
-    return job->file.path && job->found.key;
+static bool fill_set(struct module_summaries *summaries, const struct session_place *place, struct summary_set *set,
+                     struct error *error) {
+    if (!store_open_session(summaries->store, &set->work, place, STORE_LIST_ANEW, &set->session, error)) return false;
+    if (!module_list_read(&set->work, &set->session, &set->list, error)) return false;
+    set->folder = set->session.version;
+    set->rows = arena_new(&set->work.arena, struct summary_row, set->list.row_count + 1);
+    return set->rows ? make_key(set, error) : work_out_of_memory(error);
 }
 
-static bool fill_set(struct work *work, const struct module_list *list, struct summary_set *set) {
-    arena_init(&set->arena, SET_ARENA_LIMIT_BYTES);
-    set->asked_s = now_s();
-    set->jobs = arena_new(&set->arena, struct summary_job, list->row_count + 1);
-    if (!set->jobs) return false;
-    for (size_t i = 0; i < list->row_count; i++) {
-        if (!copy_job(work, &set->arena, list, &list->rows[i], &set->jobs[i])) return false;
+static struct summary_set *new_set(struct module_summaries *summaries, const struct session_place *place,
+                                   struct error *error) {
+    struct summary_set *set = calloc(1, sizeof *set);
+    if (!set) {
+        work_out_of_memory(error);
+        return NULL;
     }
-    set->job_count = list->row_count;
-    return true;
+    atomic_init(&set->users, 1);
+    work_init(&set->work, summaries->cache);
+    if (fill_set(summaries, place, set, error)) return set;
+    set_release(set);
+    return NULL;
 }
 
-// The place asked for longest ago, but not the one the worker is at.
-static struct summary_set *oldest_set(struct module_summaries *summaries) {
-    struct summary_set *oldest = NULL;
+// --- Asking (the lock is held) ---
+
+static struct summary_set *find_set(const struct module_summaries *summaries, const char *digits) {
     for (size_t i = 0; i < MODULE_SUMMARIES_SETS_MAX; i++) {
-        struct summary_set *set = &summaries->sets[i];
-        if (set != summaries->busy && (!oldest || set->asked_s < oldest->asked_s)) oldest = set;
-    }
-    return oldest;
-}
-
-static struct summary_set *find_set(struct module_summaries *summaries, const char *key) {
-    for (size_t i = 0; i < MODULE_SUMMARIES_SETS_MAX; i++) {
-        if (summaries->sets[i].asked_s && strcmp(summaries->sets[i].key, key) == 0) return &summaries->sets[i];
+        struct summary_set *set = summaries->sets[i];
+        if (set && !set->is_outdated && strncmp(set->key + 1, digits, KEY_DIGITS) == 0) return set;
     }
     return NULL;
 }
 
-static struct summary_set *add_set(struct module_summaries *summaries, struct work *work,
-                                   const struct module_list *list, const char *key) {
-    struct summary_set *set = oldest_set(summaries);
-    set_clear(set);
-    memcpy(set->key, key, sizeof set->key);
-    if (fill_set(work, list, set)) return set;
-    set_clear(set);
-    return NULL;
-}
-
-static bool copy_error(struct arena *arena, struct module_summary *row) {
-    if (!row->error) return true;
-    struct error *copy = arena_new(arena, struct error, 1);
-    if (copy) *copy = *row->error;
-    row->error = copy;
-    return copy != NULL;
-}
-
-static bool copy_results(struct arena *arena, const struct summary_set *set, struct module_summary *rows) {
-    for (size_t i = 0; i < set->job_count; i++) {
-        const struct module_summary *from = &set->jobs[i].result;
-        rows[i] = *from;
-        struct memory_summary *spaces = arena_new(arena, struct memory_summary, from->space_count + 1);
-        if (!spaces) return false;
-        if (from->space_count) memcpy(spaces, from->spaces, from->space_count * sizeof spaces[0]);
-        rows[i].spaces = spaces;
-        if (!copy_error(arena, &rows[i])) return false;
+// The set that was asked for longest ago makes room; the caller releases it without the lock.
+static struct summary_set *add_set(struct module_summaries *summaries, struct summary_set *set) {
+    struct summary_set **oldest = &summaries->sets[0];
+    for (size_t i = 1; i < MODULE_SUMMARIES_SETS_MAX && *oldest; i++) {
+        struct summary_set **place = &summaries->sets[i];
+        if (!*place || (*place)->asked_s < (*oldest)->asked_s) oldest = place;
     }
-    return true;
+    struct summary_set *dropped = *oldest;
+    *oldest = set;
+    return dropped;
 }
 
-static bool ask_locked(struct module_summaries *summaries, struct work *work, const struct module_list *list,
-                       const char *key, struct module_summary *rows, struct error *error) {
-    struct summary_set *set = find_set(summaries, key);
-    if (!set) set = add_set(summaries, work, list, key);
-    if (!set || set->job_count != list->row_count) {
-        for (size_t i = 0; i < list->row_count; i++)
-            rows[i] = (struct module_summary){MODULE_SUMMARY_ERROR, NULL, 0, &too_many};
-        return true;
+// One more user of the set: the work.
+static bool tell(struct module_summaries *summaries, struct work *work, struct summary_set *set, uint64_t since,
+                 bool is_part, struct module_figures *figures) {
+    size_t count = set->list.row_count, told = 0;
+    struct module_summary *rows = arena_new(&work->arena, struct module_summary, count + 1);
+    struct module_row *programs = is_part ? arena_new(&work->arena, struct module_row, count + 1) : set->list.rows;
+    atomic_fetch_add(&set->users, 1);
+    if (!work_defer(work, set_release, set) || !rows || !programs) return false;
+    for (size_t i = 0; i < count; i++) {
+        if (is_part && set->rows[i].number <= since) continue;
+        if (is_part) programs[told] = set->list.rows[i];
+        rows[told++] = set->rows[i].summary;
     }
+    *figures = (struct module_figures){.session = set->session.name,
+                                       .list = {set->list.hosts, set->list.host_count, programs, told},
+                                       .rows = rows,
+                                       .is_complete = set->settled == count};
+    figures->version = arena_printf(&work->arena, "%.*s-%" PRIu64, KEY_DIGITS, set->key + 1, set->settled);
     set->asked_s = now_s();
     pthread_cond_signal(&summaries->wake);
-    return copy_results(&work->arena, set, rows) || work_out_of_memory(error);
+    return figures->version != NULL;
 }
 
-bool module_summaries_ask(struct module_summaries *summaries, struct work *work, const struct module_list *list,
-                          const struct module_summary **rows, struct error *error) {
-    char key[ETAG_BYTES];
-    struct module_summary *mine = arena_new(&work->arena, struct module_summary, list->row_count + 1);
-    *rows = mine;
-    if (!mine) return work_out_of_memory(error);
-    if (!make_key(work, list, key, error)) return false;
+bool module_summaries_ask(struct module_summaries *summaries, struct work *work, const struct session_place *place,
+                          struct module_figures *figures, struct error *error) {
+    struct summary_set *made = new_set(summaries, place, error), *dropped = made;
+    if (!made) return false;
     pthread_mutex_lock(&summaries->lock);
-    bool is_good = ask_locked(summaries, work, list, key, mine, error);
+    struct summary_set *set = find_set(summaries, made->key + 1);
+    if (set)
+        set->folder = made->folder;
+    else
+        dropped = add_set(summaries, set = made);
+    bool is_good = tell(summaries, work, set, 0, false, figures) || work_out_of_memory(error);
+    pthread_mutex_unlock(&summaries->lock);
+    set_release(dropped);
+    return is_good;
+}
+
+static bool read_settled(const char *since, uint64_t *settled) {
+    if (strnlen(since, KEY_DIGITS) < KEY_DIGITS || since[KEY_DIGITS] != '-') return false;
+    const char *digits = since + KEY_DIGITS + 1;
+    char *end;
+    errno = 0;
+    *settled = strtoull(digits, &end, 10);
+    return *digits >= '0' && *digits <= '9' && *end == '\0' && errno == 0;
+}
+
+bool module_summaries_changed(struct module_summaries *summaries, struct work *work, const struct session_place *place,
+                              const char *since, struct module_figures *figures) {
+    struct session session;
+    struct error ignored;
+    uint64_t settled;
+    if (!read_settled(since, &settled)) return false;
+    if (!store_open_session(summaries->store, work, place, STORE_LIST_NOTHING, &session, &ignored)) return false;
+    pthread_mutex_lock(&summaries->lock);
+    struct summary_set *set = find_set(summaries, since);
+    bool is_good = set && file_version_equal(&set->folder, &session.version) && settled <= set->settled &&
+                   tell(summaries, work, set, settled, true, figures);
     pthread_mutex_unlock(&summaries->lock);
     return is_good;
 }

@@ -5,12 +5,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "server/embedded_assets.h"
 #include "server/store/place.h"
 #include "server/text/utf8.h"
 
-enum { SNAPSHOT_LIMIT_BYTES = 1 << 30, NAMES_SHOWN = 3, NAMES_TEXT_BYTES = 256 };
+// A change in the same moment as the scan may leave the folder's time as it was: then it is not relied on.
+enum { SNAPSHOT_LIMIT_BYTES = 1 << 30, NAMES_SHOWN = 3, NAMES_TEXT_BYTES = 256, FOLDER_SETTLES_SECONDS = 2 };
 
 struct snapshot {
     atomic_uint users;
@@ -142,7 +144,7 @@ static bool sample_files(struct arena *arena, struct session *session, struct er
     if (!file) return work_out_of_memory(error);
     for (size_t i = 0; i < embedded_asset_count; i++) {
         if (strcmp(embedded_assets[i].path, EMBEDDED_SAMPLE_PATH) == 0)
-            file->size_bytes = embedded_assets[i].identity_size;
+            file->version.size_bytes = embedded_assets[i].identity_size;
     }
     file->kind = PROFILE_FILE_XPLANE;
     file->path = arena_string(arena, BYTES(EMBEDDED_SAMPLE_PATH));
@@ -189,17 +191,56 @@ static const struct catalog_session *session_of(const struct catalog *catalog, c
     return session;
 }
 
+// A session, and the snapshot that has it (NULL: it was named by its folder).
+struct sighting {
+    const struct catalog *catalog;
+    const struct catalog_session *session;
+};
+
+static bool find_in_scan(struct store *store, struct work *work, const char *name, bool wants_rescan,
+                         struct sighting *found, struct error *error) {
+    found->catalog = store_catalog(store, work, wants_rescan, error);
+    found->session = found->catalog ? session_of(found->catalog, name) : NULL;
+    return found->session || (found->catalog && wants_rescan && no_such_session(found->catalog, name, error));
+}
+
 // A session that is not in the last snapshot may have been written since.
-static const struct catalog_session *find_session(struct store *store, struct work *work, const char *name,
-                                                  struct error *error) {
+static bool find_session(struct store *store, struct work *work, const char *name, struct sighting *found,
+                         struct error *error) {
+    return find_in_scan(store, work, name, false, found, error) ||
+           (found->catalog && find_in_scan(store, work, name, true, found, error));
+}
+
+static bool find_by_path(struct store *store, struct work *work, const struct session_place *place,
+                         struct sighting *found, struct error *error) {
     const struct catalog *catalog = store_catalog(store, work, false, error);
-    if (!catalog) return NULL;
-    const struct catalog_session *session = session_of(catalog, name);
-    if (session) return session;
-    if (!(catalog = store_catalog(store, work, true, error))) return NULL;
-    session = session_of(catalog, name);
-    if (!session) no_such_session(catalog, name, error);
-    return session;
+    struct catalog_session *session = arena_new(&work->arena, struct catalog_session, 1);
+    *found = (struct sighting){NULL, session};
+    if (!session) return work_out_of_memory(error);
+    return catalog && place_find(catalog, place, &work->arena, session, error);
+}
+
+static bool has_settled(const struct file_version *folder, int64_t at_s) {
+    return at_s - folder->modified_s >= FOLDER_SETTLES_SECONDS;
+}
+
+static bool was_seen(const struct sighting *found, const struct file_version *folder) {
+    return found->catalog && file_version_equal(&found->session->version, folder) &&
+           has_settled(folder, found->catalog->scanned_s);
+}
+
+// The names that the scan saw, as long as they are those in the folder; a folder that has changed is scanned once more
+// when it has settled.
+static bool list_files(struct store *store, struct work *work, enum store_listing listing, struct sighting *found,
+                       struct session *session, struct error *error) {
+    const char *name = found->session->name;
+    if (listing == STORE_LIST_SEEN && found->catalog && !was_seen(found, &session->version) &&
+        has_settled(&session->version, (int64_t)time(NULL)) && !find_in_scan(store, work, name, true, found, error))
+        return false;
+    if (listing == STORE_LIST_ANEW || !was_seen(found, &session->version))
+        return session_files_list(found->session, &work->arena, &session->files, error);
+    session->files = found->session->files;
+    return true;
 }
 
 static bool need_name(const char *name, struct error *error) {
@@ -208,21 +249,17 @@ static bool need_name(const char *name, struct error *error) {
 }
 
 bool store_open_session(struct store *store, struct work *work, const struct session_place *place,
-                        struct session *session, struct error *error) {
+                        enum store_listing listing, struct session *session, struct error *error) {
+    bool has_path = place->session_path || place->run_path;
+    struct sighting found;
     if (!need_name(place->name, error)) return false;
-    const struct catalog_session *found;
-    struct catalog_session by_path;
-    if (place->session_path || place->run_path) {
-        const struct catalog *catalog = store_catalog(store, work, false, error);
-        if (!catalog || !place_find(catalog, place, &work->arena, &by_path, error)) return false;
-        found = &by_path;
-    } else {
-        found = find_session(store, work, place->name, error);
-    }
-    if (!found) return false;
+    if (has_path ? !find_by_path(store, work, place, &found, error)
+                 : !find_session(store, work, place->name, &found, error))
+        return false;
+    *session = (struct session){.name = found.session->name};
     if (!store->logdir) return sample_files(&work->arena, session, error);
-    session->name = found->name;
-    return session_files_list(found, &work->arena, &session->files, error);
+    return file_version_look(found.session->path, &session->version, error) &&
+           (listing == STORE_LIST_NOTHING || list_files(store, work, listing, &found, session, error));
 }
 
 bool store_session_names(struct store *store, struct work *work, const struct session_place *place,

@@ -1,7 +1,8 @@
 // What the log directory holds, as requests see it.
 //
 //     --logdir ──> catalog snapshot (rescanned when the list is asked for, or a session is not in it)
-//                      └─> session ──> its files, listed anew for every request: one readdir
+//                      └─> session ──> the names of its files, while its folder stays as it was scanned
+//                                  └─> else its files, listed anew
 //
 // Snapshots are immutable and counted; a request pins the one it uses. Scans run one at a time, and a request that
 // waits for a scan which began after it asked takes that one. Without a log directory there is one session: the
@@ -35,12 +36,17 @@ struct session_place {
 
 struct session {
     const char *name;
-    struct session_files files;
+    struct file_version version;  // of its folder, now
+    struct session_files files;   // what each of them is now: file_store_look
 };
 
-// Opens a session: everything is on the work's arena. ERROR_NOT_FOUND names the sessions there are.
+// How far to look for the files. A folder's version tells when a file comes or goes; where a file system does not keep
+// it, a name that is not among those seen may still be there.
+enum store_listing { STORE_LIST_SEEN, STORE_LIST_ANEW, STORE_LIST_NOTHING };
+
+// Opens a session. What it holds stays until the work ends. ERROR_NOT_FOUND names the sessions there are.
 MUST_USE bool store_open_session(struct store *store, struct work *work, const struct session_place *place,
-                                 struct session *session, struct error *error);
+                                 enum store_listing listing, struct session *session, struct error *error);
 
 struct name_list {
     const char **names;

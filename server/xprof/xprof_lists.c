@@ -17,7 +17,7 @@ struct session_place xprof_place(const struct request *request) {
 // The session of the request; without files when there is none of that name.
 static bool open_or_empty(struct request *request, struct session *session, struct error *error) {
     struct session_place place = xprof_place(request);
-    if (store_open_session(request->app->store, &request->work, &place, session, error)) return true;
+    if (store_open_session(request->app->store, &request->work, &place, STORE_LIST_ANEW, session, error)) return true;
     *session = (struct session){.name = ""};
     return error->code == ERROR_NOT_FOUND;
 }
@@ -39,7 +39,8 @@ bool xprof_runs(struct request *request, struct reply *reply, struct error *erro
 static bool has_programs(struct request *request, const struct session *session) {
     struct error ignored;
     if (session->files.file_count == 0) return false;
-    const struct file_index *indexed = module_store_index(&request->work, &session->files.files[0], &ignored);
+    const struct input_file *first = file_store_look(&request->work, &session->files.files[0], &ignored);
+    const struct file_index *indexed = first ? module_store_index(&request->work, first, &ignored) : NULL;
     return indexed && indexed->index.program_count > 0;
 }
 
@@ -80,8 +81,10 @@ bool xprof_module_list(struct request *request, struct reply *reply, struct erro
     struct output *output = reply_output(request, error);
     if (!output) return false;
     for (size_t i = 0; i < list.row_count; i++) {
+        struct bytes name = list.rows[i].program->name;
+        if (i && bytes_equal(name, list.rows[i - 1].program->name)) continue;  // XProf has one of a name
         if (i) output_append_char(output, ',');
-        output_append(output, list.rows[i].program->name);
+        output_append(output, name);
     }
     if (list.row_count == 0 && list.host_count > 0) output_append(output, BYTES("NO_MODULE"));
     return reply_written(reply, REPLY_TEXT, output, error);

@@ -36,7 +36,7 @@ static const struct input_file *find_file(struct request *request, struct error 
         .run_path = request_query(request, "run_path"),
     };
     struct session session;
-    if (!store_open_session(request->app->store, &request->work, &place, &session, error)) return NULL;
+    if (!store_open_session(request->app->store, &request->work, &place, STORE_LIST_ANEW, &session, error)) return NULL;
     const char *hosts = request_query(request, "hosts"), *host = request_query(request, "host");
     if (hosts && *hosts && !(host && *host)) {
         error_set(error, ERROR_NOT_FOUND, "The Memory Profile is of one host: give host, not hosts.");
@@ -63,10 +63,9 @@ static bool write_json(struct work *work, void *context, struct output *output, 
 
 bool xprof_memory_profile_reply(struct request *request, struct reply *reply, struct error *error) {
     const struct input_file *file = find_file(request, error);
-    const char *version = file ? profile_store_key(&request->work, file, error) : NULL;
-    if (!version) return false;
-    const char *key = arena_printf(&request->work.arena, "xprof_memory_profile %s", version);
-    if (!key) return work_out_of_memory(error);
-    struct input_file asked = *file;
+    const struct input_file *now = file ? file_store_look(&request->work, file, error) : NULL;
+    const char *key = now ? file_store_key(&request->work, "xprof_memory_profile", now, error) : NULL;
+    if (!key) return false;
+    struct input_file asked = *now;
     return kept_reply(request, key, REPLY_JSON, write_json, &asked, reply, error);
 }

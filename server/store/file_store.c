@@ -1,0 +1,141 @@
+#include "server/store/file_store.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "server/embedded_assets.h"
+
+// --- Files ---
+
+static const struct embedded_asset *sample_of(const struct input_file *file) {
+    if (strcmp(file->path, EMBEDDED_SAMPLE_PATH) != 0) return NULL;
+    for (size_t i = 0; i < embedded_asset_count; i++) {
+        if (strcmp(embedded_assets[i].path, EMBEDDED_SAMPLE_PATH) == 0) return &embedded_assets[i];
+    }
+    return NULL;
+}
+
+const struct input_file *file_store_look(struct work *work, const struct input_file *listed, struct error *error) {
+    if (sample_of(listed)) return listed;
+    struct input_file *now = arena_new(&work->arena, struct input_file, 1);
+    if (!now) {
+        work_out_of_memory(error);
+        return NULL;
+    }
+    *now = *listed;
+    return file_version_look(now->path, &now->version, error) ? now : NULL;
+}
+
+const char *file_store_key(struct work *work, const char *kind, const struct input_file *file, struct error *error) {
+    const struct file_version *v = &file->version;
+    const char *key = arena_printf(&work->arena, "%s %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRId64 ".%09" PRId64 " %s",
+                                   kind, v->device, v->inode, v->size_bytes, v->modified_s, v->modified_ns, file->path);
+    if (!key) work_out_of_memory(error);
+    return key;
+}
+
+static bool changed(const struct input_file *file, struct error *error) {
+    error_set(error, ERROR_UNREADABLE, "The file changed while it was being read; reload the page.");
+    return error_in_file(error, file->path, 0);
+}
+
+static struct byte_source *open_sample(const struct embedded_asset *sample, struct error *error) {
+    return byte_source_of_memory((struct bytes){sample->gzip, sample->gzip_size}, sample->path, error);
+}
+
+// The open file, if it is of the version that was looked at.
+static struct byte_source *open_version(const struct input_file *file, struct error *error) {
+    const struct embedded_asset *sample = sample_of(file);
+    struct byte_source *source = sample ? open_sample(sample, error) : byte_source_open(file->path, error);
+    if (!source) {
+        error_in_file(error, file->path, 0);
+        return NULL;
+    }
+    struct file_version opened = byte_source_version(source);
+    if (sample || file_version_equal(&opened, &file->version)) return source;
+    byte_source_close(source);
+    changed(file, error);
+    return NULL;
+}
+
+// --- Things ---
+
+enum { FIRST_BLOCK_BYTES = 1 << 10 };
+
+struct stored {
+    const struct stored_kind *kind;
+    struct arena arena;
+    struct error *refusal;  // NULL, or why the content gives no such thing
+    _Alignas(16) uint8_t thing[];
+};
+
+bool file_store_is_lasting(const struct error *error) {
+    return error->code == ERROR_TRUNCATED || error->code == ERROR_MALFORMED || error->code == ERROR_TOO_BIG;
+}
+
+static void empty(struct stored *stored) {
+    if (stored->kind->release) stored->kind->release(stored->thing);
+    arena_free(&stored->arena);
+    memset(stored->thing, 0, stored->kind->thing_bytes);
+}
+
+static void destroy(void *data) {
+    empty(data);
+    free(data);
+}
+
+struct making {
+    const struct stored_kind *kind;
+    struct filling from;
+};
+
+static bool fill_open(const struct making *making, struct stored *stored, struct error *error) {
+    struct filling from = making->from;
+    from.arena = &stored->arena;
+    if (making->kind->is_derived) return making->kind->fill(&from, stored->thing, error);
+    from.source = open_version(from.file, error);
+    if (!from.source) return false;
+    bool is_good = making->kind->fill(&from, stored->thing, error) || error_in_file(error, from.file->path, 0);
+    // What was read while the file was being rewritten is neither version's; nor is a fault found there.
+    bool is_one_version = byte_source_is_unchanged(from.source);
+    byte_source_close(from.source);
+    return is_one_version ? is_good : changed(from.file, error);
+}
+
+// A content that is refused, perhaps at some expense, is refused once. What is derived has no content of its own.
+static bool fill(const struct making *making, struct stored *stored, struct error *error) {
+    if (fill_open(making, stored, error)) return true;
+    empty(stored);
+    if (making->kind->is_derived || !file_store_is_lasting(error)) return false;
+    if (!(stored->refusal = arena_new(&stored->arena, struct error, 1))) return false;
+    *stored->refusal = *error;
+    return true;
+}
+
+static bool make(void *context, struct cache_value *value, struct error *error) {
+    const struct making *making = context;
+    const struct stored_kind *kind = making->kind;
+    struct stored *stored = calloc(1, sizeof *stored + kind->thing_bytes);
+    if (!stored) return work_out_of_memory(error);
+    stored->kind = kind;
+    arena_init(&stored->arena, kind->arena_limit_bytes);
+    stored->arena.next_block_bytes = FIRST_BLOCK_BYTES;  // a dump has thousands of small indexes
+    if (!fill(making, stored, error)) {
+        destroy(stored);
+        return false;
+    }
+    size_t outside = kind->outside_bytes ? kind->outside_bytes(stored->thing) : 0;
+    *value = (struct cache_value){stored, sizeof *stored + kind->thing_bytes + stored->arena.used_bytes + outside,
+                                  destroy};
+    return true;
+}
+
+const void *file_store_get(struct work *work, const struct stored_kind *kind, const char *key,
+                           const struct input_file *file, const void *of, struct error *error) {
+    struct making making = {kind, {.file = file, .of = of}};
+    const struct stored *stored = work_get(work, key, make, &making, error);
+    if (stored && !stored->refusal) return stored->thing;
+    if (stored) *error = *stored->refusal;
+    return NULL;
+}

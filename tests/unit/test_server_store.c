@@ -1,0 +1,263 @@
+// The store: what is made of a file is of one version of it, whenever the file is replaced; sessions as they are now.
+#include "tests/unit/cmocka_all.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "server/store/module_summaries.h"
+#include "server/store/profile_store.h"
+#include "tests/unit/hlo_build.h"
+#include "tests/unit/temp_folder.h"
+
+#define FIXTURES "tests/fixtures/logdir/plugins/profile/"
+
+enum { SEEN_LONG_AGO_S = 1000 };
+
+struct fixture {
+    struct temp_folder folder;
+    struct cache *cache;
+    struct store *store;
+    struct work work;
+    struct error error;
+};
+
+static int set_up(void **state) {
+    struct fixture *f = calloc(1, sizeof *f);
+    if (!f) return 1;
+    temp_folder_make(&f->folder);
+    f->cache = cache_new(64 << 20, 1);
+    f->store = store_new(f->folder.path);
+    work_init(&f->work, f->cache);
+    *state = f;
+    return f->cache && f->store ? 0 : 1;
+}
+
+static int tear_down(void **state) {
+    struct fixture *f = *state;
+    work_free(&f->work);
+    store_free(f->store);
+    cache_free(f->cache);
+    temp_folder_remove(&f->folder);
+    free(f);
+    return 0;
+}
+
+// The folder looks as if nothing had happened in it for a while, so that its time can be relied on.
+static void settle(struct fixture *f) {
+    temp_folder_set_age(&f->folder, "", SEEN_LONG_AGO_S);
+}
+
+// A program of one buffer; its instruction's name fills the file, so that offsets of one are wrong in another.
+static void write_program(struct fixture *f, const char *file_name, const char *name, int64_t buffer_bytes) {
+    struct hlo_build b = {0};
+    hlo_build_instruction(&b, 1, name, buffer_bytes / 4);
+    hlo_build_buffer(&b, 10, 1, buffer_bytes, 0);
+    hlo_build_allocation(&b, (struct hlo_build_allocation){.size = buffer_bytes, .buffers = {10}});
+    temp_folder_write(&f->folder, file_name, hlo_build_finish(&b));
+    hlo_build_free(&b);
+    settle(f);
+}
+
+static void copy_fixture(struct fixture *f, const char *file_name, const char *fixture) {
+    static uint8_t content[1 << 20];
+    FILE *file = fopen(fixture, "rb");
+    assert_non_null(file);
+    size_t size = fread(content, 1, sizeof content, file);
+    fclose(file);
+    assert_in_range(size, 1, sizeof content - 1);
+    temp_folder_write(&f->folder, file_name, (struct bytes){content, size});
+    temp_folder_set_age(&f->folder, file_name, SEEN_LONG_AGO_S);
+    settle(f);
+}
+
+static struct session_place the_session(const struct fixture *f) {
+    const char *slash = strrchr(f->folder.path, '/');
+    return (struct session_place){.name = slash + 1};
+}
+
+static struct session open_session(struct fixture *f, enum store_listing listing) {
+    struct session session;
+    struct session_place place = the_session(f);
+    assert_true(store_open_session(f->store, &f->work, &place, listing, &session, &f->error));
+    return session;
+}
+
+static const struct input_file *look(struct fixture *f) {
+    struct session session = open_session(f, STORE_LIST_SEEN);
+    assert_int_equal(session.files.file_count, 1);
+    const struct input_file *file = file_store_look(&f->work, &session.files.files[0], &f->error);
+    assert_non_null(file);
+    return file;
+}
+
+// --- One version ---
+
+static void a_program_is_of_the_version_that_was_indexed(void **state) {
+    struct fixture *f = *state;
+    struct found_module old, new;
+    write_program(f, "a.hlo_proto.pb", "short", 64);
+    const struct input_file *before = look(f);
+    const struct file_index *index = module_store_index(&f->work, before, &f->error);
+    assert_non_null(index);
+    write_program(f, "a.hlo_proto.pb", "a_name_that_makes_the_file_longer", 128);
+    assert_true(module_store_name(&f->work, before, &index->index.programs[0], &old, &f->error));
+    assert_null(module_store_load(&f->work, &old, &f->error));
+    assert_int_equal(f->error.code, ERROR_UNREADABLE);
+
+    const struct input_file *after = look(f);
+    index = module_store_index(&f->work, after, &f->error);
+    assert_non_null(index);
+    assert_true(module_store_name(&f->work, after, &index->index.programs[0], &new, &f->error));
+    assert_string_not_equal(old.key, new.key);
+    const struct hlo_module *module = module_store_load(&f->work, &new, &f->error);
+    assert_non_null(module);
+    assert_int_equal(module->buffers[0].size_bytes, 128);
+}
+
+static void a_pyramid_is_of_the_profile_that_it_was_built_from(void **state) {
+    struct fixture *f = *state;
+    copy_fixture(f, "vm.xplane.pb", FIXTURES "tf_leak/vm.xplane.pb.gz");
+    const struct input_file *before = look(f);
+    const struct memory_profile *old = profile_store_load(&f->work, before, &f->error);
+    assert_non_null(old);
+    copy_fixture(f, "vm.xplane.pb", FIXTURES "tf_tiny/vm.xplane.pb.gz");
+    assert_non_null(profile_store_pyramid(&f->work, before, old, &old->timelines[0], &f->error));
+
+    const struct input_file *after = look(f);
+    const struct memory_profile *new = profile_store_load(&f->work, after, &f->error);
+    assert_non_null(new);
+    assert_int_not_equal(new->timelines[0].count, old->timelines[0].count);
+    const struct timeline_pyramid *pyramid = profile_store_pyramid(&f->work, after, new, &new->timelines[0], &f->error);
+    assert_non_null(pyramid);
+    assert_int_equal(pyramid->event_count, new->timelines[0].count);
+}
+
+static void what_is_wrong_with_a_file_is_kept_and_goes_with_its_version(void **state) {
+    struct fixture *f = *state;
+    temp_folder_write(&f->folder, "vm.xplane.pb", BYTES("\x0f\x0f\x0f\x0f"));
+    temp_folder_set_age(&f->folder, "vm.xplane.pb", SEEN_LONG_AGO_S);
+    const struct input_file *before = look(f);
+    assert_null(profile_store_load(&f->work, before, &f->error));
+    size_t loads = cache_stats_read(f->cache).loads;
+    struct error again;
+    assert_null(profile_store_load(&f->work, before, &again));
+    assert_int_equal(again.code, f->error.code);
+    assert_string_equal(again.message, f->error.message);
+    assert_int_equal(cache_stats_read(f->cache).loads, loads);
+    copy_fixture(f, "vm.xplane.pb", FIXTURES "tf_tiny/vm.xplane.pb.gz");
+    assert_non_null(profile_store_load(&f->work, look(f), &f->error));
+}
+
+// --- Sessions ---
+
+static void a_file_that_comes_is_seen(void **state) {
+    struct fixture *f = *state;
+    write_program(f, "a.hlo_proto.pb", "a", 64);
+    assert_int_equal(open_session(f, STORE_LIST_SEEN).files.file_count, 1);
+    write_program(f, "b.hlo_proto.pb", "b", 64);
+    temp_folder_set_age(&f->folder, "", SEEN_LONG_AGO_S - 1);  // settled, and another time than before
+    assert_int_equal(open_session(f, STORE_LIST_SEEN).files.file_count, 2);
+    temp_folder_write(&f->folder, "c.hlo_proto.pb", BYTES("c"));  // a moment ago
+    assert_int_equal(open_session(f, STORE_LIST_SEEN).files.file_count, 3);
+}
+
+// Where a file system keeps no time of a folder, only listing it anew tells.
+static void a_file_that_the_folders_time_does_not_tell_is_listed_anew(void **state) {
+    struct fixture *f = *state;
+    write_program(f, "a.hlo_proto.pb", "a", 64);
+    struct session before = open_session(f, STORE_LIST_SEEN);
+    write_program(f, "b.hlo_proto.pb", "b", 64);
+    struct session after = open_session(f, STORE_LIST_NOTHING);
+    assert_int_equal(after.files.file_count, 0);
+    if (file_version_equal(&before.version, &after.version))
+        assert_int_equal(open_session(f, STORE_LIST_SEEN).files.file_count, 1);
+    assert_int_equal(open_session(f, STORE_LIST_ANEW).files.file_count, 2);
+}
+
+// --- Figures in the background ---
+
+// A request of its own, as the page's are: true when no row is pending.
+static bool ask(struct fixture *f, struct module_summaries *summaries, struct work *work,
+                struct module_figures *figures) {
+    struct session_place place = the_session(f);
+    assert_true(module_summaries_ask(summaries, work, &place, figures, &f->error));
+    return figures->is_complete;
+}
+
+static void wait_until_complete(struct fixture *f, struct module_summaries *summaries) {
+    bool is_complete = false;
+    while (!is_complete) {
+        struct work work;
+        struct module_figures figures;
+        work_init(&work, f->cache);
+        is_complete = ask(f, summaries, &work, &figures);
+        work_free(&work);
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    }
+}
+
+static void only_what_is_new_is_told_since_a_version(void **state) {
+    struct fixture *f = *state;
+    struct module_summaries *summaries = module_summaries_new(f->cache, f->store);
+    struct session_place place = the_session(f);
+    struct module_figures first, later, last;
+    assert_non_null(summaries);
+    for (int i = 0; i < 5; i++) {
+        char name[] = "a.hlo_proto.pb";
+        name[0] = (char)('a' + i);
+        write_program(f, name, "op", 64 * (i + 1));
+    }
+    cache_take_slot(f->cache);  // the worker waits for it
+    assert_false(ask(f, summaries, &f->work, &first));
+    assert_int_equal(first.list.row_count, 5);
+    assert_true(module_summaries_changed(summaries, &f->work, &place, first.version, &later));
+    assert_int_equal(later.list.row_count, 0);
+    cache_give_slot(f->cache);
+    wait_until_complete(f, summaries);
+    assert_true(module_summaries_changed(summaries, &f->work, &place, first.version, &later));
+    assert_int_equal(later.list.row_count, 5);
+    assert_true(later.is_complete);
+    assert_true(module_summaries_changed(summaries, &f->work, &place, later.version, &last));
+    assert_int_equal(last.list.row_count, 0);
+    static const char *const strange[] = {"",  "-", "00000000000000000000000000000000-1",
+                                          "0", "é", "99999999999999999999999999999999999999999999999999"};
+    for (size_t i = 0; i < sizeof strange / sizeof strange[0]; i++)
+        assert_false(module_summaries_changed(summaries, &f->work, &place, strange[i], &last));
+    module_summaries_free(summaries);
+}
+
+static void a_file_that_is_replaced_before_its_turn_gets_its_own_figures(void **state) {
+    struct fixture *f = *state;
+    struct module_summaries *summaries = module_summaries_new(f->cache, f->store);
+    struct session_place place = the_session(f);
+    struct module_figures old, new, ignored;
+    assert_non_null(summaries);
+    write_program(f, "a.hlo_proto.pb", "short", 64);
+    cache_take_slot(f->cache);
+    assert_false(ask(f, summaries, &f->work, &old));
+    write_program(f, "a.hlo_proto.pb", "a_name_that_makes_the_file_longer", 4096);
+    cache_give_slot(f->cache);
+    wait_until_complete(f, summaries);
+    assert_false(module_summaries_changed(summaries, &f->work, &place, old.version, &ignored));
+    assert_true(ask(f, summaries, &f->work, &new));
+    assert_int_equal(new.list.row_count, 1);
+    assert_int_equal(new.rows[0].state, MODULE_SUMMARY_READY);
+    assert_int_equal(new.rows[0].spaces[0].total_bytes, 4096);
+    module_summaries_free(summaries);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(a_program_is_of_the_version_that_was_indexed),
+        TEST(a_pyramid_is_of_the_profile_that_it_was_built_from),
+        TEST(what_is_wrong_with_a_file_is_kept_and_goes_with_its_version),
+        TEST(a_file_that_comes_is_seen),
+        TEST(a_file_that_the_folders_time_does_not_tell_is_listed_anew),
+        TEST(only_what_is_new_is_told_since_a_version),
+        TEST(a_file_that_is_replaced_before_its_turn_gets_its_own_figures),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
