@@ -1,17 +1,16 @@
-#include "analysis/hlo/hlo_load.h"
-#include "analysis/hlo/instruction_lookup.h"
+#include "analysis/hlo/hlo_load_assignment.h"
+
+#include "analysis/hlo/hlo_message.h"
 #include "proto/hlo_fields.h"
 
 // What the readers of one BufferAssignmentProto share.
 struct loader {
     struct hlo_module *module;
-    struct arena *arena;
     struct error *error;
     uint32_t next_assigned, next_event;
-    struct instruction_lookup lookup;
 };
 
-static bool count_parts(struct bytes message, struct hlo_module *module, struct error *error) {
+bool hlo_assignment_count(struct bytes message, struct hlo_module *module, struct error *error) {
     struct wire w = wire_open(message);
     struct wire_field f;
     bool good = true;
@@ -23,22 +22,22 @@ static bool count_parts(struct bytes message, struct hlo_module *module, struct 
                 break;
             case ASSIGNMENT_ALLOCATIONS:
                 module->allocation_count++;
-                good = hlo_load_count(module->blob, f.payload, ALLOCATION_ASSIGNED, "BufferAllocationProto",
-                                      &module->assigned_count, error);
+                good = hlo_message_count(module->blob, f.payload, ALLOCATION_ASSIGNED, "BufferAllocationProto",
+                                         &module->assigned_count, error);
                 break;
             case ASSIGNMENT_TRACES:
                 module->trace_count++;
-                good = hlo_load_count(module->blob, f.payload, TRACE_EVENTS, "HeapSimulatorTrace", &module->event_count,
-                                      error);
+                good = hlo_message_count(module->blob, f.payload, TRACE_EVENTS, "HeapSimulatorTrace",
+                                         &module->event_count, error);
                 break;
             default:
                 break;
         }
     }
-    return good && (!w.fault || hlo_load_fault(error, module->blob, &w, "BufferAssignmentProto"));
+    return good && (!w.fault || hlo_message_fault(error, module->blob, &w, "BufferAssignmentProto"));
 }
 
-static bool make_columns(struct arena *arena, struct hlo_module *module, struct error *error) {
+bool hlo_assignment_columns(struct arena *arena, struct hlo_module *module) {
     module->buffers = arena_push_raw(arena, module->buffer_count, sizeof *module->buffers);
     module->allocation_of_buffer = arena_push_raw(arena, module->buffer_count, sizeof *module->allocation_of_buffer);
     module->allocations = arena_push_raw(arena, module->allocation_count, sizeof *module->allocations);
@@ -47,29 +46,10 @@ static bool make_columns(struct arena *arena, struct hlo_module *module, struct 
     module->events = arena_push_raw(arena, module->event_count, sizeof *module->events);
     bool good = module->buffers && module->allocation_of_buffer && module->allocations && module->assigned &&
                 module->traces && module->events && id_map_init(&module->buffer_of, arena, module->buffer_count);
-    if (!good) return hlo_load_too_big(error, arena);
-    if (module->buffer_count) {
+    if (good && module->buffer_count) {
         memset(module->allocation_of_buffer, 0xff, module->buffer_count * sizeof *module->allocation_of_buffer);
     }
-    return true;
-}
-
-static bool find_instruction(struct loader *loader, struct bytes defined_at, uint32_t *instruction) {
-    struct wire w = wire_open(defined_at);
-    struct wire_field f;
-    struct bytes name = {0};
-    int64_t id = 0;
-    bool has_id = false, has_room = true;
-    while (wire_next(&w, &f)) {
-        if (f.number == LOCATION_INSTRUCTION_NAME) name = f.payload;
-        if (f.number != LOCATION_INSTRUCTION_ID) continue;
-        id = wire_int64(&f);
-        has_id = true;
-    }
-    if (w.fault) return hlo_load_fault(loader->error, loader->module->blob, &w, "LogicalBufferProto.Location");
-    if (has_id) has_room = instruction_by_id(&loader->lookup, id, instruction);
-    if (*instruction == HLO_NONE && name.size) has_room = instruction_by_name(&loader->lookup, name, instruction);
-    return has_room || hlo_load_too_big(loader->error, loader->arena);
+    return good;
 }
 
 static bool read_buffer(struct loader *loader, struct bytes message, uint32_t index) {
@@ -96,13 +76,13 @@ static bool read_buffer(struct loader *loader, struct bytes message, uint32_t in
                 break;
         }
     }
-    if (w.fault) return hlo_load_fault(loader->error, module->blob, &w, "LogicalBufferProto");
+    if (w.fault) return hlo_message_fault(loader->error, module->blob, &w, "LogicalBufferProto");
     if (buffer->size_bytes < 0) {
         return error_at(loader->error, ERROR_MALFORMED, message.data - module->blob.data,
                         "logical buffer %lld has a negative size", (long long)buffer->id);
     }
     id_map_put(&module->buffer_of, buffer->id, index);
-    return find_instruction(loader, buffer->defined_at, &buffer->instruction);
+    return true;
 }
 
 static bool read_assigned(struct loader *loader, struct bytes message, uint32_t allocation) {
@@ -119,7 +99,7 @@ static bool read_assigned(struct loader *loader, struct bytes message, uint32_t 
     }
     assigned->buffer = id_map_get(&module->buffer_of, id);
     if (assigned->buffer != HLO_NONE) module->allocation_of_buffer[assigned->buffer] = allocation;
-    return !w.fault || hlo_load_fault(loader->error, module->blob, &w, "BufferAllocationProto.Assigned");
+    return !w.fault || hlo_message_fault(loader->error, module->blob, &w, "BufferAllocationProto.Assigned");
 }
 
 static void read_allocation_scalar(const struct wire_field *f, struct hlo_allocation *allocation) {
@@ -200,7 +180,7 @@ static bool read_event(struct loader *loader, struct bytes message) {
                 break;
         }
     }
-    if (w.fault) return hlo_load_fault(loader->error, module->blob, &w, "HeapSimulatorTrace.Event");
+    if (w.fault) return hlo_message_fault(loader->error, module->blob, &w, "HeapSimulatorTrace.Event");
     if (kind > HLO_EVENT_SHARE_WITH) {
         return error_at(loader->error, ERROR_MALFORMED, message.data - module->blob.data,
                         "heap simulator event of kind %llu: expected ALLOC, FREE or SHARE_WITH",
@@ -234,15 +214,13 @@ static bool read_parts(struct loader *loader, struct bytes message, uint32_t num
     while (wire_next(&w, &f)) {
         if (f.number == number && f.type == WIRE_LEN && !read(loader, f.payload, index++)) return false;
     }
-    return true;  // count_parts has met every fault of this message already
+    return true;  // hlo_assignment_count has met every fault of this message already
 }
 
 // Buffers first, whatever the order in the file: allocations and traces name them by id.
-bool hlo_load_assignment(struct bytes message, struct arena *arena, struct hlo_module *module, struct error *error) {
-    struct loader loader = {
-        .module = module, .arena = arena, .error = error, .lookup = {.module = module, .arena = arena}};
-    return count_parts(message, module, error) && make_columns(arena, module, error) &&
-           read_parts(&loader, message, ASSIGNMENT_BUFFERS, read_buffer) &&
+bool hlo_assignment_fill(struct bytes message, struct hlo_module *module, struct error *error) {
+    struct loader loader = {.module = module, .error = error};
+    return read_parts(&loader, message, ASSIGNMENT_BUFFERS, read_buffer) &&
            read_parts(&loader, message, ASSIGNMENT_ALLOCATIONS, read_allocation) &&
            read_parts(&loader, message, ASSIGNMENT_TRACES, read_trace);
 }

@@ -1,4 +1,6 @@
-#include "analysis/hlo/hlo_load.h"
+#include "analysis/hlo/hlo_load_stack_frames.h"
+
+#include "analysis/hlo/hlo_message.h"
 #include "proto/hlo_fields.h"
 
 static bool count_parts(struct bytes message, struct hlo_module *module, struct error *error) {
@@ -11,7 +13,7 @@ static bool count_parts(struct bytes message, struct hlo_module *module, struct 
         module->stack_location_count += f.number == STACK_INDEX_FILE_LOCATIONS;
         module->stack_frame_count += f.number == STACK_INDEX_STACK_FRAMES;
     }
-    return !w.fault || hlo_load_fault(error, module->blob, &w, "StackFrameIndexProto");
+    return !w.fault || hlo_message_fault(error, module->blob, &w, "StackFrameIndexProto");
 }
 
 static struct hlo_stack_location read_location(struct bytes message) {
@@ -50,19 +52,17 @@ static struct hlo_stack_frame read_frame(struct bytes message) {
     return frame;
 }
 
-bool hlo_load_stack_frames(struct bytes message, struct arena *arena, struct hlo_module *module, struct error *error) {
-    module->file_name_count = module->function_name_count = 0;  // a repeated singular message: the last one wins
-    module->stack_location_count = module->stack_frame_count = 0;
-    if (!count_parts(message, module, error)) return false;
+bool hlo_load_stack_frames(struct arena *arena, struct hlo_module *module, struct error *error) {
+    if (!count_parts(module->stack_frame_index, module, error)) return false;
     module->file_names = arena_new(arena, struct bytes, module->file_name_count);
     module->function_names = arena_new(arena, struct bytes, module->function_name_count);
     module->stack_locations = arena_new(arena, struct hlo_stack_location, module->stack_location_count);
     module->stack_frames = arena_new(arena, struct hlo_stack_frame, module->stack_frame_count);
     if (!module->file_names || !module->function_names || !module->stack_locations || !module->stack_frames) {
-        return hlo_load_too_big(error, arena);
+        return hlo_message_too_big(error, arena);
     }
     uint32_t file = 0, function = 0, location = 0, frame = 0;
-    struct wire w = wire_open(message);
+    struct wire w = wire_open(module->stack_frame_index);
     struct wire_field f;
     while (wire_next(&w, &f)) {
         if (f.type != WIRE_LEN) continue;

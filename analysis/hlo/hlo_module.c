@@ -1,31 +1,7 @@
 #include "analysis/hlo/hlo_module.h"
 
-#include "analysis/hlo/hlo_load.h"
 #include "proto/hlo_fields.h"
 #include "proto/wire.h"
-
-// Where the parts of an HloProto are: both are single messages.
-static bool find_parts(struct bytes blob, struct bytes *module, struct bytes *assignment, struct error *error) {
-    struct wire w = wire_open(blob);
-    struct wire_field f;
-    while (wire_next(&w, &f)) {
-        if (f.type != WIRE_LEN) continue;
-        if (f.number == HLO_PROTO_MODULE) *module = f.payload;
-        if (f.number == HLO_PROTO_BUFFER_ASSIGNMENT) *assignment = f.payload;
-    }
-    return !w.fault || hlo_load_fault(error, blob, &w, "HloProto");
-}
-
-bool hlo_module_load(struct bytes blob, struct arena *arena, struct hlo_module *module, struct error *error) {
-    *module = (struct hlo_module){.blob = blob};
-    struct bytes module_message = {0}, assignment = {0};
-    if (!find_parts(blob, &module_message, &assignment, error)) return false;
-    if (!module_message.data) {
-        return error_at(error, ERROR_MALFORMED, 0, "not an HloProto: it holds no HLO module (field 1)");
-    }
-    return hlo_load_program(module_message, arena, module, error) &&
-           hlo_load_assignment(assignment, arena, module, error);
-}
 
 // Stops as soon as everything is there: the four come first in an instruction, and most of its bytes come after.
 struct hlo_instruction hlo_instruction_read(const struct hlo_module *module, uint32_t instruction) {

@@ -8,9 +8,9 @@
 //     allocations[a]    flags, size, color, assigned[first .. first+count): (buffer b, offset, size)
 //     traces[t]         events[first .. first+count): (kind, buffer b, canonical b, instruction name)
 //
-// A first walk counts, a second fills exactly sized arrays. Strings, and what is read on demand (an instruction's
-// name, shape, metadata), are views into the blob, which must outlive the module: a module is the blob and one arena.
-// Immutable after loading; may be shared between threads. Ids that name nothing become HLO_NONE and are reported by
+// Strings, and what is read on demand (an instruction's name, shape, metadata), are views into the blob, which must
+// outlive the module: a module is the blob and one arena (hlo_load.h makes it). Immutable after loading; may be shared
+// between threads. Ids that name nothing become HLO_NONE and are reported by
 // whoever needs them, so that one wrong id does not hide the rest of the module.
 //
 // Does not read operands, shardings or literals; knows nothing of files.
@@ -79,6 +79,7 @@ struct hlo_module {
     struct bytes blob;
     struct bytes name;
     struct bytes entry_computation_name;
+    struct bytes stack_frame_index;  // StackFrameIndexProto, the source of the last four columns
     struct bytes *computation_names;
     uint32_t computation_count;
     struct hlo_instruction_ref *instructions;
@@ -106,10 +107,6 @@ struct hlo_module {
     struct hlo_stack_frame *stack_frames;
     uint32_t stack_frame_count;
 };
-
-// Loads `blob` (borrowed) into columns on `arena`. Errors carry the offset inside the blob. A blob without a buffer
-// assignment loads; its counts are zero.
-MUST_USE bool hlo_module_load(struct bytes blob, struct arena *arena, struct hlo_module *module, struct error *error);
 
 // What an instruction says, read from its message. Views into the blob; empty where absent.
 struct hlo_instruction {

@@ -1,5 +1,6 @@
 #include "analysis/hlo/hlo_text.h"
 
+#include "analysis/hlo/hlo_load.h"
 #include "analysis/hlo/hlo_text_encode.h"
 #include "analysis/hlo/hlo_text_live_range.h"
 #include "analysis/hlo/hlo_text_program.h"

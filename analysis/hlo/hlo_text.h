@@ -23,15 +23,7 @@
 #pragma once
 
 #include "analysis/hlo/hlo_module.h"
-
-struct hlo_text_file {
-    const char *path;  // for errors; NULL where there is no such file
-    struct bytes text;
-};
-
-struct hlo_text {
-    struct hlo_text_file assignment, program, values, live_range;
-};
+#include "analysis/hlo/hlo_text_files.h"
 
 // Loads into `arena`; the texts are not needed afterwards. Errors name the file, the line and the byte offset.
 MUST_USE bool hlo_text_load(const struct hlo_text *texts, struct arena *arena, struct hlo_module *module,

@@ -7,7 +7,9 @@
 // Views into the text; allocates nothing but unescaped strings. A line may be as long as the text.
 #pragma once
 
-#include "analysis/hlo/hlo_text.h"
+#include "analysis/base/arena.h"
+#include "analysis/base/error.h"
+#include "analysis/hlo/hlo_text_files.h"
 
 struct text_lines {
     const struct hlo_text_file *file;

@@ -7,6 +7,7 @@
 // allocation that begin at one offset are at one place; a value no larger than the one that lives there shares with it.
 #include <stdlib.h>
 
+#include "analysis/hlo/hlo_module.h"
 #include "analysis/hlo/hlo_text_encode.h"
 #include "analysis/hlo/hlo_text_live_range.h"
 #include "proto/hlo_fields.h"

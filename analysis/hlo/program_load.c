@@ -1,5 +1,6 @@
 #include "analysis/hlo/program_load.h"
 
+#include "analysis/hlo/hlo_load.h"
 #include "analysis/hlo/hlo_text.h"
 #include "analysis/input/dump_files.h"
 

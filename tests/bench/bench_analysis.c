@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "analysis/hlo/hlo_load.h"
 #include "analysis/input/input_name.h"
 #include "analysis/input/xspace_index.h"
 #include "analysis/memory/memory_summary.h"

@@ -4,6 +4,7 @@
 #include <assert.h>
 
 #include "analysis/advice/advice.h"
+#include "analysis/hlo/hlo_load.h"
 
 enum { ARENA_LIMIT_BYTES = 64 << 20 };
 

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <stddef.h>
 
+#include "analysis/hlo/hlo_load.h"
 #include "analysis/hlo/shape.h"
 #include "analysis/memory/buffer_description.h"
 #include "analysis/memory/memory_summary.h"

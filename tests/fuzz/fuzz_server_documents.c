@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <jansson.h>
 
+#include "analysis/hlo/hlo_load.h"
 #include "server/xprof/allocation_timeline.h"
 #include "server/document/buffer_json.h"
 #include "server/document/memory_view_json.h"

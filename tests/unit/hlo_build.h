@@ -9,7 +9,7 @@
 //     struct bytes blob = hlo_build_finish(&b);                ... hlo_build_free(&b)
 #pragma once
 
-#include "analysis/hlo/hlo_module.h"
+#include "analysis/hlo/hlo_load.h"
 #include "proto/hlo_fields.h"
 #include "tests/unit/wire_build.h"
 

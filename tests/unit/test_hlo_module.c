@@ -1,4 +1,4 @@
-#include "analysis/hlo/hlo_module.h"
+#include "analysis/hlo/hlo_load.h"
 
 #include "tests/unit/cmocka_all.h"
 #include "tests/unit/hlo_build.h"

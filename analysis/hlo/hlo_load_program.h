@@ -1,0 +1,9 @@
+// The program of an HloProto (HloModuleProto), into a module's columns: computations and instructions. Private to this
+// room. Touches nothing of a module that hlo_load_assignment.h does.
+#pragma once
+
+#include "analysis/hlo/hlo_module.h"
+
+MUST_USE bool hlo_program_count(struct bytes message, struct hlo_module *module, struct error *error);
+MUST_USE bool hlo_program_columns(struct arena *arena, struct hlo_module *module);  // false at the arena's limit
+MUST_USE bool hlo_program_fill(struct bytes message, struct hlo_module *module, struct error *error);
