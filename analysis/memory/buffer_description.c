@@ -1,7 +1,6 @@
 #include "analysis/memory/buffer_description.h"
 
 #include "analysis/base/text_writer.h"
-#include "analysis/hlo/shape.h"
 #include "analysis/hlo/stack_trace.h"
 
 static struct bytes finish(struct text_writer *text) {
@@ -34,17 +33,17 @@ bool buffer_describer_init(struct buffer_describer *describer, const struct hlo_
                            enum memory_view_scope scope, struct arena *arena) {
     *describer = (struct buffer_describer){.module = module, .scope = scope, .arena = arena};
     describer->recent_shapes = arena_new(arena, struct shape_words, RECENT_SHAPES);
-    return describer->recent_shapes != NULL;
+    return describer->recent_shapes && wide_shapes_init(&describer->wide_shapes, arena);
 }
 
 struct bytes buffer_shape_text(struct buffer_describer *describer, uint32_t buffer, struct bytes instruction_shape) {
     const struct hlo_buffer *shaped = &describer->module->buffers[buffer];
-    struct bytes shape = memory_view_shape_in(shaped, instruction_shape, describer->scope);
+    struct wide_shapes *wide = &describer->wide_shapes;
+    struct bytes shape = memory_view_shape_in(shaped, instruction_shape, describer->scope, wide);
+    if (shape.size > WIDE_SHAPE_BYTES) return wide_shape_text(wide, shape);
     struct shape_words *recent = &describer->recent_shapes[(uint64_t)id_map_key(shape) % RECENT_SHAPES];
-    if (!recent->text.data || !bytes_equal(recent->shape, shape)) {
-        const char *text = shape_text(shape, describer->arena);
-        *recent = (struct shape_words){shape, text ? bytes_of(text) : (struct bytes){0}};
-    }
+    if (!recent->text.data || !bytes_equal(recent->shape, shape))
+        *recent = (struct shape_words){shape, wide_shape_text(wide, shape)};
     return recent->text;
 }
 

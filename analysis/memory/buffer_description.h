@@ -20,12 +20,13 @@ struct buffer_description {
 };
 
 // Describes many buffers of one module. Programs repeat a few hundred shapes over thousands of buffers, so the texts of
-// recent shapes are kept: a direct-mapped cache by the bytes of the ShapeProto.
+// recent shapes are kept: a direct-mapped cache by the bytes of the ShapeProto; those of wide ones for good.
 struct buffer_describer {
     const struct hlo_module *module;
     enum memory_view_scope scope;
     struct arena *arena;
     struct shape_words *recent_shapes;
+    struct wide_shapes wide_shapes;
 };
 
 // False when the arena is at its limit.

@@ -1,6 +1,5 @@
 #include "analysis/memory/memory_view.h"
 
-#include "analysis/hlo/shape.h"
 #include "analysis/memory/trace_choice.h"
 
 struct builder {
@@ -9,6 +8,7 @@ struct builder {
     struct memory_view *view;
     struct error *error;
     int64_t *unpadded_of_buffer;  // of the buffers that the trace names
+    struct wide_shapes wide_shapes;
 };
 
 static bool too_big(const struct builder *b) {
@@ -21,22 +21,26 @@ static bool more_than_int64(const struct builder *b) {
                      (long long)b->view->totals.space);
 }
 
-struct bytes memory_view_shape_in(const struct hlo_buffer *buffer, struct bytes shape, enum memory_view_scope scope) {
+struct bytes memory_view_shape_in(const struct hlo_buffer *buffer, struct bytes shape, enum memory_view_scope scope,
+                                  struct wide_shapes *wide) {
     int64_t index[HLO_SHAPE_INDEX_MAX];
     size_t count = hlo_buffer_shape_index(buffer, index, HLO_SHAPE_INDEX_MAX);
     if (count > HLO_SHAPE_INDEX_MAX) count = HLO_SHAPE_INDEX_MAX;
     struct shape_path path = {index, count};
     if (scope == MEMORY_VIEW_AS_XPROF && count) path = (struct shape_path){&index[count - 1], 1};
-    return shape_at(shape, path);
+    return wide_shape_at(wide, shape, path);
 }
 
 struct bytes memory_view_shape(const struct hlo_module *module, uint32_t buffer, enum memory_view_scope scope) {
     struct bytes shape = hlo_instruction_read(module, module->buffers[buffer].instruction).shape;
-    return memory_view_shape_in(&module->buffers[buffer], shape, scope);
+    return memory_view_shape_in(&module->buffers[buffer], shape, scope, NULL);
 }
 
-static int64_t unpadded_bytes(const struct builder *b, uint32_t buffer, int64_t size_bytes) {
-    int64_t unpadded = shape_unpadded_bytes(memory_view_shape(b->module, buffer, b->view->scope));
+static int64_t unpadded_bytes(struct builder *b, uint32_t buffer, int64_t size_bytes) {
+    const struct hlo_buffer *measured = &b->module->buffers[buffer];
+    struct bytes whole = hlo_instruction_read(b->module, measured->instruction).shape;
+    struct bytes shape = memory_view_shape_in(measured, whole, b->view->scope, &b->wide_shapes);
+    int64_t unpadded = wide_shape_unpadded_bytes(&b->wide_shapes, shape);
     bool is_capped = b->view->scope == MEMORY_VIEW_EXACT && unpadded > size_bytes;
     return is_capped ? size_bytes : unpadded;
 }
@@ -115,7 +119,7 @@ static bool is_shown_indefinite(const struct builder *b, const struct hlo_alloca
            category != ALLOCATION_THREAD_LOCAL && allocation->size_bytes > 0;
 }
 
-static struct memory_buffer indefinite_row(const struct builder *b, uint32_t allocation_index, uint32_t buffer) {
+static struct memory_buffer indefinite_row(struct builder *b, uint32_t allocation_index, uint32_t buffer) {
     const struct hlo_allocation *allocation = &b->module->allocations[allocation_index];
     bool is_exact = b->view->scope == MEMORY_VIEW_EXACT;
     struct memory_buffer row = {.buffer = buffer,
@@ -253,6 +257,7 @@ bool memory_view_build(const struct hlo_module *module, int64_t space, enum memo
     *view = (struct memory_view){.module = module, .scope = scope};
     if (!memory_totals_list(module, arena, &totals, error)) return false;
     view->totals = memory_totals_of(&totals, space);
+    if (!wide_shapes_init(&b.wide_shapes, arena)) return too_big(&b);
     if (!simulate(&b) || !build_rows(&b) || !sum_up(&b)) return false;
     count_unsimulated(&b);
     return true;

@@ -7,6 +7,7 @@
 // A view borrows the module and lives on the caller's arena. It holds facts; words and units are the server's.
 #pragma once
 
+#include "analysis/hlo/wide_shapes.h"
 #include "analysis/memory/heap_replay.h"
 #include "analysis/memory/memory_totals.h"
 
@@ -55,5 +56,6 @@ MUST_USE bool memory_view_build(const struct hlo_module *module, int64_t space, 
 // The ShapeProto of a logical buffer: a view; empty when its instruction is unknown.
 struct bytes memory_view_shape(const struct hlo_module *module, uint32_t buffer, enum memory_view_scope scope);
 
-// The same when the shape of the buffer's instruction is at hand.
-struct bytes memory_view_shape_in(const struct hlo_buffer *buffer, struct bytes shape, enum memory_view_scope scope);
+// The same when the shape of the buffer's instruction is at hand; many buffers share what is found in `wide`.
+struct bytes memory_view_shape_in(const struct hlo_buffer *buffer, struct bytes shape, enum memory_view_scope scope,
+                                  struct wide_shapes *wide);

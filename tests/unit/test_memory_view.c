@@ -224,6 +224,52 @@ static void descriptions_name_tuple_elements(void **state) {
     done(&f);
 }
 
+static void add_element_buffer(struct hlo_build *b, int64_t id, int64_t index) {
+    struct wire_build buffer = {0}, location = {0};
+    wire_build_varint(&location, LOCATION_INSTRUCTION_ID, 1);
+    wire_build_varint(&location, LOCATION_SHAPE_INDEX, (uint64_t)index);
+    wire_build_varint(&buffer, BUFFER_ID, (uint64_t)id);
+    wire_build_varint(&buffer, BUFFER_SIZE, 4096);
+    wire_build_message(&buffer, BUFFER_DEFINED_AT, &location);
+    wire_build_message(&b->assignment, ASSIGNMENT_BUFFERS, &buffer);
+}
+
+static void add_tuple_instruction(struct hlo_build *b, int64_t width) {
+    struct wire_build instruction = {0}, tuple = {0};
+    wire_build_varint(&tuple, SHAPE_ELEMENT_TYPE, ELEMENT_TUPLE);
+    for (int64_t i = 0; i < width; i++) {
+        struct wire_build array = hlo_build_array_shape(ELEMENT_F32, (int64_t[]){1 + i % 7}, 1);
+        wire_build_message(&tuple, SHAPE_TUPLE_SHAPES, &array);
+    }
+    wire_build_text(&instruction, HLO_INSTRUCTION_NAME, "while");
+    wire_build_message(&instruction, HLO_INSTRUCTION_SHAPE, &tuple);
+    wire_build_varint(&instruction, HLO_INSTRUCTION_ID, 1);
+    wire_build_message(&b->computation, HLO_COMPUTATION_INSTRUCTIONS, &instruction);
+}
+
+// Each element's buffer asks for its own shape. Walking the tuple for each would not end while anybody waits.
+static void elements_of_wide_tuples_have_their_own_shapes(void **state) {
+    (void)state;
+    enum { WIDTH = 200000 };
+    struct fixture f = {0};
+    add_tuple_instruction(&f.build, WIDTH);
+    for (int64_t i = 0; i < WIDTH; i++) add_element_buffer(&f.build, 1 + i, i);
+    for (int64_t i = 0; i < WIDTH; i++) hlo_build_event(&f.build, HLO_EVENT_ALLOC, 1 + i, 0);
+    hlo_build_end_trace(&f.build);
+    hlo_build_allocation(&f.build, (struct hlo_build_allocation){.size = 4096, .buffers = {1}});
+    assert_true(view_of(&f, 0, MEMORY_VIEW_EXACT));
+    assert_int_equal(f.view.row_count, WIDTH);
+    struct buffer_describer describer;
+    assert_true(buffer_describer_init(&describer, &f.module, MEMORY_VIEW_EXACT, &f.arena));
+    for (uint32_t i = 0; i < f.view.row_count; i++) {
+        uint32_t buffer = f.view.rows[i].buffer;
+        assert_int_equal(f.view.rows[i].unpadded_bytes, 4 * (1 + buffer % 7));
+        assert_int_equal(buffer_describe(&describer, buffer).shape.size, sizeof "f32[1]" - 1);
+    }
+    assert_int_equal(describer.wide_shapes.count, 1);
+    done(&f);
+}
+
 static void summaries_agree_with_views(void **state) {
     (void)state;
     struct fixture f = {0};
@@ -252,6 +298,7 @@ int main(void) {
         cmocka_unit_test(shared_bytes_have_the_padding_of_a_canonical_buffer_without_events),
         cmocka_unit_test(unpadded_sums_past_int64_are_refused),
         cmocka_unit_test(descriptions_name_tuple_elements),
+        cmocka_unit_test(elements_of_wide_tuples_have_their_own_shapes),
         cmocka_unit_test(summaries_agree_with_views),
     };
     return cmocka_run_group_tests_name("memory_view", tests, NULL, NULL);

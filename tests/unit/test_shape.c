@@ -1,4 +1,4 @@
-#include "analysis/hlo/shape.h"
+#include "analysis/hlo/wide_shapes.h"
 
 #include "tests/unit/cmocka_all.h"
 #include "tests/unit/hlo_build.h"
@@ -119,11 +119,45 @@ static void damaged_shapes_have_no_size(void **state) {
     wire_build_free(&shape);
 }
 
+static struct bytes element(struct wide_shapes *wide, struct bytes tuple, int64_t index) {
+    return wide_shape_at(wide, tuple, (struct shape_path){&index, 1});
+}
+
+// What lies before an element is not read again: it could not be, after the first time.
+static void wide_tuples_are_walked_once(void **state) {
+    (void)state;
+    enum { WIDTH = 1000 };
+    struct wire_build build = {0};
+    struct arena arena;
+    struct wide_shapes wide;
+    wire_build_varint(&build, SHAPE_ELEMENT_TYPE, ELEMENT_TUPLE);
+    for (int64_t i = 0; i < WIDTH; i++) {
+        struct wire_build array = hlo_build_array_shape(ELEMENT_F32, &i, 1);
+        wire_build_message(&build, SHAPE_TUPLE_SHAPES, &array);
+    }
+    struct bytes tuple = wire_build_view(&build);
+    arena_init(&arena, 0);
+    assert_true(wide_shapes_init(&wide, &arena));
+    struct bytes last = element(&wide, tuple, WIDTH - 1), middle = element(&wide, tuple, 500);
+    assert_int_equal(shape_unpadded_bytes(last), 4 * (WIDTH - 1));
+    assert_string_equal((const char *)wide_shape_text(&wide, middle).data, "f32[500]");
+    assert_int_equal(wide_shape_unpadded_bytes(&wide, tuple), 8 * WIDTH);
+    memset(build.data, 0xff, (size_t)(middle.data - tuple.data));
+    assert_int_equal(shape_unpadded_bytes(tuple), -1);
+    assert_ptr_equal(element(&wide, tuple, WIDTH - 1).data, last.data);
+    assert_ptr_equal(element(&wide, tuple, 500).data, middle.data);
+    assert_ptr_equal(element(&wide, tuple, WIDTH).data, tuple.data);
+    assert_int_equal(wide_shape_unpadded_bytes(&wide, tuple), 8 * WIDTH);
+    arena_free(&arena);
+    wire_build_free(&build);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(arrays_are_written_as_xla_does),   cmocka_unit_test(long_tuples_are_counted_in_comments),
         cmocka_unit_test(sizes_are_products_of_dimensions), cmocka_unit_test(padding_comes_from_the_first_tile),
         cmocka_unit_test(deep_nesting_is_refused),          cmocka_unit_test(damaged_shapes_have_no_size),
+        cmocka_unit_test(wide_tuples_are_walked_once),
     };
     return cmocka_run_group_tests_name("shape", tests, NULL, NULL);
 }

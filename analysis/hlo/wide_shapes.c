@@ -1,0 +1,80 @@
+#include "analysis/hlo/wide_shapes.h"
+
+#include "proto/hlo_fields.h"
+#include "proto/wire.h"
+
+enum { NOT_COUNTED = -2 };
+
+bool wide_shapes_init(struct wide_shapes *wide, struct arena *arena) {
+    *wide = (struct wide_shapes){.arena = arena};
+    return id_map_init(&wide->known, arena, 0);
+}
+
+static uint32_t list_elements(struct bytes shape, struct bytes *elements) {
+    struct wire w = wire_open(shape);
+    uint32_t count = 0;
+    for (struct wire_field f; wire_next(&w, &f);) {
+        if (f.number != SHAPE_TUPLE_SHAPES || f.type != WIRE_LEN) continue;
+        if (elements) elements[count] = f.payload;
+        count++;
+    }
+    return count;
+}
+
+static bool has_room(struct wide_shapes *wide) {
+    if (wide->count < wide->capacity) return true;
+    uint32_t capacity = wide->capacity ? 2 * wide->capacity : 16;
+    struct wide_shape *shapes = arena_push_raw(wide->arena, capacity, sizeof *shapes);
+    if (!shapes) return false;
+    if (wide->count) memcpy(shapes, wide->shapes, wide->count * sizeof *shapes);
+    wide->shapes = shapes;
+    wide->capacity = capacity;
+    return true;
+}
+
+// NULL for a shape that is walked.
+static struct wide_shape *find(struct wide_shapes *wide, struct bytes shape) {
+    if (!wide || shape.size <= WIDE_SHAPE_BYTES || !has_room(wide)) return NULL;
+    uint32_t *place = id_map_place(&wide->known, (int64_t)(uintptr_t)shape.data);
+    if (!place) return NULL;
+    if (*place == ID_MAP_NONE) {
+        wide->shapes[wide->count] = (struct wide_shape){.shape = shape, .unpadded_bytes = NOT_COUNTED};
+        *place = wide->count++;
+    }
+    return &wide->shapes[*place];
+}
+
+static bool has_elements(const struct wide_shapes *wide, struct wide_shape *known) {
+    if (known->elements) return true;
+    known->element_count = list_elements(known->shape, NULL);
+    known->elements = arena_push_raw(wide->arena, known->element_count, sizeof *known->elements);
+    if (known->elements) list_elements(known->shape, known->elements);
+    return known->elements != NULL;
+}
+
+struct bytes wide_shape_at(struct wide_shapes *wide, struct bytes shape, struct shape_path path) {
+    for (size_t i = 0; i < path.count; i++) {
+        struct wide_shape *known = find(wide, shape);
+        if (!known || !has_elements(wide, known))
+            shape = shape_at(shape, (struct shape_path){&path.index[i], 1});
+        else if (path.index[i] >= 0 && path.index[i] < known->element_count)
+            shape = known->elements[path.index[i]];
+    }
+    return shape;
+}
+
+int64_t wide_shape_unpadded_bytes(struct wide_shapes *wide, struct bytes shape) {
+    struct wide_shape *known = find(wide, shape);
+    if (!known) return shape_unpadded_bytes(shape);
+    if (known->unpadded_bytes == NOT_COUNTED) known->unpadded_bytes = shape_unpadded_bytes(shape);
+    return known->unpadded_bytes;
+}
+
+struct bytes wide_shape_text(struct wide_shapes *wide, struct bytes shape) {
+    struct wide_shape *known = find(wide, shape);
+    if (known && known->text.data) return known->text;
+    const char *written = shape_text(shape, wide->arena);
+    struct bytes text = written ? bytes_of(written) : (struct bytes){0};
+    if (known) known->text = text;
+    return text;
+}
