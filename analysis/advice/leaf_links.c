@@ -46,8 +46,8 @@ static void link_element(const struct visitor *v, uint32_t index) {
     uint32_t operand = graph_operand(v->graph, node, 0);
     if (operand == HLO_NONE) return;
     const struct graph_node *from = &v->graph->nodes[operand];
-    if (node->number < 0 || node->number >= from->element_count) return;
-    uint32_t first = v->graph->element_leaves[from->first_element + (uint32_t)node->number];
+    if (node->number < 0 || node->number >= from->elements.count) return;
+    uint32_t first = v->graph->elements[from->elements.first + (uint32_t)node->number].leaf;
     link(v, rest_of(leaves_of(v, operand), first), leaves_of(v, index));
 }
 
@@ -79,8 +79,8 @@ static void link_async_done(const struct visitor *v, uint32_t index) {
     struct leaf_range start = leaves_of(v, operand), here = leaves_of(v, index);
     if (operand == HLO_NONE) return;
     const struct graph_node *node = &v->graph->nodes[operand];
-    if (start.count != here.count && node->element_count > 1)
-        start = rest_of(start, v->graph->element_leaves[node->first_element + 1]);
+    if (start.count != here.count && node->elements.count > 1)
+        start = rest_of(start, v->graph->elements[node->elements.first + 1].leaf);
     link(v, start, here);
 }
 

@@ -9,7 +9,6 @@ struct reader {
     struct program_graph *graph;
     struct arena *arena;
     struct error *error;
-    uint64_t nested_steps;  // spent inside nested tuples
 };
 
 static bool too_big(const struct reader *r) {
@@ -18,45 +17,51 @@ static bool too_big(const struct reader *r) {
 
 // --- Leaves ---
 
-// How many arrays a shape holds; what is nested too deep counts as one.
-static uint32_t count_leaves(struct bytes shape, int depth) {
-    uint32_t count = 0;
-    bool is_tuple = false;
-    struct wire w = wire_open(shape);
-    for (struct wire_field f; wire_next(&w, &f);) {
-        if (f.number != SHAPE_TUPLE_SHAPES || f.type != WIRE_LEN) continue;
-        is_tuple = true;
-        count += depth < NESTING_MAX ? count_leaves(f.payload, depth + 1) : 1;
-    }
-    return is_tuple ? count : 1;
-}
-
-static uint32_t count_elements(struct bytes shape) {
-    uint32_t count = 0;
-    struct wire w = wire_open(shape);
-    for (struct wire_field f; wire_next(&w, &f);) count += f.number == SHAPE_TUPLE_SHAPES && f.type == WIRE_LEN;
-    return count;
-}
-
-static void add_leaves(struct program_graph *graph, uint32_t node, struct bytes shape, int depth) {
-    bool is_tuple = false;
-    struct wire w = wire_open(shape);
-    for (struct wire_field f; wire_next(&w, &f) && depth < NESTING_MAX + 1;) {
-        if (f.number != SHAPE_TUPLE_SHAPES || f.type != WIRE_LEN) continue;
-        is_tuple = true;
-        if (depth == 0) graph->element_leaves[graph->element_count++] = graph->leaf_count;
-        add_leaves(graph, node, f.payload, depth + 1);
-    }
-    if (is_tuple) return;
-    graph->node_of_leaf[graph->leaf_count] = node;
-    graph->leaves[graph->leaf_count++] = array_shape_read(shape);
-}
-
-// --- Nodes ---
-
 struct node_counts {
     uint32_t operands, called, leaves, elements;
 };
+
+// The next element of a tuple's shape.
+static bool next_element(struct wire *tuple, struct bytes *element) {
+    for (struct wire_field f; wire_next(tuple, &f);) {
+        if (f.number != SHAPE_TUPLE_SHAPES || f.type != WIRE_LEN) continue;
+        *element = f.payload;
+        return true;
+    }
+    return false;
+}
+
+// What is nested too deep counts as one array. Returns the elements of `shape` itself.
+static uint32_t count_shape(struct bytes shape, int depth, struct node_counts *counts) {
+    uint32_t count = 0;
+    struct wire w = wire_open(shape);
+    for (struct bytes element; depth <= NESTING_MAX && next_element(&w, &element); count++)
+        count_shape(element, depth + 1, counts);
+    counts->leaves += count == 0;
+    counts->elements += count;
+    return count;
+}
+
+static struct graph_elements add_shape(struct program_graph *graph, uint32_t node, struct bytes shape, int depth) {
+    struct graph_elements elements = {.first = graph->element_count};
+    struct wire w = wire_open(shape);
+    for (struct bytes element; depth <= NESTING_MAX && next_element(&w, &element);) elements.count++;
+    if (!elements.count) {
+        graph->node_of_leaf[graph->leaf_count] = node;
+        graph->leaves[graph->leaf_count++] = array_shape_read(shape);
+        return elements;
+    }
+    graph->element_count += elements.count;
+    struct graph_element *at = graph->elements + elements.first;
+    w = wire_open(shape);
+    for (struct bytes element; next_element(&w, &element); at++) {
+        at->leaf = graph->leaf_count;
+        at->inside = add_shape(graph, node, element, depth + 1);
+    }
+    return elements;
+}
+
+// --- Nodes ---
 
 static uint32_t count_scalars(const struct wire_field *f) {
     uint32_t count = f->type == WIRE_VARINT;
@@ -73,8 +78,7 @@ static void count_node(struct bytes message, struct node_counts *counts) {
         if (f.number == HLO_INSTRUCTION_OPERAND_IDS) counts->operands += count_scalars(&f);
         if (f.number == HLO_INSTRUCTION_CALLED_COMPUTATION_IDS) counts->called += count_scalars(&f);
     }
-    counts->leaves += count_leaves(shape, 0);
-    counts->elements += count_elements(shape);
+    count_shape(shape, 0, counts);
 }
 
 static void add_id(const struct id_map *map, uint64_t id, uint32_t *list, uint32_t *count) {
@@ -120,18 +124,16 @@ static void read_node(struct reader *r, uint32_t index) {
                                 .message = ref->message,
                                 .first_operand = graph->operand_count,
                                 .first_called = graph->called_count,
-                                .first_leaf = graph->leaf_count,
-                                .first_element = graph->element_count};
+                                .first_leaf = graph->leaf_count};
     struct wire w = wire_open(ref->message);
     for (struct wire_field f; wire_next(&w, &f);) {
         if (f.number == HLO_INSTRUCTION_SHAPE && f.type == WIRE_LEN) shape = f.payload;
         read_field(r, node, &f);
     }
-    add_leaves(graph, index, shape, 0);
+    node->elements = add_shape(graph, index, shape, 0);
     node->operand_count = graph->operand_count - node->first_operand;
     node->called_count = graph->called_count - node->first_called;
     node->leaf_count = graph->leaf_count - node->first_leaf;
-    node->element_count = graph->element_count - node->first_element;
 }
 
 static bool read_nodes(struct reader *r) {
@@ -143,10 +145,10 @@ static bool read_nodes(struct reader *r) {
     graph->nodes = arena_push_raw(r->arena, graph->node_count, sizeof *graph->nodes);
     graph->operands = arena_push_raw(r->arena, counts.operands, sizeof *graph->operands);
     graph->called = arena_push_raw(r->arena, counts.called, sizeof *graph->called);
-    graph->element_leaves = arena_push_raw(r->arena, counts.elements, sizeof *graph->element_leaves);
+    graph->elements = arena_push_raw(r->arena, counts.elements, sizeof *graph->elements);
     graph->leaves = arena_push_raw(r->arena, counts.leaves, sizeof *graph->leaves);
     graph->node_of_leaf = arena_push_raw(r->arena, counts.leaves, sizeof *graph->node_of_leaf);
-    if (!graph->nodes || !graph->operands || !graph->called || !graph->element_leaves || !graph->leaves ||
+    if (!graph->nodes || !graph->operands || !graph->called || !graph->elements || !graph->leaves ||
         !graph->node_of_leaf)
         return too_big(r);
     for (uint32_t i = 0; i < graph->node_count; i++) read_node(r, i);
@@ -225,39 +227,20 @@ static bool list_parameters(struct reader *r) {
 
 // --- Buffers ---
 
-// How many leaves lie before the element that `index` leads to inside `shape`; HLO_NONE when it leads to no array.
-static uint32_t nested_leaf(struct reader *r, struct bytes shape, const int64_t *index, size_t count) {
-    uint32_t before = 0;
-    for (size_t level = 0; level < count; level++) {
-        struct wire w = wire_open(shape);
-        bool is_found = false;
-        int64_t i = 0;
-        for (struct wire_field f; !is_found && wire_next(&w, &f);) {
-            if (f.number != SHAPE_TUPLE_SHAPES || f.type != WIRE_LEN) continue;
-            is_found = i++ == index[level];
-            if (is_found)
-                shape = f.payload;
-            else
-                before += count_leaves(f.payload, (int)level + 1);
-            if ((r->nested_steps += f.payload.size) > 64 * (uint64_t)r->graph->module->blob.size) return HLO_NONE;
-        }
-        if (!is_found) return HLO_NONE;
-    }
-    return before;
-}
-
-static uint32_t leaf_of(struct reader *r, const struct hlo_buffer *buffer) {
-    struct program_graph *graph = r->graph;
+// HLO_NONE for the table of a tuple.
+static uint32_t leaf_of(const struct program_graph *graph, const struct hlo_buffer *buffer) {
     int64_t index[HLO_SHAPE_INDEX_MAX];
     size_t count = hlo_buffer_shape_index(buffer, index, HLO_SHAPE_INDEX_MAX);
     if (buffer->instruction == HLO_NONE || count > HLO_SHAPE_INDEX_MAX) return HLO_NONE;
-    const struct graph_node *node = &graph->nodes[buffer->instruction];
-    if (count == 0) return node->element_count ? HLO_NONE : node->first_leaf;
-    if (index[0] < 0 || index[0] >= node->element_count) return HLO_NONE;
-    uint32_t leaf = graph->element_leaves[node->first_element + (uint32_t)index[0]];
-    if (count == 1) return leaf;
-    uint32_t nested = nested_leaf(r, hlo_instruction_read(graph->module, buffer->instruction).shape, index, count);
-    return nested < node->leaf_count ? node->first_leaf + nested : HLO_NONE;
+    uint32_t leaf = graph->nodes[buffer->instruction].first_leaf;
+    struct graph_elements elements = graph->nodes[buffer->instruction].elements;
+    for (size_t level = 0; level < count; level++) {
+        if (index[level] < 0 || index[level] >= elements.count) return HLO_NONE;
+        const struct graph_element *element = &graph->elements[elements.first + (uint32_t)index[level]];
+        leaf = element->leaf;
+        elements = element->inside;
+    }
+    return elements.count ? HLO_NONE : leaf;
 }
 
 static bool map_buffers(struct reader *r) {
@@ -266,8 +249,7 @@ static bool map_buffers(struct reader *r) {
     graph->leaf_of_buffer = arena_push_raw(r->arena, module->buffer_count, sizeof *graph->leaf_of_buffer);
     if (!graph->leaf_of_buffer) return too_big(r);
     for (uint32_t i = 0; i < module->buffer_count; i++) {
-        uint32_t leaf = leaf_of(r, &module->buffers[i]);
-        graph->leaf_of_buffer[i] = leaf < graph->leaf_count ? leaf : HLO_NONE;
+        graph->leaf_of_buffer[i] = leaf_of(graph, &module->buffers[i]);
     }
     return true;
 }

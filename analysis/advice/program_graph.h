@@ -13,14 +13,23 @@
 #include "analysis/advice/opcode.h"
 #include "analysis/hlo/hlo_module.h"
 
+struct graph_elements {     // of a tuple; count 0 for an array
+    uint32_t first, count;  // into elements
+};
+
+struct graph_element {
+    uint32_t leaf;                 // the first one inside
+    struct graph_elements inside;  // of a tuple in the tuple
+};
+
 struct graph_node {
     enum opcode opcode;
     uint32_t computation;
     uint32_t first_operand, operand_count;  // into operands
     uint32_t first_called, called_count;    // into called
     uint32_t first_leaf, leaf_count;
-    uint32_t first_element, element_count;  // of a tuple: into element_leaves
-    int64_t number;                         // of a parameter, or the index of a get-tuple-element
+    struct graph_elements elements;
+    int64_t number;  // of a parameter, or the index of a get-tuple-element
     struct bytes message;
     struct bytes op_name;
 };
@@ -40,7 +49,7 @@ struct program_graph {
     uint32_t operand_count;
     uint32_t *called;
     uint32_t called_count;
-    uint32_t *element_leaves;
+    struct graph_element *elements;
     uint32_t element_count;
     struct array_shape *leaves;
     uint32_t *node_of_leaf;
