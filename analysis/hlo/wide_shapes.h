@@ -3,7 +3,7 @@
 //     (f32[8], bf16[4,2], ...)   30,000 elements, 30,000 logical buffers {0}, {1}, ...: a walk to each passes half of
 //      ^ at 2   ^ at 14          them, so a wide tuple is listed when it is first asked for
 //
-// Shapes up to WIDE_SHAPE_BYTES are not kept: walking them is as fast as finding them. Lives on the caller's arena, with
+// Shapes up to WIDE_SHAPE_BYTES are not kept: walking them is as fast as finding them. Lives on the caller's arena with
 // views into the module's blob; where the arena is at its limit, shapes are walked again.
 #pragma once
 
