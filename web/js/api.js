@@ -1,6 +1,6 @@
 // @ts-check
 // The HTTP API: the only thing the page knows of the world. Errors carry the server's own sentence, file and offset.
-import { apiUrl, memoryProfileUrl, memoryViewUrl, takeEarly } from "./early.js";
+import { apiUrl, memoryOverviewUrl, memoryProfileUrl, takeEarly } from "./early.js";
 
 export class ApiError extends Error {
   constructor(status, body, path) {
@@ -17,7 +17,13 @@ export const fetchSessions = (signal) => getJson(apiUrl("sessions"), signal);
 export const fetchServer = (signal) => getJson(apiUrl("server"), signal);
 export const fetchModules = (session, signal) => getJson(apiUrl("modules", { session }), signal);
 
-export const fetchMemoryView = (where, signal) => getJson(memoryViewUrl(where), signal);
+/** What paints: totals, the curve in pixel columns, the largest buffers at the peak. */
+export const fetchMemoryOverview = (where, signal) => getJson(memoryOverviewUrl(where), signal);
+
+/** All buffers and steps; the columns that it names in `delta` as differences. */
+export function fetchMemoryView({ session, module, host, space }, signal) {
+  return getJson(apiUrl("memory_view", { session, module, host, memory_space: space, delta: 1 }), signal);
+}
 
 export function fetchBuffer({ session, module, host, space, buffer }, signal) {
   const query = { session, module, host, memory_space: space, logical_buffer_id: buffer };

@@ -26,8 +26,8 @@ export function apiUrl(resource, query = {}) {
   return `${ROOT}api/v1/${resource}${text ? `?${text}` : ""}`;
 }
 
-export function memoryViewUrl({ session, module, host, space }) {
-  return apiUrl("memory_view", { session, module, host, memory_space: space });
+export function memoryOverviewUrl({ session, module, host, space }) {
+  return apiUrl("memory_view/overview", { session, module, host, memory_space: space });
 }
 
 /** `resource` is "" for the overview of a session, or what is asked of one memory: "timeline", "breakdown", ... */
@@ -65,7 +65,7 @@ async function askAhead(address) {
   if (tool.id === "memory_profile") return void ask(memoryProfileUrl("", { session }));
   const module = await moduleToOpen(address, ask(apiUrl("modules", { session })));
   if (!module) return;
-  ask(memoryViewUrl({ session, module, host: address.get("host"), space: address.get("memory_space") }));
+  ask(memoryOverviewUrl({ session, module, host: address.get("host"), space: address.get("memory_space") }));
 }
 
 askAhead(new URLSearchParams(location.search));

@@ -69,11 +69,14 @@ export async function newPage(browser, server, options = {}) {
   return page;
 }
 
-/** Opens a query and waits for the first charts, or for a message in their place. */
+/** Opens a query and waits for all charts, or for a message in their place. */
 export async function open(page, server, query) {
   await page.goto(new URL(query, server.url).href);
   await page.waitForFunction(
-    () => performance.getEntriesByName("hbmview-painted").length > 0 || document.querySelector(".message"),
+    () =>
+      document.querySelector(".message") ||
+      (performance.getEntriesByName("hbmview-painted").length > 0 &&
+        !document.querySelector(".workspace[aria-busy]")),
   );
   await settle(page);
 }

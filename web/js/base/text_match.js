@@ -5,14 +5,14 @@
 export function matcher(query) {
   const text = (query ?? "").trim();
   if (text === "") return null;
-  const lower = text.toLowerCase();
-  const pattern = compiled(text);
-  return (candidate) => candidate.toLowerCase().includes(lower) || (pattern !== null && pattern.test(candidate));
+  const plain = text.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&");
+  const pattern = compiled(`${plain}|${text}`) ?? new RegExp(plain, "i");
+  return (candidate) => pattern.test(candidate);
 }
 
-function compiled(text) {
+function compiled(source) {
   try {
-    return new RegExp(text, "i");
+    return new RegExp(source, "i");
   } catch {
     return null;
   }

@@ -3,7 +3,7 @@
  * The Memory Viewer as a tool of the shell: keeps the module list fed, opens the module that the address names, and
  * puts its workspace on the page.
  */
-import { fetchAdvice, fetchBuffer, fetchMemoryView, createLatest } from "../../api.js";
+import { fetchAdvice, fetchBuffer, fetchMemoryOverview, fetchMemoryView, createLatest } from "../../api.js";
 import { createModuleFeed } from "./module_feed.js";
 import { createModuleList } from "./views/module_list.js";
 import { createMemoryTypes } from "./views/memory_types.js";
@@ -78,12 +78,11 @@ export function mount(shell) {
     if (key === opened) return;
     opened = key;
     const where = { session, module, host, space };
+    const ask = (fetch, label) => progress.during(label, latest.run((signal) => fetch(where, signal)));
     try {
-      const view = await progress.during(
-        `reading ${module}`,
-        latest.run((signal) => fetchMemoryView(where, signal)),
-      );
-      showView(view);
+      const shown = showView(await ask(fetchMemoryOverview, `reading ${module}`));
+      await shown.start();
+      if (shown === workspace) shown.complete(await ask(fetchMemoryView, `reading the buffers of ${module}`));
     } catch (error) {
       if (error.name !== "AbortError") showViewError(error, module);
     }
@@ -102,7 +101,7 @@ export function mount(shell) {
     top.replaceChildren(workspace.top);
     main.replaceChildren(workspace.main);
     dock.replaceChildren(workspace.dock);
-    workspace.start();
+    return workspace;
   }
 
   function requestsOf({ module, host, memory_space: space }) {

@@ -16,7 +16,7 @@ export const MOUSE = [
 
 export function toolKeys({ workspace, list, openModule }) {
   const act = (run) => (event) => {
-    const state = workspace()?.state;
+    const state = workspace()?.state();
     if (state) run(state, event);
   };
   const open = (delta) => () => {

@@ -6,7 +6,11 @@
  *     params ──decode──> store ──watch──> charts
  *        ^                 ^                |
  *        └──── actions ────┴──── events ────┘
+ *
+ * The model is that of the first reply until `adopt` takes the whole one; charts are made anew then, since rows have
+ * other numbers. Until then the step is the peak's.
  */
+import { runInSlices } from "../../base/slices.js";
 import { createStore } from "../../base/store.js";
 import { parseSize } from "../../base/size_text.js";
 import { clampRange, panRange, range, revealRange, sameRange, zoomRange } from "../../base/range.js";
@@ -19,12 +23,17 @@ import { buildBlocks } from "./layout/blocks.js";
 
 const MIN_STEPS = 4;
 const MIN_BYTES = 64;
+const NOTHING_POINTED_AT = { hover: null, lastHover: null, hoverStep: null };
+const NO_BLOCKS = buildBlocks({ count: 0, bySize: new Uint32Array(0), allocations: { index: [] } });
 
-export function createViewerState(model, params) {
-  const blocks = buildBlocks(model);
-  const full = { x: fullSteps(model), y: range(0, Math.max(1, blocks.height)) };
+export function createViewerState(firstModel, params) {
+  let model = firstModel;
+  let blocks = NO_BLOCKS;
+  let full = { x: fullSteps(model), y: range(0, 1) };
   let writtenZoom = params.get().zoom;
-  const store = createStore({ hover: null, lastHover: null, hoverStep: null, ...decodeAll(params.get()) });
+  let stopSearch = () => {};
+  const store = createStore({ ...NOTHING_POINTED_AT, flags: null, ...decodeAll(params.get()) });
+  search();
   const stop = params.watch(["step", "buffer", "zoom", "filter", "sort", "unit", "capacity"], (now, changed) => {
     const patch = decodeAll(now, changed);
     if (changed.includes("zoom") && now.zoom === writtenZoom) {
@@ -32,7 +41,21 @@ export function createViewerState(model, params) {
       delete patch.y;
     }
     store.set(patch);
+    if (changed.includes("filter")) search();
   });
+
+  function adopt(wholeModel) {
+    model = wholeModel;
+    blocks = buildBlocks(model);
+    full = { x: fullSteps(model), y: range(0, Math.max(1, blocks.height)) };
+    store.set({ ...NOTHING_POINTED_AT, flags: null, ...decodeAll(params.get()) });
+    search();
+  }
+
+  function search() {
+    stopSearch();
+    stopSearch = runInSlices(matchRows(model, params.get().filter), (flags) => store.set({ flags }));
+  }
 
   function decodeAll(now, changed = null) {
     const wants = (key) => changed === null || changed.includes(key);
@@ -40,7 +63,7 @@ export function createViewerState(model, params) {
       ...(wants("step") ? decodeStep(now) : {}),
       ...(wants("buffer") ? { pinned: now.buffer === null ? null : rowOfBuffer(model, Number(now.buffer)) } : {}),
       ...(wants("zoom") ? decodeZoom(now) : {}),
-      ...(wants("filter") ? { query: now.filter ?? "", flags: matchRows(model, now.filter) } : {}),
+      ...(wants("filter") ? { query: now.filter ?? "" } : {}),
       ...(wants("sort") ? { sort: now.sort } : {}),
       ...(wants("unit") ? { unit: unitMode(now) } : {}),
       ...(wants("capacity") ? { capacity: parseSize(now.capacity) } : {}),
@@ -50,7 +73,7 @@ export function createViewerState(model, params) {
   function decodeStep({ step }) {
     const wanted = step === null ? NaN : Number(step);
     const known = Number.isInteger(wanted) && wanted >= 0 && wanted <= model.lastStep && model.steps > 0;
-    const position = known ? wanted : model.peakStep;
+    const position = known && model.isWhole ? wanted : model.peakStep;
     return { step: position, rows: liveRows(model, position) };
   }
 
@@ -132,21 +155,31 @@ export function createViewerState(model, params) {
       actions.reveal(row);
     },
     reveal(row) {
-      const i = blocks.indexOfRow.get(row);
-      if (i === undefined) return;
+      const i = blocks.indexOfRow[row];
+      if (i < 0) return;
       const { x, y } = store.get();
       show(revealRange(x, blocks.x0[i], blocks.x1[i], full.x), revealRange(y, blocks.y0[i], blocks.y1[i], full.y));
     },
   };
 
   return {
-    model,
-    blocks,
-    full,
+    get model() {
+      return model;
+    },
+    get blocks() {
+      return blocks;
+    },
+    get full() {
+      return full;
+    },
+    adopt,
     actions,
     get: store.get,
     watch: store.watch,
-    dispose: stop,
+    dispose() {
+      stop();
+      stopSearch();
+    },
     /** The row that all charts outline: the one under the mouse, else the pinned one. */
     focusRow: () => store.get().hover ?? store.get().pinned,
     /** The row of the details card: it stays when the mouse leaves, and starts with the largest live buffer. */

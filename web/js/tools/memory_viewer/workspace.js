@@ -1,8 +1,14 @@
 // @ts-check
-// One memory view on the page: its state and the charts that share it.
+/**
+ * One memory view on the page: its state and the charts that share it. It comes in two replies:
+ *
+ *     overview -> start     figures, composition, curve, bars at the peak, the largest buffer in detail
+ *     columns  -> complete  the same charts over all buffers and steps, timeline, table, search, keys
+ */
 import { el } from "../../base/dom.js";
 import { requestFrame } from "../../base/frame.js";
 import { otherToolLine } from "../../shell/other_tool.js";
+import { buildFirstModel } from "./data/first_model.js";
 import { buildModel } from "./data/model.js";
 import { createBufferDetails } from "./data/buffer_details.js";
 import { createViewerState } from "./viewer_state.js";
@@ -16,50 +22,76 @@ import { createHeadline } from "./views/headline.js";
 import { ADVICE, createOverview } from "./views/overview_view.js";
 import { createSearch } from "./views/search_box.js";
 import { createTable } from "./views/table_view.js";
-import { nothingHere, noSimulation } from "./views/empty_states.js";
+import { buffersToCome, nothingHere, noSimulation } from "./views/empty_states.js";
 
 /** @param {{details: any, advice: any}} requests of this module: of one buffer, and of what to change */
 export function createWorkspace(view, params, requests, openTool) {
-  const model = buildModel(view);
-  const state = createViewerState(model, params);
+  const state = createViewerState(buildFirstModel(view), params);
+  const details = createBufferDetails(requests.details);
   const search = createSearch(state);
   const headline = createHeadline(state, params, view);
-  const card = createCard(state, createBufferDetails(requests.details));
   const composition = createComposition(state, view);
   const overview = createOverview(state, view);
   const advice = createAdvice(state, params, view, requests.advice);
-  const charts = chartsOf(state, view);
-  const parts = [search, headline, composition, overview, advice, ...charts, card];
+  const parts = [search, headline, composition, overview, advice];
+  const chartsNode = el("div", { class: "charts" });
+  const dock = el("div", { class: "dock" });
+  const main = el(
+    "div",
+    { class: "workspace", "aria-busy": "true" },
+    el(
+      "div",
+      { class: "figures-line" },
+      headline.node,
+      el("span", { class: "figures-tools" }, advice.opener, search.node),
+    ),
+    el("div", { class: "summary" }, composition.node, overview.node, overview.below),
+    otherToolLine("memory_viewer", openTool),
+    chartsNode,
+    el("p", { class: "note advice" }, ADVICE),
+  );
+  let charts = [];
 
-  function start() {
+  function showCharts() {
+    const card = createCard(state, details);
+    const shown = state.model.isWhole ? chartsOf(state, view) : firstChartsOf(state, params, view);
+    charts = [...shown, card];
+    chartsNode.replaceChildren(...withAdvice(shown, advice));
+    dock.replaceChildren(card.node);
     charts.forEach((chart) => chart.start?.());
-    card.start();
-    requestFrame(() => performance.mark("hbmview-painted"));
+  }
+
+  /** @returns {Promise<void>} once it is painted */
+  function start() {
+    showCharts();
+    return new Promise((resolve) =>
+      requestFrame(() => {
+        performance.mark("hbmview-painted");
+        resolve();
+      }),
+    );
+  }
+
+  function complete(wholeView) {
+    charts.forEach((chart) => chart.dispose?.());
+    state.adopt(buildModel(wholeView));
+    showCharts();
+    main.removeAttribute("aria-busy");
   }
 
   return {
-    state,
     start,
+    complete,
     top: headline.name,
-    main: el(
-      "div",
-      { class: "workspace" },
-      el(
-        "div",
-        { class: "figures-line" },
-        headline.node,
-        el("span", { class: "figures-tools" }, advice.opener, search.node),
-      ),
-      el("div", { class: "summary" }, composition.node, overview.node, overview.below),
-      otherToolLine("memory_viewer", openTool),
-      ...withAdvice(charts, advice),
-      el("p", { class: "note advice" }, ADVICE),
-    ),
-    dock: card.node,
+    main,
+    dock,
+    /** Of all buffers; null until they are here. */
+    state: () => (state.model.isWhole ? state : null),
     focusSearch: () => search.focus(),
-    redraw: () => [...charts, card].forEach((chart) => chart.redraw?.()),
+    redraw: () => charts.forEach((chart) => chart.redraw?.()),
     dispose() {
-      parts.forEach((part) => part.dispose?.());
+      [...parts, ...charts].forEach((part) => part.dispose?.());
+      details.dispose();
       state.dispose();
     },
   };
@@ -69,6 +101,15 @@ export function createWorkspace(view, params, requests, openTool) {
 function withAdvice(charts, advice) {
   const nodes = charts.map((chart) => chart.node);
   return [...nodes.slice(0, -1), advice.node, ...nodes.slice(-1)];
+}
+
+/** What the first reply can tell. A link to another step has its bars only with the whole. */
+function firstChartsOf(state, params, view) {
+  const { model } = state;
+  if (model.wholeCount === 0) return [{ node: nothingHere(view) }];
+  const flow = model.steps > 0 ? [createCurve(state)] : [{ node: noSimulation(view) }];
+  const bars = params.get().step === null ? [createBars(state)] : [];
+  return [...flow, ...bars, { node: buffersToCome(model.wholeCount) }];
 }
 
 function chartsOf(state, view) {

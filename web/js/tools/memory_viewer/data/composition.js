@@ -15,8 +15,14 @@ const THREAD_LOCAL = {
 
 /** @returns {{key: string, label: string, title: string, bytes: number}[]} every segment, empty ones too */
 export function compositionOf(view) {
-  const { totals, allocations } = view;
-  const sums = sumByCategory(allocations);
+  const { totals } = view;
+  const sums = [
+    totals.parameter_bytes,
+    totals.aliased_bytes,
+    totals.output_bytes,
+    totals.constant_bytes,
+    totals.temporary_bytes,
+  ];
   const isSimulated = view.program.steps > 0;
   const live = isSimulated ? Math.max(0, totals.peak_bytes - totals.indefinite_bytes) : sums[TEMPORARY];
   const label = isSimulated ? "Temporary at peak" : "Temporary";
@@ -25,14 +31,6 @@ export function compositionOf(view) {
   segments.push({ ...FRAGMENTATION, bytes: Math.max(0, sums[TEMPORARY] - live) });
   segments.push({ ...THREAD_LOCAL, bytes: totals.thread_local_bytes });
   return segments;
-}
-
-function sumByCategory(allocations) {
-  const sums = CATEGORIES.map(() => 0);
-  allocations.category.forEach((category, i) => {
-    sums[category] += allocations.size_bytes[i];
-  });
-  return sums;
 }
 
 /**

@@ -9,56 +9,76 @@
  *
  * So the step that allocates the last bytes of the peak is the peak's step, and names its instruction. A row that lives
  * for the whole program is alive at every step.
+ *
+ * The model of the first reply (first_model.js) is not whole: `othersRow` stands for the rows that it does not list,
+ * `uncounted` is how many more than one they are, `samples` is its curve.
  * @typedef {ReturnType<typeof buildModel>} Model
  */
 import { TEMPORARY } from "./categories.js";
+import { largestFirst } from "./size_order.js";
 
 export function buildModel(view) {
-  const columns = view.buffers;
   const steps = view.program.steps;
-  const count = columns.size_bytes.length;
-  const category = Uint8Array.from(columns.category);
+  const count = view.buffers.size_bytes.length;
+  const category = new Uint8Array(view.buffers.category);
+  const size = buffers(view, "size_bytes", Float64Array);
+  const startStep = buffers(view, "start_step", Uint32Array);
+  const endStep = buffers(view, "end_step", Uint32Array);
   return {
-    view,
+    isWhole: true,
     steps,
     count,
+    wholeCount: count,
+    othersRow: /** @type {number | null} */ (null),
+    uncounted: 0,
+    samples: /** @type {Float64Array[] | null} */ (null),
     category,
     lastStep: Math.max(0, steps - 1),
     strings: view.strings,
     totals: view.totals,
-    heap: afterEachEvent(view.program.heap_bytes),
-    unpaddedHeap: afterEachEvent(view.program.unpadded_bytes),
-    instructionAt: Uint32Array.from(view.program.instruction),
-    id: Float64Array.from(columns.logical_buffer_id),
-    allocation: Float64Array.from(columns.allocation),
-    offset: Float64Array.from(columns.offset),
-    size: Float64Array.from(columns.size_bytes),
-    unpadded: Float64Array.from(columns.unpadded_bytes),
-    startStep: Uint32Array.from(columns.start_step),
-    endStep: Uint32Array.from(columns.end_step),
-    aliveBegin: aliveBegins(columns.start_step, category),
-    aliveEnd: aliveEnds(columns.end_step, category, steps),
-    instruction: Uint32Array.from(columns.instruction),
-    opcode: Uint32Array.from(columns.opcode),
-    shape: Uint32Array.from(columns.shape),
-    opName: Uint32Array.from(columns.op_name),
-    source: Uint32Array.from(columns.source),
-    atPeak: Uint32Array.from(view.at_peak),
+    heap: program(view, "heap_bytes", Float64Array).subarray(1),
+    unpaddedHeap: program(view, "unpadded_bytes", Float64Array).subarray(1),
+    instructionAt: program(view, "instruction", Uint32Array),
+    id: buffers(view, "logical_buffer_id", Float64Array),
+    allocation: buffers(view, "allocation", Float64Array),
+    offset: buffers(view, "offset", Float64Array),
+    size,
+    unpadded: buffers(view, "unpadded_bytes", Float64Array),
+    startStep,
+    endStep,
+    aliveBegin: lifetimes(startStep, category, 0),
+    aliveEnd: lifetimes(endStep, category, Math.max(1, steps)),
+    instruction: buffers(view, "instruction", Uint32Array),
+    opcode: buffers(view, "opcode", Uint32Array),
+    shape: buffers(view, "shape", Uint32Array),
+    opName: buffers(view, "op_name", Uint32Array),
+    source: buffers(view, "source", Uint32Array),
+    bySize: largestFirst(size),
+    atPeak: new Uint32Array(view.at_peak),
     peakStep: view.totals.peak_position,
     allocations: view.allocations,
   };
 }
 
-function afterEachEvent(beforeEachEvent) {
-  return Float64Array.from(beforeEachEvent).subarray(1);
+const program = (view, key, type) => column(type, view.program[key], view.delta?.program.includes(key));
+const buffers = (view, key, type) => column(type, view.buffers[key], view.delta?.buffers.includes(key));
+
+function column(type, values, isDifferences) {
+  const out = new type(values);
+  if (isDifferences) {
+    for (let i = 0, sum = 0; i < out.length; i += 1) {
+      sum += values[i];
+      out[i] = sum;
+    }
+  }
+  return out;
 }
 
-function aliveBegins(startSteps, category) {
-  return Float64Array.from(startSteps, (start, row) => (category[row] === TEMPORARY ? start : 0));
-}
-
-function aliveEnds(endSteps, category, steps) {
-  return Float64Array.from(endSteps, (end, row) => (category[row] === TEMPORARY ? end : Math.max(1, steps)));
+/** One end of each lifetime: its step for temporary rows, the program's own for the others. */
+function lifetimes(steps, category, ofProgram) {
+  const out = new Float64Array(steps.length);
+  for (let row = 0; row < out.length; row += 1) out[row] = category[row] === TEMPORARY ? steps[row] : ofProgram;
+  return out;
 }
 
 export function paddingOf(model, row) {

@@ -2,30 +2,38 @@
 // Searching the buffers of a model. Every distinct string is tested once, however many rows share it.
 import { matcher } from "../../../base/text_match.js";
 
+const STRINGS_PER_STEP = 2048;
 const COLUMNS = ["instruction", "opName", "opcode", "shape", "source"];
 
-/** @returns {Uint8Array | null} one flag per row, or null when nothing is searched */
-export function matchRows(model, query) {
+/**
+ * In steps (base/slices.js), since there may be very many strings.
+ * @returns {Generator<void, Uint8Array | null>} one flag per row, or null when nothing is searched
+ */
+export function* matchRows(model, query) {
   const test = matcher(query);
   if (!test) return null;
-  const hits = Uint8Array.from(model.strings, (text) => (text !== "" && test(text) ? 1 : 0));
-  const flags = new Uint8Array(model.count);
+  const { strings, count } = model;
+  const hits = new Uint8Array(strings.length);
+  for (let i = 0; i < strings.length; i += 1) {
+    if (strings[i] !== "" && test(strings[i])) hits[i] = 1;
+    if (i % STRINGS_PER_STEP === STRINGS_PER_STEP - 1) yield;
+  }
+  const flags = new Uint8Array(count);
   for (const column of COLUMNS) {
     const indexes = model[column];
-    for (let row = 0; row < model.count; row += 1) flags[row] |= hits[indexes[row]];
+    for (let row = 0; row < count; row += 1) flags[row] |= hits[indexes[row]];
+    yield;
   }
   return flags;
 }
 
 export function countFlags(flags) {
   let count = 0;
-  for (const flag of flags) count += flag;
+  for (let row = 0; row < flags.length; row += 1) count += flags[row];
   return count;
 }
 
 /** Matching rows, largest first: the order in which Enter visits them. */
 export function rankedMatches(model, flags) {
-  const rows = [];
-  for (let row = 0; row < model.count; row += 1) if (flags[row]) rows.push(row);
-  return rows.sort((a, b) => model.size[b] - model.size[a] || a - b);
+  return model.bySize.filter((row) => flags[row]);
 }

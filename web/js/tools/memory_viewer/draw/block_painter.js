@@ -136,8 +136,8 @@ function drawCursor(context, plot, view, step, color, thickness) {
 }
 
 function outline(context, plot, view, state, row, color, thickness) {
-  const i = row === null ? undefined : state.blocks.indexOfRow.get(row);
-  if (i === undefined) return;
+  const i = row === null ? -1 : state.blocks.indexOfRow[row];
+  if (i < 0) return;
   const { blocks } = state;
   const x0 = plot.left + toPixel(blocks.x0[i], view.x, plot.width);
   const x1 = plot.left + toPixel(blocks.x1[i], view.x, plot.width);

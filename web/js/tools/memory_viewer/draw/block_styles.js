@@ -28,9 +28,13 @@ export function isFadedStyle(style) {
 
 /** Style number of each block; `flags` (of a search) and `onlyLiveAt` (a step) say which are faded, null for none. */
 export function blockStyles(model, blocks, { flags, onlyLiveAt }) {
-  return Uint8Array.from(blocks.row, (row) => {
+  const { row: rows, count } = blocks;
+  const styles = new Uint8Array(count);
+  for (let i = 0; i < count; i += 1) {
+    const row = rows[i];
     const shade = (row * 7) % SHADES.length;
-    const out = (flags && !flags[row]) || (onlyLiveAt !== null && !isLive(model, row, onlyLiveAt));
-    return out ? shade + SHADES.length : shade;
-  });
+    const out = (flags !== null && flags[row] === 0) || (onlyLiveAt !== null && !isLive(model, row, onlyLiveAt));
+    styles[i] = out ? shade + SHADES.length : shade;
+  }
+  return styles;
 }

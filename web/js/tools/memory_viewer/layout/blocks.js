@@ -11,36 +11,33 @@
  * Data space is (position, byte); the painter maps it to pixels. Pure.
  * @typedef {{count: number, row: Uint32Array, x0: Float64Array, x1: Float64Array, y0: Float64Array, y1: Float64Array,
  *            lanes: {allocation: number, begin: number, end: number}[], height: number,
- *            indexOfRow: Map<number, number>}} Blocks
+ *            indexOfRow: Int32Array}} Blocks  -1 for a row that is no block
  */
 import { TEMPORARY } from "../data/categories.js";
 
 /** @returns {Blocks} */
 export function buildBlocks(model) {
-  const rows = temporaryRows(model);
-  const lanes = buildLanes(model, rows);
+  const row = temporaryRows(model);
+  const count = row.length;
+  const lanes = buildLanes(model, row);
   const base = new Map(lanes.map((lane) => [lane.allocation, lane.begin]));
-  const bottom = (row) => base.get(model.allocation[row]) + model.offset[row];
-  return {
-    count: rows.length,
-    row: rows,
-    x0: Float64Array.from(rows, (row) => model.aliveBegin[row]),
-    x1: Float64Array.from(rows, (row) => Math.max(model.aliveEnd[row], model.aliveBegin[row])),
-    y0: Float64Array.from(rows, bottom),
-    y1: Float64Array.from(rows, (row) => bottom(row) + model.size[row]),
-    lanes,
-    height: lanes.length ? lanes[lanes.length - 1].end : 0,
-    indexOfRow: new Map(Array.from(rows, (row, i) => [row, i])),
-  };
+  const [x0, x1, y0, y1] = [0, 1, 2, 3].map(() => new Float64Array(count));
+  const indexOfRow = new Int32Array(model.count).fill(-1);
+  for (let i = 0; i < count; i += 1) {
+    const at = row[i];
+    x0[i] = model.aliveBegin[at];
+    x1[i] = Math.max(model.aliveEnd[at], x0[i]);
+    y0[i] = base.get(model.allocation[at]) + model.offset[at];
+    y1[i] = y0[i] + model.size[at];
+    indexOfRow[at] = i;
+  }
+  return { count, row, x0, x1, y0, y1, lanes, height: lanes.length ? lanes[lanes.length - 1].end : 0, indexOfRow };
 }
 
 /** Temporary rows with bytes; larger first, so that what is drawn later (and found first) is the smaller one. */
 function temporaryRows(model) {
-  const rows = [];
-  for (let row = 0; row < model.count; row += 1) {
-    if (model.category[row] === TEMPORARY && model.size[row] > 0) rows.push(row);
-  }
-  return Uint32Array.from(rows).sort((a, b) => model.size[b] - model.size[a] || a - b);
+  const { bySize, category, size } = model;
+  return bySize.filter((row) => category[row] === TEMPORARY && size[row] > 0);
 }
 
 function buildLanes(model, rows) {

@@ -54,9 +54,12 @@ function extremePoints(padded, unpadded, first, end, columns) {
 function extremesOf(values, from, to) {
   let low = from;
   let high = from;
+  let least = values[from];
+  let most = least;
   for (let i = from + 1; i < to; i += 1) {
-    if (values[i] < values[low]) low = i;
-    if (values[i] > values[high]) high = i;
+    const value = values[i];
+    if (value < least) [low, least] = [i, value];
+    else if (value > most) [high, most] = [i, value];
   }
   return low < high ? [low, high] : [high, low];
 }

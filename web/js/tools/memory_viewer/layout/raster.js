@@ -23,18 +23,25 @@ export function rasterBlocks(blocks, view, target, styles) {
   let visible = 0;
   let merged = 0;
   const large = [];
-  for (let i = 0; i < blocks.count; i += 1) {
-    const left = (blocks.x0[i] - view.x.begin) * scaleX;
-    const right = (blocks.x1[i] - view.x.begin) * scaleX;
-    if ((right <= 0 && left < 0) || left >= target.width) continue;
-    const top = target.height - (blocks.y1[i] - view.y.begin) * scaleY;
-    const bottom = target.height - (blocks.y0[i] - view.y.begin) * scaleY;
-    if ((bottom <= 0 && top < 0) || top >= target.height) continue;
+  const { x0, x1, y0, y1, count } = blocks;
+  const { width, height, pixels } = target;
+  const { fill, edge, ofBlock } = styles;
+  const { begin: beginX } = view.x;
+  const { begin: beginY } = view.y;
+  for (let i = 0; i < count; i += 1) {
+    const left = (x0[i] - beginX) * scaleX;
+    const right = (x1[i] - beginX) * scaleX;
+    if ((right <= 0 && left < 0) || left >= width) continue;
+    const top = height - (y1[i] - beginY) * scaleY;
+    const bottom = height - (y0[i] - beginY) * scaleY;
+    if ((bottom <= 0 && top < 0) || top >= height) continue;
     visible += 1;
     if (right - left < 1 || bottom - top < 1) merged += 1;
-    if (bottom - top >= labelHeight && shownLength(left, right, target.width) >= labelWidth) large.push(i);
-    const style = styles.ofBlock[i];
-    paintBlock(target, left, right, top, bottom, styles.fill[style], styles.edge[style]);
+    if (bottom - top >= labelHeight && shownLength(left, right, width) >= labelWidth) large.push(i);
+    const style = ofBlock[i];
+    const isOnePixel = left >= 0 && top >= 0 && right < (left | 0) + 2 && bottom < (top | 0) + 2;
+    if (isOnePixel) pixels[(top | 0) * width + (left | 0)] = fill[style];
+    else paintBlock(target, left, right, top, bottom, fill[style], edge[style]);
   }
   return { visible, merged, large };
 }

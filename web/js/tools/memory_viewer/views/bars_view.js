@@ -49,7 +49,7 @@ export function createBars(state) {
         : `step ${groupDigits(step)} of ${groupDigits(model.steps)}${name ? `, ${name}` : ""}`;
     setText(
       facts,
-      `${atPeak && model.steps > 0 ? "At peak " : ""}(${where})  ${plural(rows.length, "buffer")}  ` +
+      `${atPeak && model.steps > 0 ? "At peak " : ""}(${where})  ${plural(rows.length + model.uncounted, "buffer")}  ` +
         formatSize(sumOf(model.size, rows), unit),
     );
     back.hidden = atPeak;
@@ -82,10 +82,11 @@ function createBarRow(state, order) {
   function layout() {
     const rows = orderRows(state.model, state.get().rows, order.key);
     bar = layoutBar(state.model, rows, canvas.clientWidth);
-    setText(label, `${order.label} (${groupDigits(rows.length)})`);
+    const count = rows.length + state.model.uncounted;
+    setText(label, `${order.label} (${groupDigits(count)})`);
     canvas.setAttribute(
       "aria-label",
-      `${order.label}: ${plural(rows.length, "buffer")}, width to scale. The table below lists them.`,
+      `${order.label}: ${plural(count, "buffer")}, width to scale. The table below lists them.`,
     );
     draw();
   }
@@ -98,7 +99,7 @@ function createBarRow(state, order) {
 
   function rowAt(event) {
     const index = bar ? barIndexAt(bar, event.offsetX) : -1;
-    return index < 0 ? null : bar.rows[index];
+    return index < 0 || bar.rows[index] === state.model.othersRow ? null : bar.rows[index];
   }
 
   canvas.addEventListener("pointermove", (event) => state.actions.hoverRow(rowAt(event)));

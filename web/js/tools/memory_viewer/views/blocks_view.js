@@ -58,8 +58,8 @@ export function createBlocks(state) {
   function drawOverlay() {
     drawBlockOverlay(overlay, { state, view: view(), mark });
     const { hover, unit } = state.get();
-    const i = hover === null ? undefined : blocks.indexOfRow.get(hover);
-    setText(readout, i === undefined ? "" : hoverText(model, hover, unit));
+    const isBlock = hover !== null && blocks.indexOfRow[hover] >= 0;
+    setText(readout, isBlock ? hoverText(model, hover, unit) : "");
   }
 
   function showElided({ visible, merged }) {

@@ -15,6 +15,7 @@ export function createCard(state, details) {
   let shown = null;
 
   function draw() {
+    if (!node.isConnected) return; // a frame that was asked for before the rows got other numbers
     const row = state.cardRow();
     if (row === null) return showNothing();
     const extra = details.get(model.id[row]);
@@ -87,9 +88,6 @@ export function createCard(state, details) {
     node,
     start: draw,
     redraw: draw,
-    dispose() {
-      stop();
-      details.dispose();
-    },
+    dispose: stop,
   };
 }

@@ -41,12 +41,12 @@ export function createCurve(state) {
     plot?.destroy();
     plot = createPlot(holder, scene, samples());
     plot.over.append(overlay);
-    attachGestures(plot.over, handlers);
+    if (model.isWhole) attachGestures(plot.over, handlers);
     requestFrame(drawOverlay);
   }
 
   function samples() {
-    return sampleCurve(model.heap, model.unpaddedHeap, state.get().x, plotWidth());
+    return model.samples ?? sampleCurve(model.heap, model.unpaddedHeap, state.get().x, plotWidth());
   }
   function plotWidth() {
     return Math.max(100, holder.clientWidth - GUTTER_LEFT - GUTTER_RIGHT);

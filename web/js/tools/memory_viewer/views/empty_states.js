@@ -1,7 +1,7 @@
 // @ts-check
 // What the Memory Viewer says when there is a module but nothing, or not everything, to draw.
 import { button, el } from "../../../base/dom.js";
-import { formatSize } from "../../../base/format.js";
+import { formatSize, plural } from "../../../base/format.js";
 import { code, errorMessage, message, paragraph } from "../../../shell/messages.js";
 
 const LISTED = 12;
@@ -61,6 +61,10 @@ function whyNothing({ module, memory_space_name: space, totals }) {
     return `${module} has only thread-local allocations in ${space} (${formatSize(totals.thread_local_bytes)}).`;
   }
   return `${module} allocates no buffer in ${space}.`;
+}
+
+export function buffersToCome(count) {
+  return el("p", { class: "note", role: "status" }, `The timeline and the table of ${plural(count, "buffer")} follow.`);
 }
 
 export function noSimulation(view) {

@@ -20,7 +20,8 @@ export function createSearch(state) {
 
   function show() {
     const { flags } = state.get();
-    setText(found, flags ? `${groupDigits(countFlags(flags))} of ${groupDigits(state.model.count)}` : "");
+    const known = flags && state.model.isWhole;
+    setText(found, known ? `${groupDigits(countFlags(flags))} of ${groupDigits(state.model.count)}` : "");
   }
 
   const stop = state.watch(["flags"], show);
