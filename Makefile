@@ -87,9 +87,9 @@ $(DIR)/obj/%.o: %.c $(DIR)/flags | $(GEN_SRC)
 # Stamps, written while the Makefile is read and only when what they say has changed: a new compiler or flag compiles
 # everything again, a new or removed source links again. A dry run (make -n) writes none.
 IS_DRY := $(findstring n,$(firstword -$(MAKEFLAGS)))
-stamp = $(if $(IS_DRY),,$(shell mkdir -p $(DIR); printf '%s\n' '$(2)' | cmp -s - $(DIR)/$(1) || printf '%s\n' '$(2)' >$(DIR)/$(1)))
-$(call stamp,flags,$(COMPILE) $(WARNINGS) $(HEADERS_USED))
-$(call stamp,sources,$(CORE_SRC) $(SERVER_SRC) $(PROTO) $(LDFLAGS) $(LDLIBS))
+stamp = $(if $(IS_DRY),,$(shell mkdir -p $(dir $(1)); printf '%s\n' '$(2)' | cmp -s - $(1) || printf '%s\n' '$(2)' >$(1)))
+$(call stamp,$(DIR)/flags,$(COMPILE) $(WARNINGS) $(HEADERS_USED))
+$(call stamp,$(DIR)/sources,$(CORE_SRC) $(SERVER_SRC) $(PROTO) $(LDFLAGS) $(LDLIBS))
 
 # --- Generated code ---
 $(DIR)/gen/%.o: $(GEN)/%.c $(DIR)/flags
@@ -154,11 +154,11 @@ check-corpus: $(BIN)  ## the wide comparison with XProf, when CORPUS is there
 
 .PHONY: asan ubsan tsan fuzz coverage mutate
 asan:  ## the tests under AddressSanitizer and UBSan
-	$(MAKE) MODE=asan check-unit check-fuzz check-golden check-http check-cli
+	$(MAKE) -Otarget MODE=asan check-unit check-fuzz check-golden check-http check-cli
 ubsan:  ## the C tests under UBSan alone
-	$(MAKE) MODE=ubsan check-unit check-fuzz
+	$(MAKE) -Otarget MODE=ubsan check-unit check-fuzz
 tsan:  ## the server's tests under ThreadSanitizer
-	$(MAKE) MODE=tsan check-unit-server check-http
+	$(MAKE) -Otarget MODE=tsan check-unit-server check-http
 fuzz:  ## look for crashes: make fuzz T=xspace FUZZ_SECONDS=600
 	$(MAKE) MODE=fuzz CC=clang fuzz-run T=$(T)
 mutate:  ## do the tests see changes for the worse? ONLY='gzip plan' for some (tests/mutations/)
@@ -176,16 +176,26 @@ fuzz-run: $(DIR)/fuzz_$(T)
 
 # --- Care of the sources ---
 .PHONY: lint check-layers check-style check-types check-headers tidy format format-check compile_commands.json
-lint: check-layers check-style check-types check-headers format-check tidy  ## all checks of the sources
+lint:  ## all checks of the sources; of C files, those that changed since they last passed
+	@$(MAKE) -k -Otarget $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc)) $(LINT)
+LINT = check-layers check-style check-types check-headers format-check tidy
 check-layers check-style:
 	@scripts/$@
 check-types:  ## the page's modules by TypeScript, as their @ts-check says
 	node_modules/.bin/tsc -p .
-check-headers: $(GEN_SRC)  # every header compiles alone
-	@for h in $(HEADERS); do echo "#include \"$$h\"" | $(COMPILE) $(WARNINGS) -Werror -x c -fsyntax-only - || \
-	    { echo "$$h: does not compile alone"; bad=1; }; done; test -z "$$bad"
-tidy: $(GEN_SRC)
-	@printf '%s\n' $(C_FILES) | xargs -P 2 -n 1 sh -c 'clang-tidy --quiet "$$@" -- -std=c17 $(CPPFLAGS)' tidy
+
+# A stamp for each file that passed: it is looked at again when it, a header it uses, the flags or the rules have changed.
+PASSED = $(BUILD)/passed
+$(call stamp,$(PASSED)/flags,$(COMPILE) $(WARNINGS))
+note_headers_used = $(COMPILE) -w -M -MP -MT $@ -MF $@.d -x c $<
+check-headers: $(HEADERS:%=$(PASSED)/headers/%)  # every header compiles alone
+$(PASSED)/headers/%: % $(PASSED)/flags | $(GEN_SRC)
+	@mkdir -p $(@D)
+	$(call say,HEADER)echo '#include "$<"' | $(COMPILE) $(WARNINGS) -Werror -x c -fsyntax-only - && $(note_headers_used) && touch $@
+tidy: $(C_FILES:%=$(PASSED)/tidy/%)
+$(PASSED)/tidy/%: % $(PASSED)/flags .clang-tidy tests/.clang-tidy | $(GEN_SRC)
+	@mkdir -p $(@D)
+	$(call say,TIDY)clang-tidy --quiet $< -- -std=c17 $(CPPFLAGS) && $(note_headers_used) && touch $@
 format:  ## clang-format in place
 	clang-format -i $(C_FILES) $(HEADERS)
 format-check:  # by the version that .clang-format is written for; others differ in details
@@ -210,4 +220,4 @@ clean: ; rm -rf $(BUILD) compile_commands.json
 help:
 	@sed -n 's/^\([a-z_.-]*\):[^#]*## \(.*\)/  \1|\2/p' Makefile | column -t -s '|'
 
--include $(shell find $(DIR) -name '*.d' 2>/dev/null)
+-include $(shell find $(DIR) $(PASSED) -name '*.d' 2>/dev/null)

@@ -21,8 +21,8 @@ def tracked(*patterns):
 def prerequisites():
     """file -> what it is made from, without what only has to exist (after the |)."""
     environment = {key: value for key, value in os.environ.items() if key not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
-    printed = subprocess.run(["make", "-pn", "programs"], cwd=REPO, env=environment, check=True, text=True,
-                             stdout=subprocess.PIPE, stderr=subprocess.PIPE).stdout
+    printed = subprocess.run(["make", "-pn", "programs", "tidy", "check-headers"], cwd=REPO, env=environment,
+                             check=True, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE).stdout
     found = {}
     for line in printed.split("# Files\n", 1)[1].splitlines():
         target, colon, needs = line.partition(":")
@@ -69,6 +69,18 @@ class MakefileTest(unittest.TestCase):
 
     def test_the_program_is_linked_again_when_a_source_goes(self):
         self.assertIn("sources", {pathlib.PurePath(file).name for file in all_below(PROGRAM)})
+
+    def test_every_c_file_is_looked_at_again_when_it_or_the_rules_change(self):
+        sources = tracked("proto/*.c", "analysis/*.c", "server/*.c", "tests/*.c", "scripts/*.c")
+        stamps = {source: prerequisites().get(f"build/passed/tidy/{source}", set()) for source in sources}
+        unseen = {source for source, needs in stamps.items()
+                  if not needs >= {source, ".clang-tidy", "tests/.clang-tidy", "build/passed/flags"}}
+        self.assertEqual(set(), unseen)
+
+    def test_every_header_is_compiled_alone_again_when_it_changes(self):
+        headers = tracked("proto/*.h", "analysis/*.h", "server/*.h", "tests/*.h")
+        self.assertEqual(set(), {header for header in headers
+                                 if header not in prerequisites().get(f"build/passed/headers/{header}", set())})
 
 
 if __name__ == "__main__":
