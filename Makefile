@@ -152,13 +152,14 @@ check-fuzz: $(FUZZ_BIN)  ## replay the fuzz corpus, with mutations
 check-corpus: $(BIN)  ## the wide comparison with XProf, when CORPUS is there
 	@if [ -d '$(CORPUS)' ]; then HBMVIEW=$(BIN) tests/run-corpus.sh '$(CORPUS)'; else echo 'no corpus at $(CORPUS)'; fi
 
-.PHONY: asan ubsan tsan fuzz coverage mutate
+.PHONY: asan ubsan tsan valgrind fuzz coverage mutate
 asan:  ## the tests under AddressSanitizer and UBSan
 	$(MAKE) -Otarget MODE=asan check-unit check-fuzz check-golden check-http check-cli
 ubsan:  ## the C tests under UBSan alone
 	$(MAKE) -Otarget MODE=ubsan check-unit check-fuzz
 tsan:  ## the server's tests under ThreadSanitizer
 	$(MAKE) -Otarget MODE=tsan check-unit-server check-http
+valgrind: valgrind-unit valgrind-fuzz  ## no byte is read before it is written: C tests and fuzz corpus under memcheck
 fuzz:  ## look for crashes: make fuzz T=xspace FUZZ_SECONDS=600
 	$(MAKE) MODE=fuzz CC=clang fuzz-run T=$(T)
 mutate:  ## do the tests see changes for the worse? ONLY='gzip plan' for some (tests/mutations/)
@@ -170,6 +171,15 @@ coverage:  ## which lines of the core the C tests reach: build/coverage/summary.
 .PHONY: check-unit-server fuzz-run
 check-unit-server: $(filter $(DIR)/tests/test_server_%,$(UNIT_BIN))
 	$(if $^,tests/run-unit.sh $^)
+
+# Left out: test_catalog, which measures time, and those that take minutes under valgrind.
+MEMCHECK = valgrind --quiet --error-exitcode=99 --leak-check=no
+NOT_UNDER_VALGRIND = $(patsubst %,$(DIR)/tests/test_%,catalog byte_source memory_profile oom_log server_json_writer)
+.PHONY: valgrind-unit valgrind-fuzz
+valgrind-unit: $(filter-out $(NOT_UNDER_VALGRIND),$(UNIT_BIN))
+	UNDER='$(MEMCHECK)' tests/run-unit.sh $^
+valgrind-fuzz: $(FUZZ_BIN)
+	UNDER='$(MEMCHECK)' HBMVIEW_FUZZ_MUTATIONS=2 tests/run-fuzz.sh $^
 fuzz-run: $(DIR)/fuzz_$(T)
 	@mkdir -p $(BUILD)/fuzz-found/$(T) tests/fuzz/corpus/$(T)
 	$< -max_total_time=$(FUZZ_SECONDS) -artifact_prefix=$(BUILD)/fuzz-found/ $(BUILD)/fuzz-found/$(T) tests/fuzz/corpus/$(T)

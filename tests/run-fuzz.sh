@@ -1,6 +1,6 @@
 #!/bin/sh
 # Replays tests/fuzz/corpus/NAME with each program .../fuzz_NAME given as an argument. Each file of the corpus is one
-# test; closes with "N passed, N failed".
+# test; closes with "N passed, N failed". UNDER is a command to run each under (valgrind).
 set -u
 cd "$(dirname "$0")/.." || exit 2
 logs=build/logs/fuzz
@@ -10,7 +10,7 @@ for program in "$@"; do
     name=$(basename "$program")
     log=$logs/$(echo "$program" | tr / -).log
     inputs=0
-    if "./$program" "tests/fuzz/corpus/${name#fuzz_}" >"$log" 2>&1; then
+    if ${UNDER:-} "./$program" "tests/fuzz/corpus/${name#fuzz_}" >"$log" 2>&1; then
         inputs=$(sed -n 's/^\([0-9]*\) inputs, .*/\1/p' "$log")
     fi
     if [ "${inputs:-0}" -gt 0 ]; then

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Runs the unit test programs given as arguments, shows the output of those that fail, and closes with
-# "N passed, N failed". A program that dies without a verdict counts as one failure.
+# "N passed, N failed". UNDER is a command to run each under (valgrind). A program that dies without a verdict counts as one failure.
 set -u
 cd "$(dirname "$0")/.." || exit 2
 logs=build/logs/unit
@@ -8,7 +8,7 @@ mkdir -p "$logs"
 passed=0 failed=0
 for program in "$@"; do
     log=$logs/$(echo "$program" | tr / -).log
-    "./$program" >"$log" 2>&1
+    ${UNDER:-} "./$program" >"$log" 2>&1
     status=$?
     good=$(grep -c '^\[       OK \]' "$log")
     bad=$(sed -n 's/^\[  FAILED  \] \([0-9][0-9]*\) test(s).*/\1/p' "$log" | tail -n 1)

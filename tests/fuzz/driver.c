@@ -4,6 +4,7 @@
 //
 // The mutations (cut short, bytes changed, a stretch copied elsewhere) are the same in every run: a failure is
 // reproducible. With HBMVIEW_FUZZ_VERBOSE in the environment each file is named before it runs: on a crash, set it.
+// HBMVIEW_FUZZ_MUTATIONS is the most of them for each file, where a run is slow (valgrind).
 #include <dirent.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,7 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 enum { MUTATED_BYTES_PER_FILE = 1 << 22, MOST_MUTATIONS = 400, MAX_PATH_BYTES = 4096, MAX_FILE_BYTES = 1 << 24 };
 
 struct replay {
-    size_t inputs, mutations;
+    size_t inputs, mutations, most_per_file;
     bool verbose;
 };
 
@@ -62,7 +63,7 @@ static void run_mutations(struct replay *replay, const uint8_t *data, size_t siz
     if (!work) abort();
     uint64_t state = 0x9e3779b97f4a7c15u ^ size;
     size_t count = MUTATED_BYTES_PER_FILE / size;
-    if (count > MOST_MUTATIONS) count = MOST_MUTATIONS;
+    if (count > replay->most_per_file) count = replay->most_per_file;
     for (size_t i = 0; i < count; i++, replay->mutations++) {
         memcpy(work, data, size);
         run(work, mutate(work, size, &state));
@@ -108,7 +109,9 @@ static bool replay_path(struct replay *replay, const char *path) {
 }
 
 int main(int argc, char **argv) {
-    struct replay replay = {.verbose = getenv("HBMVIEW_FUZZ_VERBOSE") != NULL};
+    const char *most = getenv("HBMVIEW_FUZZ_MUTATIONS");
+    struct replay replay = {.verbose = getenv("HBMVIEW_FUZZ_VERBOSE") != NULL,
+                            .most_per_file = most ? strtoul(most, NULL, 10) : MOST_MUTATIONS};
     bool ok = true;
     LLVMFuzzerTestOneInput((const uint8_t *)"", 0);
     for (int i = 1; i < argc; i++) ok = replay_path(&replay, argv[i]) && ok;
