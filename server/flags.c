@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/base/size_text.h"
+
 enum { FLAG_NAME_MAX = 32, SLIP_DISTANCE_MAX = 3 };
 
 // How many letters to insert, delete or change to get from `a` to `b` (Levenshtein, one row).
@@ -33,81 +35,135 @@ static const char *nearest(const struct flag_set *set, const char *name) {
     return best;
 }
 
+static char plain(char c) {
+    return c == '-' ? '_' : c;
+}
+
+static bool is_name(const char *known, const char *name, size_t size) {
+    size_t i = 0;
+    while (i < size && known[i] && plain(known[i]) == plain(name[i])) i++;
+    return i == size && !known[i];
+}
+
 static const struct flag *find(const struct flag_set *set, const char *name, size_t size) {
     for (size_t i = 0; i < set->count; i++) {
-        const char *known = set->flags[i].name;
-        if (strlen(known) == size && strncmp(known, name, size) == 0) return &set->flags[i];
+        if (is_name(set->flags[i].name, name, size)) return &set->flags[i];
     }
     return NULL;
 }
 
-static bool set_number(const struct flag *flag, const char *value, char *problem, size_t problem_size) {
+// --- Values ---
+
+static bool set_number(const struct flag *flag, const char *value, char *problem) {
     char *end;
     errno = 0;
     long number = strtol(value, &end, 10);
     if (errno || end == value || *end || number < flag->min || number > flag->max) {
-        snprintf(problem, problem_size, "--%s wants a number from %d to %d, not \"%.60s\".", flag->name, flag->min,
-                 flag->max, value);
+        snprintf(problem, FLAGS_PROBLEM_BYTES, "--%s wants a number from %d to %d, not \"%.60s\".", flag->name,
+                 flag->min, flag->max, value);
         return false;
     }
     *flag->number = (int)number;
     return true;
 }
 
-static bool set_value(const struct flag *flag, const char *value, char *problem, size_t problem_size) {
-    if (flag->kind == FLAG_NUMBER) return set_number(flag, value, problem, problem_size);
-    if (!value[0]) {
-        snprintf(problem, problem_size, "--%s wants a value.", flag->name);
-        return false;
+static bool set_size(const struct flag *flag, const char *value, char *problem) {
+    if (size_text_read(value, flag->bytes)) return true;
+    snprintf(problem, FLAGS_PROBLEM_BYTES, "--%s wants a size such as 15.75G, 16GiB or 17179869184, not \"%.60s\".",
+             flag->name, value);
+    return false;
+}
+
+// "text, json or markdown"
+static void list_choices(const struct flag_choice *choices, char *text, size_t text_size) {
+    size_t size = 0;
+    for (const struct flag_choice *at = choices; at->name && size < text_size; at++) {
+        const char *before = at == choices ? "" : at[1].name ? ", " : " or ";
+        size += (size_t)snprintf(text + size, text_size - size, "%s%s", before, at->name);
     }
-    *flag->text = value;
-    return true;
+}
+
+static bool set_choice(const struct flag *flag, const char *value, char *problem) {
+    char known[FLAGS_PROBLEM_BYTES / 2];
+    for (const struct flag_choice *at = flag->choices; at->name; at++) {
+        if (strcmp(value, at->name) != 0) continue;
+        *flag->choice = at->value;
+        return true;
+    }
+    list_choices(flag->choices, known, sizeof known);
+    snprintf(problem, FLAGS_PROBLEM_BYTES, "There is no %s \"%.60s\"; give %s.", flag->name, value, known);
+    return false;
 }
 
 // A switch may say --switch=true or --switch=false, as XProf's flags allow.
-static bool set_switch(const struct flag *flag, const char *value, char *problem, size_t problem_size) {
+static bool set_switch(const struct flag *flag, const char *value, char *problem) {
     bool is_false = value && (strcmp(value, "false") == 0 || strcmp(value, "0") == 0);
     if (value && !is_false && strcmp(value, "true") != 0 && strcmp(value, "1") != 0) {
-        snprintf(problem, problem_size, "--%s is a switch and takes no value.", flag->name);
+        snprintf(problem, FLAGS_PROBLEM_BYTES, "--%s is a switch and takes no value.", flag->name);
         return false;
     }
     *flag->on = !is_false;
     return true;
 }
 
-static void report_unknown(const struct flag_set *set, const char *name, size_t size, char *problem,
-                           size_t problem_size) {
+static bool set_value(const struct flag *flag, const char *value, char *problem) {
+    if (flag->kind == FLAG_NUMBER) return set_number(flag, value, problem);
+    if (flag->kind == FLAG_SIZE) return set_size(flag, value, problem);
+    if (flag->kind == FLAG_CHOICE) return set_choice(flag, value, problem);
+    if (value[0]) {
+        *flag->text = value;
+        return true;
+    }
+    snprintf(problem, FLAGS_PROBLEM_BYTES, "--%s wants a value.", flag->name);
+    return false;
+}
+
+// --- Arguments ---
+
+struct walk {
+    int count;
+    char *const *arguments;
+    int at;
+};
+
+static bool report_unknown(const struct flag_set *set, const char *name, size_t size, char *problem) {
     char copy[FLAG_NAME_MAX * 2];
     snprintf(copy, sizeof copy, "%.*s", (int)(size < sizeof copy ? size : sizeof copy - 1), name);
     const char *guess = nearest(set, copy);
     if (guess)
-        snprintf(problem, problem_size, "There is no flag --%s; did you mean --%s?", copy, guess);
+        snprintf(problem, FLAGS_PROBLEM_BYTES, "There is no flag --%s; did you mean --%s?", copy, guess);
     else
-        snprintf(problem, problem_size, "There is no flag --%s; see hbmview --help.", copy);
+        snprintf(problem, FLAGS_PROBLEM_BYTES, "There is no flag --%s; see hbmview --help.", copy);
+    return false;
 }
 
-static bool read_flag(struct flag_walk *walk, const struct flag_set *set, const char *name, char *problem,
-                      size_t problem_size) {
+static bool read_flag(struct walk *walk, const struct flag_set *set, const char *name, char *problem) {
+    if (strcmp(name, "h") == 0) name = "help";
     size_t size = strcspn(name, "=");
     const char *value = name[size] ? name + size + 1 : NULL;
     const struct flag *flag = find(set, name, size);
-    if (!flag) {
-        report_unknown(set, name, size, problem, problem_size);
-        return false;
-    }
-    if (flag->kind == FLAG_SWITCH) return set_switch(flag, value, problem, problem_size);
+    if (!flag) return report_unknown(set, name, size, problem);
+    if (flag->kind == FLAG_SWITCH) return set_switch(flag, value, problem);
     if (!value && walk->at < walk->count) value = walk->arguments[walk->at++];
-    return set_value(flag, value ? value : "", problem, problem_size);
+    return set_value(flag, value ? value : "", problem);
 }
 
-const char *flags_next_word(struct flag_walk *walk, const struct flag_set *set, char *problem, size_t problem_size) {
-    problem[0] = '\0';
-    while (walk->at < walk->count) {
-        const char *argument = walk->arguments[walk->at++];
-        if (argument[0] != '-' || !argument[1]) return argument;
-        const char *name = argument + (argument[1] == '-' ? 2 : 1);
-        if (strcmp(name, "h") == 0) name = "help";
-        if (!read_flag(walk, set, name, problem, problem_size)) return NULL;
+static bool take_word(const struct flag_set *set, const char *word, char *problem) {
+    bool is_second = *set->word != NULL;
+    if (!is_second) *set->word = word;
+    if (!is_second || !set->word_name) return true;
+    snprintf(problem, FLAGS_PROBLEM_BYTES, "One %s at a time: \"%.80s\" and \"%.80s\" are two.", set->word_name,
+             *set->word, word);
+    return false;
+}
+
+bool flags_read(int count, char *const arguments[], const struct flag_set *set, char problem[FLAGS_PROBLEM_BYTES]) {
+    struct walk walk = {count, arguments, 0};
+    while (walk.at < walk.count) {
+        const char *argument = walk.arguments[walk.at++];
+        bool is_word = argument[0] != '-' || !argument[1];
+        const char *name = argument + (argument[0] == '-' && argument[1] == '-' ? 2 : 1);
+        if (!(is_word ? take_word(set, argument, problem) : read_flag(&walk, set, name, problem))) return false;
     }
-    return NULL;
+    return true;
 }

@@ -1,12 +1,19 @@
 // Command line flags as a table: `--flag=value`, `--flag value`, `--switch`. Used by every command.
 //
-// Errors are one sentence, with the nearest known flag when the name looks like a slip.
+// A dash and an underscore in a name are the same. Errors are one sentence, with the nearest known flag when the name
+// looks like a slip.
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
-enum flag_kind { FLAG_TEXT, FLAG_NUMBER, FLAG_SWITCH };
+enum flag_kind { FLAG_TEXT, FLAG_NUMBER, FLAG_SWITCH, FLAG_SIZE, FLAG_CHOICE };
+
+struct flag_choice {
+    const char *name;  // NULL after the last one
+    unsigned value;
+};
 
 struct flag {
     const char *name;  // without the dashes
@@ -14,20 +21,20 @@ struct flag {
     const char **text;
     int *number;
     bool *on;
+    int64_t *bytes;  // of a size (analysis/base/size_text.h)
+    unsigned *choice;
+    const struct flag_choice *choices;
     int min, max;  // of a number
 };
 
 struct flag_set {
     const struct flag *flags;
     size_t count;
+    const char **word;      // where the first word that is no flag goes
+    const char *word_name;  // what it is called, "PATH", and then a second one is a problem; NULL: more are passed over
 };
 
-struct flag_walk {
-    int count;
-    char *const *arguments;
-    int at;
-};
+enum { FLAGS_PROBLEM_BYTES = 256 };
 
-// Reads flags up to the next word that is none, and returns that; NULL at the end, and on an error (then `problem` is
-// not empty).
-const char *flags_next_word(struct flag_walk *walk, const struct flag_set *set, char *problem, size_t problem_size);
+// Reads all arguments; what is not given keeps its value. False: `problem` is one sentence.
+bool flags_read(int count, char *const arguments[], const struct flag_set *set, char problem[FLAGS_PROBLEM_BYTES]);

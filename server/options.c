@@ -4,9 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "server/flags.h"
-
-// 64 MiB keep the program below 150 MB while it serves modules of 13 MB.
+// The cache has room for one large memory profile besides the modules in view.
 enum { DEFAULT_PORT = 6006, DEFAULT_CACHE_MIB = 160, CACHE_MIB_MAX = 1 << 20, PORT_MAX = 65535, THREADS_MAX = 256 };
 
 const char *options_help(void) {
@@ -51,15 +49,14 @@ bool options_parse(int count, char *const arguments[], struct options *options, 
         {"version", FLAG_SWITCH, .on = &options->show_version},
         {"help", FLAG_SWITCH, .on = &options->show_help},
     };
-    struct flag_set set = {flags, sizeof flags / sizeof flags[0]};
-    struct flag_walk walk = {count, arguments, 0};
-    const char *word;
-    while ((word = flags_next_word(&walk, &set, problem, OPTIONS_PROBLEM_BYTES))) {
+    const char *word = NULL;
+    const struct flag_set set = {flags, sizeof flags / sizeof flags[0], &word, NULL};
+    if (!flags_read(count, arguments, &set, problem)) return false;
+    if (word) {
         snprintf(problem, OPTIONS_PROBLEM_BYTES,
                  "\"%.80s\" is not a command; to serve a folder: hbmview --logdir=%.80s", word, word);
         return false;
     }
-    if (problem[0]) return false;
     if (options->bind_all && options->host) {
         snprintf(problem, OPTIONS_PROBLEM_BYTES,
                  "--bind_all and --host exclude each other: --bind_all is every address.");

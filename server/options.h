@@ -3,8 +3,7 @@
 // Flags read `--flag=value` and `--flag value`, as XProf's do; switches take no value.
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
+#include "server/flags.h"
 
 // What the program's exit status says.
 enum exit_code { EXIT_CODE_GOOD = 0, EXIT_CODE_CHECK_FAILED = 1, EXIT_CODE_USAGE = 2, EXIT_CODE_UNREADABLE = 3 };
@@ -20,7 +19,7 @@ struct options {
     bool show_help, show_version;
 };
 
-enum { OPTIONS_PROBLEM_BYTES = 256 };
+enum { OPTIONS_PROBLEM_BYTES = FLAGS_PROBLEM_BYTES };
 
 // Reads `arguments` (without the program's name; they must outlive the options). False: `problem` is one sentence.
 bool options_parse(int count, char *const arguments[], struct options *options, char problem[OPTIONS_PROBLEM_BYTES]);

@@ -115,9 +115,9 @@ static void describe(struct advisor *advisor, const struct candidate *c, struct 
         .padded = array_padded_dimension(&advisor->graph.leaves[advisor_leaf(advisor, c->buffer)], c->dimension)};
     advisor_say(advisor, item, "Dimension %d of %s is %lld and lies in %lld: %s of padding in that buffer.",
                 c->dimension, advisor_buffer_text(advisor, c->buffer), (long long)c->size,
-                (long long)item->dimension.padded, advisor_size_text(advisor, (int64_t)c->buffer_wasted));
+                (long long)item->dimension.padded, size_string((int64_t)c->buffer_wasted, advisor->arena));
     advisor_say(advisor, item, "Everything of size %lld made %lld, with what is computed from it, saves %s.",
-                (long long)c->size, (long long)item->dimension.to, advisor_size_text(advisor, item->saves_bytes));
+                (long long)c->size, (long long)item->dimension.to, size_string(item->saves_bytes, advisor->arena));
 }
 
 static int most_wasteful(const struct candidates *candidates) {

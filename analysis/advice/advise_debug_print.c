@@ -34,7 +34,7 @@ static bool predict_without(struct advisor *advisor, const uint8_t *is_handed, s
     }
     if (shown != HLO_NONE)
         advisor_say(advisor, item, "A callback gets %s, %s.", advisor_buffer_text(advisor, shown),
-                    advisor_size_text(advisor, largest));
+                    size_string(largest, advisor->arena));
     struct what_if_change change = {.sizes = sizes};
     struct what_if_result then;
     if (!advisor_run(advisor, &change, &then)) return false;

@@ -275,11 +275,11 @@ static bool advise_on_blocks(struct advisor *advisor, bool is_offloaded, struct 
     int64_t temporary = what_if_bytes((double)peak * now->packing);
     advisor_say(advisor, item,
                 "%u arrays of the forward pass, %s in all, wait for the backward pass; the largest is %s.",
-                blocks.dropped_count, advisor_size_text(advisor, blocks.dropped_bytes),
+                blocks.dropped_count, size_string(blocks.dropped_bytes, advisor->arena),
                 advisor_buffer_text(advisor, replay_of(advisor)->spans[blocks.largest].buffer));
     if (!is_offloaded)
         advisor_say(advisor, item, "About %.0f blocks; each would keep its input of %s.", blocks.layers,
-                    advisor_size_text(advisor, blocks.stream_bytes));
+                    size_string(blocks.stream_bytes, advisor->arena));
     if (peak >= replay_of(advisor)->peak_bytes) {
         advisor_no_use(advisor, item, "What the blocks keep is not what the program's peak is made of.");
         return true;

@@ -176,7 +176,7 @@ static bool predict_sharded(struct advisor *advisor, bool is_batch_split, double
                     "to spare it will keep more of them.");
     if (split.is_by_features && !is_batch_split)
         advisor_say(advisor, item, "Each convolution gathers its whole input first: up to %s at a time.",
-                    advisor_size_text(advisor, added));
+                    size_string(added, advisor->arena));
     return true;
 }
 
@@ -191,8 +191,8 @@ static void say_weights(const struct advisor *advisor, struct advice_item *item)
         *(is_split ? &split_bytes : &whole_bytes) += bytes > 0 ? bytes : 0;
     }
     advisor_say(advisor, item, "%s of inputs have a dimension that %lld chips can share; %s stay whole on each.",
-                advisor_size_text(advisor, split_bytes), (long long)advisor->request.ways,
-                advisor_size_text(advisor, whole_bytes));
+                size_string(split_bytes, advisor->arena), (long long)advisor->request.ways,
+                size_string(whole_bytes, advisor->arena));
 }
 
 static bool has_weights(const struct advisor *advisor) {

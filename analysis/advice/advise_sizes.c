@@ -110,7 +110,7 @@ bool advise_bf16_parameters(struct advisor *advisor, struct advice_item *item) {
         advisor_say(advisor, item,
                     "Only storage is counted, with a step that casts the parameters back to float32 before it "
                     "computes. Where it computes with them as they are, more arrays become bfloat16: a total of %s.",
-                    advisor_size_text(advisor, then.total_bytes));
+                    size_string(then.total_bytes, advisor->arena));
     advisor_set_totals(advisor, &stored, is_apart ? 0.23 : 0.07, 0.05, item);
     return true;
 }
@@ -136,7 +136,7 @@ bool advise_bf16_temporaries(struct advisor *advisor, struct advice_item *item) 
     }
     item->applies = item->changes_numerics = true;
     advisor_say(advisor, item, "Over the program, %s of temporary arrays are float32 and follow the batch.",
-                advisor_size_text(advisor, narrowed_bytes));
+                size_string(narrowed_bytes, advisor->arena));
     struct what_if_change change = {.sizes = sizes};
     return advisor_predict(advisor, &change, 0.15, 0.15, item);
 }

@@ -56,13 +56,13 @@ bool advise_donation(struct advisor *advisor, struct advice_item *item) {
     item->applies = true;
     advisor_say(advisor, item,
                 "%u inputs of %s in all have an output of the same shape and type that lies beside them.", count,
-                advisor_size_text(advisor, saved));
+                size_string(saved, advisor->arena));
     int64_t sent = advisor->what_if.roomy_total_bytes - advisor->what_if.total_bytes;
     if (sent > 0)
         advisor_say(advisor, item,
                     "Of these outputs' bytes the compiler uses %s for temporary arrays until the outputs "
                     "are written; those will need room of their own.",
-                    advisor_size_text(advisor, sent));
+                    size_string(sent, advisor->arena));
     struct what_if_result then = advisor_now(advisor);
     then.total_bytes += sent - saved;
     then.peak_bytes += sent - saved;
@@ -92,7 +92,7 @@ bool advise_offload_optimizer(struct advisor *advisor, struct advice_item *item)
     item->applies = true;
     advisor_say(advisor, item,
                 "%u inputs are updated but not read by the forward pass; with their outputs they hold %s.", count,
-                advisor_size_text(advisor, saved));
+                size_string(saved, advisor->arena));
     struct what_if_result then = advisor_now(advisor);
     then.total_bytes -= saved;
     then.peak_bytes -= saved;

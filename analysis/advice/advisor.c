@@ -97,18 +97,6 @@ void advisor_say(const struct advisor *advisor, struct advice_item *item, const 
     if (text && item->evidence_count < ADVICE_EVIDENCE_MAX) item->evidence[item->evidence_count++] = text;
 }
 
-const char *advisor_size_text(const struct advisor *advisor, int64_t bytes) {
-    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
-    double value = (double)bytes;
-    size_t unit = 0;
-    while ((value >= 1024 || value <= -1024) && unit + 1 < sizeof units / sizeof units[0]) {
-        value /= 1024;
-        unit++;
-    }
-    const char *text = arena_printf(advisor->arena, unit ? "%.2f %s" : "%.0f %s", value, units[unit]);
-    return text ? text : "";
-}
-
 const char *advisor_buffer_text(const struct advisor *advisor, uint32_t buffer) {
     const struct hlo_module *module = advisor->module;
     struct hlo_instruction instruction = hlo_instruction_read(module, module->buffers[buffer].instruction);

@@ -4,6 +4,7 @@
 //     advisor_predict: the column -> total and peak in the item
 #pragma once
 
+#include "analysis/base/size_text.h"
 #include "analysis/advice/advice.h"
 #include "analysis/advice/phases.h"
 #include "analysis/advice/program_roles.h"
@@ -48,9 +49,6 @@ void advisor_no_use(const struct advisor *advisor, struct advice_item *item, con
 
 __attribute__((format(printf, 3, 4))) void advisor_say(const struct advisor *advisor, struct advice_item *item,
                                                        const char *format, ...);
-
-// "12.50 MiB"; on the arena.
-const char *advisor_size_text(const struct advisor *advisor, int64_t bytes);
 
 // "fusion.14, f32[8,1023,50257], train.py:12"; on the arena.
 const char *advisor_buffer_text(const struct advisor *advisor, uint32_t buffer);

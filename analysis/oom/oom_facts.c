@@ -8,7 +8,7 @@ struct oom_size_words oom_words_of(int64_t bytes) {
     if (bytes == OOM_ABSENT)
         memcpy(words.text, "an unknown size", sizeof "an unknown size");
     else
-        oom_size_text(bytes, words.text);
+        size_text(bytes, words.text);
     return words;
 }
 

@@ -1,6 +1,7 @@
 // What the rules of a diagnosis look at and write into; for oom_diagnosis.c and oom_runtime_diagnosis.c.
 #pragma once
 
+#include "analysis/base/size_text.h"
 #include "analysis/oom/oom_diagnosis.h"
 #include "analysis/oom/oom_size.h"
 
@@ -17,7 +18,7 @@ struct oom_facts {
 };
 
 struct oom_size_words {
-    char text[OOM_SIZE_TEXT_BYTES];
+    char text[SIZE_TEXT_BYTES];
 };
 
 // "18.00 GiB", or "an unknown size".

@@ -1,7 +1,5 @@
 #include "analysis/oom/oom_size.h"
 
-#include <stdio.h>
-
 enum { DECIMALS_MAX = 3, BLANKS_INSIDE_MAX = 256 };
 
 struct number {
@@ -131,24 +129,4 @@ bool oom_take_percent(struct oom_cursor *cursor, double *percent) {
     *percent = (double)number.whole + (double)number.decimals / (double)number.decimal_scale;
     *cursor = at;
     return true;
-}
-
-bool oom_size_parse(struct bytes text, int64_t *bytes) {
-    struct oom_cursor at = {text.data, text.data + text.size};
-    struct number number;
-    if (text.size == 0 || oom_is_blank(text.data[0])) return false;
-    if (oom_take_size(&at, bytes)) return at.at == at.end;
-    if (!take_number(&at, &number) || number.has_point || at.at != at.end) return false;
-    *bytes = (int64_t)number.whole;
-    return true;
-}
-
-const char *oom_size_text(int64_t bytes, char text[OOM_SIZE_TEXT_BYTES]) {
-    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
-    enum { UNITS = sizeof units / sizeof units[0] };
-    double value = (double)bytes;
-    int unit = 0;
-    for (; (value >= 1023.995 || value <= -1023.995) && unit + 1 < UNITS; unit++) value /= 1024;
-    snprintf(text, OOM_SIZE_TEXT_BYTES, unit ? "%.2f %s" : "%.0f %s", value, units[unit]);
-    return text;
 }

@@ -24,11 +24,3 @@ bool oom_take_digits(struct oom_cursor *cursor, bool is_wrapped, int64_t *number
 
 // A percentage: "97.5%".
 bool oom_take_percent(struct oom_cursor *cursor, double *percent);
-
-// A whole text that is one size, for flags: "15.75G", "16GiB", "17179869184".
-bool oom_size_parse(struct bytes text, int64_t *bytes);
-
-enum { OOM_SIZE_TEXT_BYTES = 32 };
-
-// "18.00 GiB", "512 B". Writes into `text`, returns it.
-const char *oom_size_text(int64_t bytes, char text[OOM_SIZE_TEXT_BYTES]);

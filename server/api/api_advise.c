@@ -3,23 +3,16 @@
 #include "server/document/advice_json.h"
 #include "server/http/kept_reply.h"
 #include "server/http/module_request.h"
-#include "server/text/size_argument.h"
 
 struct advise_query {
     struct module_request asked;
     struct advice_request request;
 };
 
-static bool read_capacity(const struct request *request, int64_t *bytes, struct error *error) {
-    const char *text = request_query(request, "capacity");
-    if (!text || !text[0] || (size_argument_read(text, bytes) && *bytes > 0)) return true;
-    return error_set(error, ERROR_BAD_REQUEST, "capacity is a size like 15.75GiB or 17179869184, not \"%.60s\".", text);
-}
-
 static bool read_query(struct request *request, struct advise_query *query, struct error *error) {
     *query = (struct advise_query){0};
     if (!module_request_of_api(request, &query->asked, error) ||
-        !read_capacity(request, &query->request.capacity_bytes, error) ||
+        !request_size(request, "capacity", 0, &query->request.capacity_bytes, error) ||
         !request_int64(request, "ways", ADVICE_WAYS_DEFAULT, &query->request.ways, error) ||
         !request_int64(request, "batch", 0, &query->request.batch, error))
         return false;

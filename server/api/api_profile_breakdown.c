@@ -4,7 +4,7 @@
 
 #include "server/api/profile_question.h"
 #include "server/document/breakdown_json.h"
-#include "server/text/size_text.h"
+#include "analysis/base/size_text.h"
 
 // When neither is asked for: the peak.
 struct breakdown_request {

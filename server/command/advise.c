@@ -47,8 +47,8 @@ static const struct report_program *largest_program(struct report *report) {
 static void write_document(const struct advise_options *options, const struct advice_document *document,
                            struct arena *arena, struct output *output) {
     struct json_writer w = json_writer_on(output);
-    if (options->format != ADVISE_JSON) {
-        advice_text_write(document, options->format == ADVISE_MARKDOWN, arena, output);
+    if (options->format != FORMAT_JSON) {
+        advice_text_write(document, options->format == FORMAT_MARKDOWN, arena, output);
         return;
     }
     advice_json_write(document, &w);

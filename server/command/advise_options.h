@@ -2,16 +2,15 @@
 #pragma once
 
 #include "analysis/advice/advice.h"
+#include "server/command/format.h"
 #include "server/options.h"
-
-enum advise_format { ADVISE_TEXT, ADVISE_JSON, ADVISE_MARKDOWN };
 
 struct advise_options {
     const char *path;
     const char *session;  // NULL: all
     const char *module;   // NULL: the largest
     struct advice_request request;
-    enum advise_format format;
+    unsigned format;  // enum format
     bool show_help;
 };
 

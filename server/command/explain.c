@@ -55,17 +55,12 @@ static bool read_log(const char *path, struct output *log) {
 static void write_explanation(const struct explain_options *options, const struct explanation *explanation,
                               struct arena *arena, struct output *output) {
     struct json_writer w = json_writer_on(output);
-    switch (options->format) {
-        case EXPLAIN_TEXT:
-        case EXPLAIN_MARKDOWN:
-            explain_text_write(explanation, options->format == EXPLAIN_MARKDOWN, options->logdir != NULL, arena,
-                               output);
-            break;
-        case EXPLAIN_JSON:
-            explain_json_write(explanation, arena, &w);
-            output_append_char(output, '\n');
-            break;
+    if (options->format != FORMAT_JSON) {
+        explain_text_write(explanation, options->format == FORMAT_MARKDOWN, options->logdir != NULL, arena, output);
+        return;
     }
+    explain_json_write(explanation, arena, &w);
+    output_append_char(output, '\n');
 }
 
 static enum exit_code write_out(const struct explain_options *options, const struct explanation *explanation,

@@ -1,11 +1,6 @@
 #include "server/command/explain_options.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "analysis/oom/oom_message.h"
-#include "analysis/oom/oom_size.h"
-#include "server/flags.h"
 
 const char *explain_options_help(void) {
     return "hbmview explain: why did it run out of memory, and what to change\n"
@@ -31,51 +26,19 @@ const char *explain_options_help(void) {
            "or DIR could not be read.\n";
 }
 
-static bool parse_format(const char *text, enum explain_format *format, char *problem) {
-    static const char *const names[] = {
-        [EXPLAIN_TEXT] = "text", [EXPLAIN_JSON] = "json", [EXPLAIN_MARKDOWN] = "markdown"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (strcmp(text, names[i]) != 0) continue;
-        *format = (enum explain_format)i;
-        return true;
-    }
-    snprintf(problem, OPTIONS_PROBLEM_BYTES, "There is no format \"%.60s\"; give text, json or markdown.", text);
-    return false;
-}
-
-static bool parse_capacity(const char *text, int64_t *bytes, char *problem) {
-    if (oom_size_parse(bytes_of(text), bytes) && *bytes > 0) return true;
-    snprintf(problem, OPTIONS_PROBLEM_BYTES, "--capacity is a size like 15.75G, 16GiB or 17179869184, not \"%.60s\".",
-             text);
-    return false;
-}
-
-static bool take_path(const char *word, struct explain_options *options, char *problem) {
-    if (!options->path) {
-        options->path = word;
-        return true;
-    }
-    snprintf(problem, OPTIONS_PROBLEM_BYTES, "One FILE at a time: \"%.80s\" and \"%.80s\" are two.", options->path,
-             word);
-    return false;
-}
-
 bool explain_options_parse(int count, char *const arguments[], struct explain_options *options,
                            char problem[OPTIONS_PROBLEM_BYTES]) {
-    const char *capacity = NULL, *format = NULL, *word;
     *options = (struct explain_options){.capacity_bytes = OOM_ABSENT};
     const struct flag flags[] = {
-        {"logdir", FLAG_TEXT, .text = &options->logdir}, {"session", FLAG_TEXT, .text = &options->session},
-        {"module", FLAG_TEXT, .text = &options->module}, {"capacity", FLAG_TEXT, .text = &capacity},
-        {"format", FLAG_TEXT, .text = &format},          {"help", FLAG_SWITCH, .on = &options->show_help},
+        {"logdir", FLAG_TEXT, .text = &options->logdir},
+        {"session", FLAG_TEXT, .text = &options->session},
+        {"module", FLAG_TEXT, .text = &options->module},
+        {"capacity", FLAG_SIZE, .bytes = &options->capacity_bytes},
+        {"format", FLAG_CHOICE, .choice = &options->format, .choices = format_choices_without_csv},
+        {"help", FLAG_SWITCH, .on = &options->show_help},
     };
-    const struct flag_set set = {flags, sizeof flags / sizeof flags[0]};
-    struct flag_walk walk = {count, arguments, 0};
-    while ((word = flags_next_word(&walk, &set, problem, OPTIONS_PROBLEM_BYTES))) {
-        if (!take_path(word, options, problem)) return false;
-    }
-    if (problem[0]) return false;
+    const struct flag_set set = {flags, sizeof flags / sizeof flags[0], &options->path, "FILE"};
+    if (!flags_read(count, arguments, &set, problem)) return false;
     if (!options->path) options->path = "-";
-    if (format && !parse_format(format, &options->format, problem)) return false;
-    return !capacity || parse_capacity(capacity, &options->capacity_bytes, problem);
+    return true;
 }

@@ -3,15 +3,14 @@
 
 #include <stdint.h>
 
+#include "server/command/format.h"
 #include "server/options.h"
-
-enum explain_format { EXPLAIN_TEXT, EXPLAIN_JSON, EXPLAIN_MARKDOWN };
 
 struct explain_options {
     const char *path;  // "-" for standard input
     const char *logdir, *session, *module;
     int64_t capacity_bytes;  // OOM_ABSENT: the message's own
-    enum explain_format format;
+    unsigned format;         // enum format
     bool show_help;
 };
 

@@ -18,18 +18,12 @@ static enum exit_code complain(enum exit_code code, const char *problem) {
 }
 
 static void write_report(struct report *report) {
-    switch (report->options.format) {
-        case REPORT_TEXT:
-        case REPORT_MARKDOWN:
-            report_text_write(report);
-            break;
-        case REPORT_JSON:
-            report_json_write(report);
-            break;
-        case REPORT_CSV:
-            report_csv_write(report);
-            break;
-    }
+    if (report->options.format == FORMAT_JSON)
+        report_json_write(report);
+    else if (report->options.format == FORMAT_CSV)
+        report_csv_write(report);
+    else
+        report_text_write(report);
 }
 
 static enum exit_code finish(struct report *report) {

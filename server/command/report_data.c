@@ -114,7 +114,7 @@ bool report_space_build(struct report *report, struct report_module *module, int
     if (!view) return note_error(report, module->program, &error);
     if (!memory_view_build(&module->module, space, MEMORY_VIEW_EXACT, arena, view, &error))
         return note_error(report, module->program, &error);
-    bool has_notes = report->options.format == REPORT_CSV || make_notes(module, space, arena, made);
+    bool has_notes = report->options.format == FORMAT_CSV || make_notes(module, space, arena, made);
     return (has_notes && order_buffers(&report->options, made, arena) &&
             buffer_describer_init(&made->describer, &module->module, MEMORY_VIEW_EXACT, arena)) ||
            note_error(report, module->program, &error);

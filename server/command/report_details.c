@@ -4,7 +4,7 @@
 
 #include "analysis/base/text_writer.h"
 #include "server/text/printable.h"
-#include "server/text/size_text.h"
+#include "analysis/base/size_text.h"
 
 struct details {
     struct report_module *module;
@@ -12,11 +12,6 @@ struct details {
     struct arena *arena;
     struct report_page *page;
 };
-
-static const char *keep_size(const struct details *d, int64_t bytes) {
-    char text[SIZE_TEXT_BYTES];
-    return arena_string(d->arena, bytes_of(size_text(bytes, text)));
-}
 
 static const char *keep_text(const struct details *d, struct bytes text) {
     return printable_text(text, d->arena);
@@ -56,9 +51,9 @@ static void write_other_spaces(struct report *report, const struct details *d, i
 static void write_peak(const struct details *d) {
     const struct memory_view *view = d->space.view;
     const struct heap_replay *replay = &view->replay;
-    const char *padding = "", *place = "", *peak = keep_size(d, view->peak_bytes);
+    const char *padding = "", *place = "", *peak = size_string(view->peak_bytes, d->arena);
     if (view->padding_bytes > 0)
-        padding = arena_printf(d->arena, ", %s of it padding", keep_size(d, view->padding_bytes));
+        padding = arena_printf(d->arena, ", %s of it padding", size_string(view->padding_bytes, d->arena));
     if (view->has_simulation)
         place = arena_printf(d->arena, " at step %" PRIu32 " of %" PRIu32 " (%s)", replay->peak_position,
                              replay->step_count, keep_text(d, replay->instruction_names[replay->peak_position]));
@@ -76,7 +71,7 @@ static void add_category(const struct details *d, struct table *table, const cha
     const char **cells = table_add_row(table);
     if (!cells) return;
     cells[CATEGORY] = name;
-    cells[CATEGORY_SIZE] = keep_size(d, bytes);
+    cells[CATEGORY_SIZE] = size_string(bytes, d->arena);
     if (has_share && total > 0)
         cells[CATEGORY_SHARE] = arena_printf(d->arena, "%.1f%%", 100.0 * (double)bytes / (double)total);
 }
@@ -108,8 +103,8 @@ static void write_compiler_report(const struct details *d) {
     if (!dump->has_report) return;
     struct usage_comparison comparison = usage_report_compare(&dump->report, &d->space.view->totals);
     int64_t difference = comparison.difference_bytes;
-    const char *size = keep_size(d, comparison.reported_bytes);
-    const char *other = keep_size(d, difference < 0 ? -difference : difference);
+    const char *size = size_string(comparison.reported_bytes, d->arena);
+    const char *other = size_string(difference < 0 ? -difference : difference, d->arena);
     const char *text = comparison.agrees ? arena_printf(d->arena, "Compiler's own count: %s (agrees).", size)
                                          : arena_printf(d->arena, "Compiler's own count: %s (differs: %s %s here).",
                                                         size, other, difference < 0 ? "less" : "more");
@@ -132,7 +127,7 @@ static const struct table_column buffer_columns[BUFFER_COLUMN_COUNT] = {
 
 static const char *padding_text(const struct details *d, const struct memory_buffer *row) {
     if (row->unpadded_bytes < 0) return "?";
-    return row->size_bytes == row->unpadded_bytes ? "-" : keep_size(d, row->size_bytes - row->unpadded_bytes);
+    return row->size_bytes == row->unpadded_bytes ? "-" : size_string(row->size_bytes - row->unpadded_bytes, d->arena);
 }
 
 // On a terminal a shape is its dimensions; the layouts in braces would crowd them out.
@@ -152,7 +147,7 @@ static void add_buffer(struct details *d, struct table *table, size_t i) {
     struct report_buffer buffer = report_buffer_read(&d->space, i);
     const char **cells = table_add_row(table);
     if (!cells) return;
-    cells[SIZE] = keep_size(d, buffer.row.size_bytes);
+    cells[SIZE] = size_string(buffer.row.size_bytes, d->arena);
     cells[PADDING] = padding_text(d, &buffer.row);
     cells[BUFFER_CATEGORY] = buffer.category;
     cells[NAME] = keep_text(d, buffer.words.name);

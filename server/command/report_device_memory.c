@@ -82,7 +82,7 @@ static void write_pages(const struct report_device_memory *found, struct report_
         if (open_file(found, i, &opened)) {
             struct report_page page = {.output = &sink->output,
                                        .arena = &opened.arena,
-                                       .is_markdown = found->options->format == REPORT_MARKDOWN,
+                                       .is_markdown = found->options->format == FORMAT_MARKDOWN,
                                        .has_begun = i > 0 || !found->is_all,
                                        .width = report_page_width(sink->fd)};
             report_device_memory_text(&found->files[i], &opened.profile, &opened.tree, found->options->top, &page);
@@ -222,16 +222,10 @@ static void write_rows(const struct report_device_memory *found, struct report_s
 
 void report_device_memory_write(const struct report_device_memory *found, struct report_sink *sink) {
     if (found->file_count == 0) return;
-    switch (found->options->format) {
-        case REPORT_TEXT:
-        case REPORT_MARKDOWN:
-            write_pages(found, sink);
-            break;
-        case REPORT_JSON:
-            if (found->is_all) write_document(found, sink);
-            break;
-        case REPORT_CSV:
-            if (found->is_all) write_rows(found, sink);
-            break;
-    }
+    if (found->options->format == FORMAT_TEXT || found->options->format == FORMAT_MARKDOWN)
+        write_pages(found, sink);
+    else if (found->is_all && found->options->format == FORMAT_JSON)
+        write_document(found, sink);
+    else if (found->is_all)
+        write_rows(found, sink);
 }

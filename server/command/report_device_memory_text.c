@@ -5,12 +5,7 @@
 
 #include "analysis/base/text_writer.h"
 #include "server/text/printable.h"
-#include "server/text/size_text.h"
-
-static const char *size_cell(int64_t bytes, struct arena *arena) {
-    char text[SIZE_TEXT_BYTES];
-    return arena_printf(arena, "%s", size_text(bytes, text));
-}
+#include "analysis/base/size_text.h"
 
 static const char *number_cell(int64_t number, struct arena *arena) {
     return arena_printf(arena, "%" PRId64, number);
@@ -39,7 +34,7 @@ static void write_groups(const struct device_memory_profile *profile, struct rep
         if (!cells) break;
         cells[0] = printable_text(group->kind, page->arena);
         cells[1] = group->device.size ? printable_text(group->device, page->arena) : "(not told)";
-        cells[2] = size_cell(group->bytes, page->arena);
+        cells[2] = size_string(group->bytes, page->arena);
         cells[3] = share_cell(group->bytes, profile->bytes, page->arena);
         cells[4] = number_cell(group->count, page->arena);
     }
@@ -62,8 +57,8 @@ static void write_functions(const struct device_memory_profile *profile, const s
         const struct device_memory_function *function = &profile->functions[row->function];
         const char **cells = table_add_row(&table);
         if (!cells) break;
-        cells[0] = size_cell(row->figures.self_bytes, page->arena);
-        cells[1] = size_cell(row->figures.total_bytes, page->arena);
+        cells[0] = size_string(row->figures.self_bytes, page->arena);
+        cells[1] = size_string(row->figures.total_bytes, page->arena);
         cells[2] = number_cell(row->figures.total_count, page->arena);
         cells[3] = printable_text(function->name, page->arena);
         cells[4] = printable_text(function->file, page->arena);
@@ -133,7 +128,7 @@ static void write_stacks(const struct device_memory_profile *profile, const stru
     count = at_most(count, top);
     for (uint32_t i = 0; i < count; i++) {
         const char *stack = stack_text(profile, tree, held[i].node, page->arena);
-        items[i] = arena_printf(page->arena, "%s in %" PRId64 ": %s", size_cell(held[i].bytes, page->arena),
+        items[i] = arena_printf(page->arena, "%s in %" PRId64 ": %s", size_string(held[i].bytes, page->arena),
                                 tree->nodes[held[i].node].figures.self_count, stack);
         if (!items[i]) return;
     }
@@ -150,7 +145,7 @@ void report_device_memory_text(const struct report_device_memory_file *file,
     const char *heading = is_own ? arena_printf(page->arena, "Device memory: %s", file->session)
                                  : arena_printf(page->arena, "Device memory: %s / %s", file->session, name);
     const char *total = arena_printf(page->arena, "%s held in %" PRId64 " arrays and executables.",
-                                     size_cell(profile->bytes, page->arena), profile->count);
+                                     size_string(profile->bytes, page->arena), profile->count);
     if (!heading || !total) return;
     report_page_heading(page, heading);
     report_page_paragraph(page, total);

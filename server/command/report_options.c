@@ -8,8 +8,6 @@
 #include <strings.h>
 
 #include "analysis/memory/memory_totals.h"
-#include "server/flags.h"
-#include "server/text/size_argument.h"
 
 enum { NAMED_SPACES = 7, TEXT_TOP_DEFAULT = 10 };
 
@@ -85,47 +83,6 @@ static bool parse_space(const char *text, int64_t *space, char *problem) {
     return false;
 }
 
-static bool parse_format(const char *text, enum report_format *format, char *problem) {
-    static const char *const names[] = {
-        [REPORT_TEXT] = "text", [REPORT_JSON] = "json", [REPORT_CSV] = "csv", [REPORT_MARKDOWN] = "markdown"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (strcmp(text, names[i]) != 0) continue;
-        *format = (enum report_format)i;
-        return true;
-    }
-    snprintf(problem, OPTIONS_PROBLEM_BYTES, "There is no format \"%.60s\"; give text, json, csv or markdown.", text);
-    return false;
-}
-
-static bool take_path(const char *word, struct report_options *options, char *problem) {
-    if (!options->path) {
-        options->path = word;
-        return true;
-    }
-    snprintf(problem, OPTIONS_PROBLEM_BYTES, "One PATH at a time: \"%.80s\" and \"%.80s\" are two.", options->path,
-             word);
-    return false;
-}
-
-static bool parse_tool(const char *text, enum report_tool *tool, char *problem) {
-    static const char *const names[] = {
-        [REPORT_MEMORY_VIEWER] = "memory_viewer", [REPORT_MEMORY_PROFILE] = "memory_profile"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (strcmp(text, names[i]) != 0) continue;
-        *tool = (enum report_tool)i;
-        return true;
-    }
-    snprintf(problem, OPTIONS_PROBLEM_BYTES, "There is no tool \"%.60s\"; give memory_viewer or memory_profile.", text);
-    return false;
-}
-
-static bool parse_fail_over(const char *text, int64_t *bytes, char *problem) {
-    if (size_argument_read(text, bytes)) return true;
-    snprintf(problem, OPTIONS_PROBLEM_BYTES, "\"%.60s\" is no size; give one such as 16GiB, 512MiB or 1073741824.",
-             text);
-    return false;
-}
-
 static bool is_of_other_tool(const struct report_options *options, char *problem) {
     bool is_viewer = options->tool == REPORT_MEMORY_VIEWER;
     const char *name = NULL;
@@ -142,17 +99,10 @@ static bool is_of_other_tool(const struct report_options *options, char *problem
     return name != NULL;
 }
 
-struct option_words {
-    const char *space, *format, *tool, *fail_over;
-};
-
-static bool parse_words(const struct option_words *words, struct report_options *options, char *problem) {
-    if (words->space && !parse_space(words->space, &options->space, problem)) return false;
-    if (words->format && !parse_format(words->format, &options->format, problem)) return false;
-    if (words->tool && !parse_tool(words->tool, &options->tool, problem)) return false;
-    if (words->fail_over && !parse_fail_over(words->fail_over, &options->fail_over_bytes, problem)) return false;
+static bool finish(const char *space, struct report_options *options, char *problem) {
+    if (space && !parse_space(space, &options->space, problem)) return false;
     if (is_of_other_tool(options, problem)) return false;
-    bool is_short = options->format == REPORT_TEXT || options->format == REPORT_MARKDOWN;
+    bool is_short = options->format == FORMAT_TEXT || options->format == FORMAT_MARKDOWN;
     if (options->top == REPORT_ALL && is_short) options->top = TEXT_TOP_DEFAULT;
     if (options->path) return true;
     snprintf(problem, OPTIONS_PROBLEM_BYTES,
@@ -162,29 +112,23 @@ static bool parse_words(const struct option_words *words, struct report_options 
 
 bool report_options_parse(int count, char *const arguments[], struct report_options *options,
                           char problem[OPTIONS_PROBLEM_BYTES]) {
-    struct option_words words = {0};
-    const char *word;
+    static const struct flag_choice tools[] = {
+        {"memory_viewer", REPORT_MEMORY_VIEWER}, {"memory_profile", REPORT_MEMORY_PROFILE}, {NULL, 0}};
+    const char *space = NULL;
     *options = (struct report_options){.space = REPORT_ALL, .top = REPORT_ALL, .fail_over_bytes = REPORT_ALL};
     const struct flag flags[] = {
         {"session", FLAG_TEXT, .text = &options->session},
         {"module", FLAG_TEXT, .text = &options->module},
-        {"memory-space", FLAG_TEXT, .text = &words.space},
-        {"memory_space", FLAG_TEXT, .text = &words.space},
+        {"memory-space", FLAG_TEXT, .text = &space},
         {"top", FLAG_NUMBER, .number = &options->top, .min = 0, .max = INT_MAX},
-        {"format", FLAG_TEXT, .text = &words.format},
-        {"tool", FLAG_TEXT, .text = &words.tool},
+        {"format", FLAG_CHOICE, .choice = &options->format, .choices = format_choices},
+        {"tool", FLAG_CHOICE, .choice = &options->tool, .choices = tools},
         {"host", FLAG_TEXT, .text = &options->host},
         {"memory-id", FLAG_TEXT, .text = &options->memory_id},
-        {"memory_id", FLAG_TEXT, .text = &options->memory_id},
-        {"fail-over", FLAG_TEXT, .text = &words.fail_over},
-        {"fail_over", FLAG_TEXT, .text = &words.fail_over},
+        {"fail-over", FLAG_SIZE, .bytes = &options->fail_over_bytes},
         {"help", FLAG_SWITCH, .on = &options->show_help},
     };
-    const struct flag_set set = {flags, sizeof flags / sizeof flags[0]};
-    struct flag_walk walk = {count, arguments, 0};
-    while ((word = flags_next_word(&walk, &set, problem, OPTIONS_PROBLEM_BYTES))) {
-        if (!take_path(word, options, problem)) return false;
-    }
-    if (problem[0]) return false;
-    return options->show_help || parse_words(&words, options, problem);
+    const struct flag_set set = {flags, sizeof flags / sizeof flags[0], &options->path, "PATH"};
+    if (!flags_read(count, arguments, &set, problem)) return false;
+    return options->show_help || finish(space, options, problem);
 }

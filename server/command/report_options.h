@@ -3,9 +3,8 @@
 
 #include <stdint.h>
 
+#include "server/command/format.h"
 #include "server/options.h"
-
-enum report_format { REPORT_TEXT, REPORT_JSON, REPORT_CSV, REPORT_MARKDOWN };
 
 enum report_tool { REPORT_MEMORY_VIEWER, REPORT_MEMORY_PROFILE };
 
@@ -13,12 +12,12 @@ enum { REPORT_ALL = -1 };
 
 struct report_options {
     const char *path;
-    const char *session;  // NULL: all
-    const char *module;   // NULL: all
-    int64_t space;        // REPORT_ALL: every memory space
-    int top;              // REPORT_ALL: every buffer; of a memory profile every row
-    enum report_format format;
-    enum report_tool tool;
+    const char *session;      // NULL: all
+    const char *module;       // NULL: all
+    int64_t space;            // REPORT_ALL: every memory space
+    int top;                  // REPORT_ALL: every buffer; of a memory profile every row
+    unsigned format;          // enum format
+    unsigned tool;            // enum report_tool
     const char *host;         // of a memory profile, as the next two; NULL: all
     const char *memory_id;    // NULL: all
     int64_t fail_over_bytes;  // the most that a peak may be; REPORT_ALL: anything

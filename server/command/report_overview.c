@@ -4,7 +4,7 @@
 
 #include "analysis/base/text_writer.h"
 #include "server/text/printable.h"
-#include "server/text/size_text.h"
+#include "analysis/base/size_text.h"
 
 enum { HBM = 0 };
 
@@ -76,11 +76,6 @@ static const char *hosts_text(const struct report_program *program, struct arena
     return text ? text : first;
 }
 
-static const char *keep_size(int64_t bytes, struct arena *arena) {
-    char text[SIZE_TEXT_BYTES];
-    return arena_string(arena, bytes_of(size_text(bytes, text)));
-}
-
 static void add_row(struct table *table, const struct report_overview_row *row, struct arena *arena) {
     char name[MEMORY_SPACE_NAME_BYTES];
     const char **cells = table_add_row(table);
@@ -89,8 +84,8 @@ static void add_row(struct table *table, const struct report_overview_row *row, 
     cells[HOST] = hosts_text(row->program, arena);
     cells[MODULE] = row->program->name;
     cells[SPACE] = arena_string(arena, bytes_of(memory_space_name(row->space, name)));
-    cells[PEAK] = keep_size(row->peak_bytes, arena);
-    cells[TOTAL] = keep_size(row->total_bytes, arena);
+    cells[PEAK] = size_string(row->peak_bytes, arena);
+    cells[TOTAL] = size_string(row->total_bytes, arena);
 }
 
 static void write_table(const struct report *report, const struct report_overview *overview, struct arena *arena,

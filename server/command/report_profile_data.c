@@ -8,7 +8,7 @@
 #include "server/document/pressure_text.h"
 #include "server/document/profile_advice.h"
 #include "server/text/printable.h"
-#include "server/text/size_text.h"
+#include "analysis/base/size_text.h"
 #include "server/text/utf8.h"
 
 static const size_t PROFILE_ARENA_LIMIT_BYTES = (size_t)4 << 30, MEMORY_ARENA_LIMIT_BYTES = (size_t)2 << 30;

@@ -7,7 +7,7 @@
 #include "analysis/profile/questions/largest_free.h"
 #include "server/document/pressure_text.h"
 #include "server/text/printable.h"
-#include "server/text/size_text.h"
+#include "analysis/base/size_text.h"
 
 struct details {
     struct report_profile_memory *memory;
@@ -16,19 +16,9 @@ struct details {
     struct report_page *page;
 };
 
-const char *report_profile_size(int64_t bytes, struct arena *arena) {
-    char text[SIZE_TEXT_BYTES];
-    const char *kept = arena_string(arena, bytes_of(size_text(bytes, text)));
-    return kept ? kept : "";
-}
-
 const char *report_profile_time(int64_t time_ps, struct arena *arena) {
     const char *text = arena_printf(arena, "%.3f ms", (double)time_ps / 1e9);
     return text ? text : "";
-}
-
-static const char *size(const struct details *d, int64_t bytes) {
-    return report_profile_size(bytes, d->arena);
 }
 
 static const char *text_of(const struct details *d, struct bytes text) {
@@ -60,9 +50,9 @@ static const char *free_text(const struct details *d, uint32_t row) {
     int64_t largest = largest_free_bytes(free, fragmentation);
     if (!d->memory->overview.summary.tells.free) return "";
     if (largest == LARGEST_FREE_UNKNOWN || !isfinite(fragmentation))
-        return arena_printf(d->arena, ", %s free", size(d, free));
-    return arena_printf(d->arena, ", %s free, of which %s in one piece (fragmentation %.1f%%)", size(d, free),
-                        size(d, largest), 100 * fragmentation);
+        return arena_printf(d->arena, ", %s free", size_string(free, d->arena));
+    return arena_printf(d->arena, ", %s free, of which %s in one piece (fragmentation %.1f%%)",
+                        size_string(free, d->arena), size_string(largest, d->arena), 100 * fragmentation);
 }
 
 static const char *peak_text(const struct details *d) {
@@ -71,11 +61,12 @@ static const char *peak_text(const struct details *d) {
     if (!d->memory->knows_peak) return "The peak is not known: the allocator does not tell what is in use.";
     const char *free = free_text(d, row);
     int64_t peak = memory_timeline_used_bytes(d->timeline, row);
-    return arena_printf(
-        d->arena, "Peak %s (%" PRId64 " bytes) at %s in step %" PRId64 ": %s heap, %s stack%s. Lifetime peak %s.",
-        size(d, peak), peak, report_profile_time(d->timeline->time_ps[row], d->arena), d->timeline->step[row],
-        size(d, d->timeline->heap_bytes[row]), size(d, d->timeline->stack_bytes[row]), free ? free : "",
-        size(d, summary->lifetime_peak_bytes));
+    return arena_printf(d->arena,
+                        "Peak %s (%" PRId64 " bytes) at %s in step %" PRId64 ": %s heap, %s stack%s. Lifetime peak %s.",
+                        size_string(peak, d->arena), peak, report_profile_time(d->timeline->time_ps[row], d->arena),
+                        d->timeline->step[row], size_string(d->timeline->heap_bytes[row], d->arena),
+                        size_string(d->timeline->stack_bytes[row], d->arena), free ? free : "",
+                        size_string(summary->lifetime_peak_bytes, d->arena));
 }
 
 static const char *counts_text(const struct details *d) {
@@ -84,8 +75,9 @@ static const char *counts_text(const struct details *d) {
                         "%" PRIu32 " allocation%s, %" PRIu32 " free%s; %s requested, %s allocated. Held at the end: "
                         "%s in %" PRIu32 " allocation%s not seen freed.",
                         summary->allocations, plural(summary->allocations), summary->frees, plural(summary->frees),
-                        size(d, summary->requested_bytes), size(d, summary->allocated_bytes),
-                        size(d, summary->held_at_end_bytes), summary->held_allocations,
+                        size_string(summary->requested_bytes, d->arena),
+                        size_string(summary->allocated_bytes, d->arena),
+                        size_string(summary->held_at_end_bytes, d->arena), summary->held_allocations,
                         plural(summary->held_allocations));
 }
 
@@ -125,7 +117,7 @@ static const char **add_row(const struct details *d, struct table *table, int64_
     int64_t heap = d->memory->breakdown.heap_bytes;
     const char **cells = table_add_row(table);
     if (!cells) return NULL;
-    cells[TOTAL] = size(d, bytes);
+    cells[TOTAL] = size_string(bytes, d->arena);
     if (heap > 0) cells[SHARE] = arena_printf(d->arena, "%.1f%%", 100.0 * (double)bytes / (double)heap);
     cells[OP] = op;
     return cells;
@@ -158,11 +150,11 @@ static const char *unexplained_text(const struct details *d) {
             d->arena,
             "%s were not seen allocated: in use before the profile began, or not recorded. XProf counts "
             "it as \"unused preallocated device memory\".",
-            size(d, bytes));
+            size_string(bytes, d->arena));
     return arena_printf(d->arena,
                         "The allocations seen hold %s more than the heap that the allocator told: frees were not "
                         "recorded.",
-                        size(d, clamped_subtract(0, bytes)));
+                        size_string(clamped_subtract(0, bytes), d->arena));
 }
 
 static void write_peak(const struct details *d) {
@@ -200,10 +192,10 @@ static void add_op(const struct details *d, struct table *table, const struct gr
     const char **cells = table_add_row(table);
     double slope = fmax(fmin(op->slope_bytes, 0x1p62), -0x1p62);
     if (!cells) return;
-    cells[SLOPE] = size(d, (int64_t)slope);
+    cells[SLOPE] = size_string((int64_t)slope, d->arena);
     cells[GROWING] = arena_printf(d->arena, "%" PRIu32 " of %" PRIu32, op->steps_growing,
                                   d->memory->growth.all_step_count - 1);
-    cells[HELD] = size(d, op->held_at_end_bytes);
+    cells[HELD] = size_string(op->held_at_end_bytes, d->arena);
     cells[HELD_TIMES] = count(d, op->held_at_end_count);
     cells[GROWTH_OP] = op->op.size ? text_of(d, op->op) : "(no op told)";
 }

@@ -7,6 +7,5 @@
 // The memory must have been looked at. `others` says whether there are more sessions than its own.
 void report_profile_details_write(struct report_profile_memory *memory, bool others, struct report_page *page);
 
-// "16.13 MiB", "201.010 ms"; on `arena`, never NULL.
-const char *report_profile_size(int64_t bytes, struct arena *arena);
+// "201.010 ms"; on `arena`, never NULL.
 const char *report_profile_time(int64_t time_ps, struct arena *arena);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "analysis/profile/questions/clamped.h"
+#include "analysis/base/size_text.h"
 #include "server/document/profile_advice.h"
 #include "server/text/printable.h"
 #include "server/command/report_profile_details.h"
@@ -35,7 +36,7 @@ static bool has_several_sessions(const struct report_profile *p) {
 static struct report_page page_on(const struct report_profile *p, struct output *output, struct arena *arena) {
     return (struct report_page){.output = output,
                                 .arena = arena,
-                                .is_markdown = p->report->options.format == REPORT_MARKDOWN,
+                                .is_markdown = p->report->options.format == FORMAT_MARKDOWN,
                                 .width = report_page_width(p->report->sink.fd)};
 }
 
@@ -51,14 +52,14 @@ static void add_memory(struct gathering *g, const struct report_profile_memory *
     cells[SESSION] = printable_text(bytes_of(memory->of->host->session->name), arena);
     cells[HOST] = printable_text(bytes_of(memory->of->host->file->host), arena);
     cells[MEMORY] = printable_text(timeline->memory_id, arena);
-    cells[HELD] = report_profile_size(summary->held_at_end_bytes, arena);
+    cells[HELD] = size_string(summary->held_at_end_bytes, arena);
     cells[PEAK] = "not told";
     if (!memory->knows_peak) return;
     int64_t used = memory_timeline_used_bytes(timeline, row);
-    cells[PEAK] = report_profile_size(used, arena);
+    cells[PEAK] = size_string(used, arena);
     cells[WHEN] = report_profile_time(timeline->time_ps[row], arena);
     cells[STEP] = arena_printf(arena, "%" PRId64, timeline->step[row]);
-    if (summary->tells.free) cells[CAPACITY] = report_profile_size(clamped_add(used, timeline->free_bytes[row]), arena);
+    if (summary->tells.free) cells[CAPACITY] = size_string(clamped_add(used, timeline->free_bytes[row]), arena);
 }
 
 // Of several sessions the details are those of the highest peak so far.

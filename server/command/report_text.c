@@ -5,7 +5,7 @@
 static void write_with(struct report *report, struct arena *arena) {
     struct report_page page = {.output = &report->sink.output,
                                .arena = arena,
-                               .is_markdown = report->options.format == REPORT_MARKDOWN,
+                               .is_markdown = report->options.format == FORMAT_MARKDOWN,
                                .width = report_page_width(report->sink.fd)};
     struct report_overview overview;
     struct error error;

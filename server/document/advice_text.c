@@ -1,18 +1,8 @@
 #include "server/document/advice_text.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
-enum { SIZE_TEXT_BYTES = 32 };
-
-static const char *size_text(int64_t bytes, char text[SIZE_TEXT_BYTES]) {
-    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
-    double value = (double)bytes;
-    size_t unit = 0;
-    for (; (value >= 1024 || value <= -1024) && unit + 1 < sizeof units / sizeof *units; unit++) value /= 1024;
-    snprintf(text, SIZE_TEXT_BYTES, unit ? "%.2f %s" : "%.0f %s", value, units[unit]);
-    return text;
-}
+#include "analysis/base/size_text.h"
 
 static void put(struct output *output, const char *text) {
     if (text) output_append(output, bytes_of(text));

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "analysis/oom/oom_size.h"
+#include "analysis/base/size_text.h"
 #include "server/text/printable.h"
 #include "server/text/table.h"
 
@@ -71,10 +71,10 @@ static void put_item(struct page *page, const char *text) {
 // --- The parts ---
 
 static void put_figure(struct page *page, const char *name, int64_t bytes) {
-    char text[OOM_SIZE_TEXT_BYTES];
+    char text[SIZE_TEXT_BYTES];
     if (bytes == OOM_ABSENT) return;
     const char *line = arena_printf(page->arena, "%s%-24s%s%s\n", page->is_markdown ? "- " : "  ", name,
-                                    page->is_markdown ? ": " : "", oom_size_text(bytes, text));
+                                    page->is_markdown ? ": " : "", size_text(bytes, text));
     put(page, line);
 }
 
@@ -125,10 +125,10 @@ static const char *words_of(struct page *page, struct bytes text) {
 
 static void add_row(struct page *page, struct table *table, int64_t bytes, struct bytes shape, struct bytes name,
                     const char *source) {
-    char size[OOM_SIZE_TEXT_BYTES];
+    char size[SIZE_TEXT_BYTES];
     const char **cells = table_add_row(table);
     if (!cells) return;
-    cells[0] = arena_string(page->arena, bytes_of(oom_size_text(bytes, size)));
+    cells[0] = arena_string(page->arena, bytes_of(size_text(bytes, size)));
     cells[1] = words_of(page, shape);
     cells[2] = words_of(page, name);
     cells[3] = source ? words_of(page, bytes_of(source)) : "";
@@ -172,15 +172,15 @@ static void put_code(struct page *page, const char *code) {
 
 static const char *plan_text(struct page *page, const struct advice *advice) {
     const struct advice_plan *plan = &advice->plan;
-    char capacity[OOM_SIZE_TEXT_BYTES], total[OOM_SIZE_TEXT_BYTES];
-    oom_size_text(advice->capacity_bytes, capacity);
+    char capacity[SIZE_TEXT_BYTES], total[SIZE_TEXT_BYTES];
+    size_text(advice->capacity_bytes, capacity);
     if (!plan->fits)
         return arena_printf(page->arena, "No set of changes that can be predicted from the program fits %s.", capacity);
     const char *names = "";
     for (size_t i = 0; names && i < plan->count; i++)
         names = arena_printf(page->arena, "%s%s%s", names, i ? " + " : "", advice_id_name(plan->ids[i]));
     return arena_printf(page->arena, "The smallest set of changes that fits %s: %s, for a total of about %s.", capacity,
-                        names ? names : "", oom_size_text(plan->predicted_total_bytes, total));
+                        names ? names : "", size_text(plan->predicted_total_bytes, total));
 }
 
 static void put_plan(struct page *page, const struct advice *advice) {
@@ -190,13 +190,13 @@ static void put_plan(struct page *page, const struct advice *advice) {
 }
 
 static void put_fixes(struct page *page, const struct oom_diagnosis *diagnosis, const struct advice *advice) {
-    char size[OOM_SIZE_TEXT_BYTES];
+    char size[SIZE_TEXT_BYTES];
     put_heading(page, 2,
                 advice ? "What to change, by what it is predicted to save" : "What to change, the likeliest first");
     put_plan(page, advice);
     for (size_t i = 0; i < diagnosis->fix_count; i++) {
         const struct oom_fix *fix = &diagnosis->fixes[i];
-        const char *saves = fix->saves_bytes > 0 ? oom_size_text(fix->saves_bytes, size) : NULL;
+        const char *saves = fix->saves_bytes > 0 ? size_text(fix->saves_bytes, size) : NULL;
         const char *text = arena_printf(page->arena, "%s%s%s%s%s", fix->text, saves ? " Saves " : "",
                                         saves ? saves : "", saves ? "." : "",
                                         fix->changes_numerics ? " (changes the numerics)" : "");

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "server/text/size_text.h"
+#include "analysis/base/size_text.h"
 
 enum { NAME_SHOWN_BYTES = 200 };
 

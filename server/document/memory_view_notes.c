@@ -3,17 +3,10 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "server/text/size_text.h"
+#include "analysis/base/size_text.h"
 
 static void add(struct memory_view_notes *notes, const char *text) {
     if (text && notes->count < MEMORY_VIEW_NOTES_MAX) notes->texts[notes->count++] = text;
-}
-
-// "186.50 KiB (190976 bytes)"
-static const char *exact(int64_t bytes, struct arena *arena) {
-    char size[SIZE_TEXT_BYTES];
-    const char *text = arena_printf(arena, "%s (%" PRId64 " bytes)", size_text(bytes, size), bytes);
-    return text ? text : "";
 }
 
 static void note_simulation(const struct memory_view *view, struct arena *arena, struct memory_view_notes *notes) {
@@ -25,7 +18,8 @@ static void note_simulation(const struct memory_view *view, struct arena *arena,
                                 "%" PRIu32
                                 " temporary allocation(s), %s, have no heap simulation: they are in the total, not in "
                                 "the curve and the peak.",
-                                view->unsimulated_temporary_count, exact(view->unsimulated_temporary_bytes, arena)));
+                                view->unsimulated_temporary_count,
+                                size_exact_string(view->unsimulated_temporary_bytes, arena)));
     }
     if (view->has_simulation && view->fragmentation_bytes < 0) {
         add(notes,
@@ -33,7 +27,7 @@ static void note_simulation(const struct memory_view *view, struct arena *arena,
                 arena,
                 "The simulated peak is %s above what is allocated: the compiler lets some of these buffers share "
                 "addresses, and the simulation counts such bytes for each.",
-                exact(-view->fragmentation_bytes, arena)));
+                size_exact_string(-view->fragmentation_bytes, arena)));
     }
 }
 
@@ -43,7 +37,7 @@ static void note_thread_local(const struct memory_view *view, struct arena *aren
     add(notes, arena_printf(arena,
                             "Thread-local allocations, %s, are in neither the peak nor the total, as in XProf; the "
                             "compiler's own memory-usage report counts them.",
-                            exact(bytes, arena)));
+                            size_exact_string(bytes, arena)));
 }
 
 static void note_xprof(const struct memory_view_document *document, struct arena *arena,
@@ -65,7 +59,7 @@ static void note_xprof(const struct memory_view_document *document, struct arena
             arena_printf(arena,
                          "XProf shows %s of padding: it counts that of temporaries only, here parameters, outputs "
                          "and constants are counted too.",
-                         exact(xprof_padding, arena)));
+                         size_exact_string(xprof_padding, arena)));
     }
 }
 
@@ -96,12 +90,13 @@ static void note_report(const struct memory_view_document *document, struct aren
     struct usage_comparison comparison = usage_report_compare(&dump->report, &document->view->totals);
     int64_t difference = comparison.difference_bytes;
     if (comparison.agrees) return;
-    add(notes, arena_printf(arena,
-                            "The compiler's own memory-usage report counts %" PRId64
-                            " bytes in this memory space, thread-local ones included; the buffers here are %s %s. One "
-                            "of the two files may be cut, or from another compile.",
-                            comparison.reported_bytes, exact(difference < 0 ? -difference : difference, arena),
-                            difference < 0 ? "less" : "more"));
+    add(notes,
+        arena_printf(arena,
+                     "The compiler's own memory-usage report counts %" PRId64
+                     " bytes in this memory space, thread-local ones included; the buffers here are %s %s. One "
+                     "of the two files may be cut, or from another compile.",
+                     comparison.reported_bytes, size_exact_string(difference < 0 ? -difference : difference, arena),
+                     difference < 0 ? "less" : "more"));
 }
 
 static void note_oom(const struct dump_facts *dump, struct arena *arena, struct memory_view_notes *notes) {

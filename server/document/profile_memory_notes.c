@@ -3,7 +3,7 @@
 #include <inttypes.h>
 
 #include "analysis/profile/questions/clamped.h"
-#include "server/text/size_text.h"
+#include "analysis/base/size_text.h"
 
 struct xprof_counts xprof_counts_of(const struct profile_memory *memory) {
     struct xprof_counts counts = {0, 0};
@@ -17,14 +17,6 @@ struct xprof_counts xprof_counts_of(const struct profile_memory *memory) {
 
 static void add(struct profile_memory *memory, const char *text) {
     if (text && memory->note_count < PROFILE_MEMORY_NOTES_MAX) memory->notes[memory->note_count++] = text;
-}
-
-// "186.50 KiB (190976 bytes)", "256 bytes"
-static const char *exact(int64_t bytes, struct arena *arena) {
-    char size[SIZE_TEXT_BYTES];
-    const char *text = bytes < 1024 ? arena_printf(arena, "%" PRId64 " bytes", bytes)
-                                    : arena_printf(arena, "%s (%" PRId64 " bytes)", size_text(bytes, size), bytes);
-    return text ? text : "";
 }
 
 static double milliseconds(int64_t time_ps) {
@@ -54,12 +46,12 @@ static void note_begin(struct profile_memory *memory, struct arena *arena) {
         add(memory, arena_printf(arena,
                                  "%s were in use before the first event: allocated before profiling began, so nothing "
                                  "here can say by what.",
-                                 exact(held, arena)));
+                                 size_exact_string(held, arena)));
     if (held < 0)
         add(memory, arena_printf(arena,
                                  "After its first event this memory holds %s less than that event allocated: others "
                                  "freed meanwhile, unseen.",
-                                 exact(clamped_subtract(0, held), arena)));
+                                 size_exact_string(clamped_subtract(0, held), arena)));
 }
 
 static void note_replay(struct profile_memory *memory, struct arena *arena) {
@@ -71,7 +63,7 @@ static void note_replay(struct profile_memory *memory, struct arena *arena) {
                          " events tell another heap or stack than the event before them plus or minus what they moved, "
                          "by %s at most: threads that report at the same time, or events that were not recorded.",
                          summary->unreplayed_events, memory->timeline->count,
-                         exact(summary->unreplayed_most_bytes, arena)));
+                         size_exact_string(summary->unreplayed_most_bytes, arena)));
     uint32_t reused = memory->timeline->reused_address_count;
     if (reused)
         add(memory, arena_printf(arena,
@@ -100,7 +92,7 @@ static void note_xprof_peaks(struct profile_memory *memory, struct arena *arena)
         add(memory, arena_printf(arena,
                                  "XProf shows a lifetime peak of %s: what the last event in the file says, not the "
                                  "highest.",
-                                 exact(memory->xprof->lifetime_peak_bytes, arena)));
+                                 size_exact_string(memory->xprof->lifetime_peak_bytes, arena)));
     if (memory->xprof->peak_row != summary->peak_row && memory->xprof->peak_row != MEMORY_EVENT_NONE)
         add(memory,
             arena_printf(arena,

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "analysis/base/size_text.h"
+
 const char *request_query(const struct request *request, const char *name) {
     for (size_t i = 0; i < request->query_count; i++) {
         if (strcmp(request->query[i].name, name) == 0) return request->query[i].value;
@@ -36,6 +38,15 @@ bool request_int64(const struct request *request, const char *name, int64_t othe
                          name, text);
     *value = number;
     return true;
+}
+
+bool request_size(const struct request *request, const char *name, int64_t otherwise, int64_t *bytes,
+                  struct error *error) {
+    const char *text = request_given(request, name);
+    *bytes = otherwise;
+    if (!text || size_text_read(text, bytes)) return true;
+    return error_set(error, ERROR_BAD_REQUEST, "%s is a size like 15.75G, 16GiB or 17179869184, not \"%.60s\".", name,
+                     text);
 }
 
 // Whether one item of Accept-Encoding ("gzip;q=0.5") asks for gzip.

@@ -128,6 +128,11 @@ class Document(unittest.TestCase):
         self.assertLessEqual(plan["predicted_total_bytes"], 8 * GIB)
         self.assertLessEqual(set(plan["interventions"]), set(IDS))
 
+    def test_a_capacity_is_read_as_explain_reads_it(self):
+        program = ADVICE / "dense.hlo.pb.gz"
+        for size in ("16G", "16GiB", "16 gb", "17179869184"):
+            self.assertEqual(advise(program, f"--capacity={size}")["capacity_bytes"], 16 * GIB, size)
+
     def test_a_capacity_that_is_enough_needs_no_plan(self):
         plan = advise(ADVICE / "dense.hlo.pb.gz", "--capacity=16GiB")["plan"]
         self.assertEqual((plan["is_needed"], plan["fits"], plan["interventions"]), (False, True, []))

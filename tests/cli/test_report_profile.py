@@ -230,7 +230,7 @@ class Filters(ReportTest):
 
     def test_usage(self):
         for arguments in (["--module=jit_f"], ["--memory-space=HBM"], ["--fail-over=many"], ["--fail-over=-1"],
-                          ["--fail-over=5GB"], ["--fail-over=0"], ["--fail-over=1e99"], ["--fail-over=99999999TiB"]):
+                          ["--fail-over=5XB"], ["--fail-over=0"], ["--fail-over=1e99"], ["--fail-over=99999999TiB"]):
             with self.subTest(arguments=arguments):
                 done = self.report(LEAK, *arguments, code=USAGE)
                 self.assertEqual(done.out, "")

@@ -6,7 +6,7 @@
 
 #include "analysis/oom/oom_diagnosis.h"
 #include "analysis/oom/oom_log.h"
-#include "analysis/oom/oom_size.h"
+#include "analysis/base/size_text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -61,7 +61,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     } else {
         require(error.code == ERROR_TOO_BIG && error.message[0]);
     }
-    if (oom_size_parse((struct bytes){data, size}, &bytes)) require(bytes >= 0);
+    const char *text = arena_string(&arena, (struct bytes){data, size});
+    if (text && size_text_read(text, &bytes)) require(bytes > 0);
     arena_free(&arena);
     return 0;
 }

@@ -23,6 +23,10 @@ class AdviseOverHttp(unittest.TestCase):
         self.assertEqual(len(document["interventions"]), 11)
         self.assertNotIn("plan", document)
 
+    def test_a_capacity_is_read_as_explain_reads_it(self):
+        for size in ("16G", "16GiB", "15.75%20GiB", "17179869184"):
+            self.assertEqual(self.server.get(QUERY + f"&capacity={size}").status, 200, size)
+
     def test_capacity_ways_and_batch(self):
         document = self.server.get(QUERY + "&capacity=256MiB&ways=8&batch=4").json()
         self.assertEqual((document["capacity_bytes"], document["batch"]), (256 << 20, 4))

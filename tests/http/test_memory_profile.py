@@ -186,7 +186,7 @@ class MemoryProfile(unittest.TestCase):
                 Server(logdir=root) as server:
             memory = self.ask(server=server, session="s")["hosts"][0]["memories"][0]
             self.assertEqual(memory["held_at_begin_bytes"], -10)
-            self.assertTrue(any("10 bytes" in note for note in memory["notes"]), memory["notes"])
+            self.assertTrue(any("10 B " in note for note in memory["notes"]), memory["notes"])
 
     def test_notes_say_what_the_figures_cannot_tell(self):
         memories = {m["memory_id"]: m for m in self.ask(session="tf_two_allocators")["hosts"][0]["memories"]}

@@ -74,34 +74,11 @@ static void test_bare_bytes_need_what_follows(void **state) {
     }
 }
 
-static void test_flags(void **state) {
-    (void)state;
-    int64_t bytes;
-    assert_true(oom_size_parse(BYTES("15.75G"), &bytes));
-    assert_int_equal(bytes, 16911433728);
-    assert_true(oom_size_parse(BYTES("17179869184"), &bytes));
-    assert_int_equal(bytes, 17179869184);
-    static const char *const wrong[] = {"", " 1G", "1G ", "1.5", "G", "1GG", "0x10", "1e9", "-1G", "1,5G"};
-    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
-        assert_false(oom_size_parse(bytes_of(wrong[i]), &bytes));
-}
-
-static void test_words(void **state) {
-    (void)state;
-    char text[OOM_SIZE_TEXT_BYTES];
-    assert_string_equal(oom_size_text(0, text), "0 B");
-    assert_string_equal(oom_size_text(1023, text), "1023 B");
-    assert_string_equal(oom_size_text((int64_t)18 << 30, text), "18.00 GiB");
-    assert_string_equal(oom_size_text(((int64_t)1 << 30) - 1, text), "1.00 GiB");
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_with_unit),
         cmocka_unit_test(test_not_whole),
         cmocka_unit_test(test_bare_bytes_need_what_follows),
-        cmocka_unit_test(test_flags),
-        cmocka_unit_test(test_words),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,8 +7,7 @@
 #include "server/text/printable.h"
 #include "server/command/report_options.h"
 #include "server/command/report_sink.h"
-#include "server/text/size_argument.h"
-#include "server/text/size_text.h"
+#include "analysis/base/size_text.h"
 #include "server/text/table.h"
 
 struct scratch {
@@ -175,7 +174,7 @@ static void options_are_of_their_tool(void **state) {
     static const char *const viewer[] = {"p", "--tool=memory_viewer"};
     static const char *const wrong[][3] = {{"p", "--tool=memory_profile", "--module=m"},
                                            {"p", "--tool=memory_profile", "--memory-space=1"},
-                                           {"p", "--tool=memory_profile", "--fail-over=2GB"},
+                                           {"p", "--tool=memory_profile", "--fail-over=2XB"},
                                            {"p", "--tool=memory_viewer", "--host=h"},
                                            {"p", "--tool=memory_viewer", "--memory-id=i"},
                                            {"p", "--tool=memory_viewer", "--fail-over=1"},
@@ -191,29 +190,6 @@ static void options_are_of_their_tool(void **state) {
     assert_int_equal(options.tool, REPORT_MEMORY_VIEWER);
     assert_int_equal(options.fail_over_bytes, REPORT_ALL);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) assert_false(parse(&options, 3, wrong[i], problem));
-}
-
-static void sizes_are_read_with_their_units(void **state) {
-    (void)state;
-    static const struct {
-        const char *text;
-        int64_t bytes;
-    } good[] = {{"1", 1},
-                {"1073741824", 1 << 30},
-                {"16B", 16},
-                {"1.5 KiB", 1536},
-                {"512mib", 1 << 29},
-                {"2 GiB", INT64_C(2) << 30},
-                {"1TIB", INT64_C(1) << 40}};
-    static const char *const bad[] = {"",       " 1",     "-1",  "+1",          "0",   "0.5",   "1e3",
-                                      "0x10",   "inf",    "nan", "1GB",         "1 G", "GiB",   "1.2.3MiB",
-                                      "1MiB x", "1 MiB ", ".",   "99999999TiB", "1Ki", "1,5GiB"};
-    int64_t bytes;
-    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
-        assert_true(size_argument_read(good[i].text, &bytes));
-        assert_int_equal(bytes, good[i].bytes);
-    }
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) assert_false(size_argument_read(bad[i], &bytes));
 }
 
 static void the_sink_bears_a_closed_pipe(void **state) {
@@ -254,7 +230,6 @@ int main(void) {
         cmocka_unit_test_setup_teardown(tables_grow, set_up, tear_down),
         cmocka_unit_test_setup_teardown(options_have_defaults_by_format, set_up, tear_down),
         cmocka_unit_test_setup_teardown(options_are_of_their_tool, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(sizes_are_read_with_their_units, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_sink_bears_a_closed_pipe, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_sink_tells_what_failed, set_up, tear_down),
     };
