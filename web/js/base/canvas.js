@@ -1,7 +1,12 @@
 // @ts-check
 // A canvas that fills its box, sharp at any device pixel ratio. Coordinates are CSS pixels.
 
-/** @returns {{context: CanvasRenderingContext2D, width: number, height: number, ratio: number}} */
+const FONT = "11px system-ui, sans-serif";
+
+/**
+ * Empty, with the page's small type.
+ * @returns {{context: CanvasRenderingContext2D, width: number, height: number, ratio: number}}
+ */
 export function fitCanvas(canvas) {
   const ratio = window.devicePixelRatio || 1;
   const width = canvas.clientWidth;
@@ -12,6 +17,8 @@ export function fitCanvas(canvas) {
   if (canvas.height !== pixelsY) canvas.height = pixelsY;
   const context = canvas.getContext("2d");
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  context.clearRect(0, 0, width, height);
+  context.font = FONT;
   return { context, width, height, ratio };
 }
 
@@ -29,6 +36,8 @@ export function fitText(context, text, width) {
 /** Text on a scrap of background, so that lines behind it do not cross it. */
 export function labelOnScrap(context, text, { x, y, ink, scrap }) {
   const baseline = Math.max(10, y);
+  context.textBaseline = "alphabetic";
+  context.textAlign = "left";
   context.fillStyle = scrap;
   context.globalAlpha = 0.8;
   context.fillRect(x - 2, baseline - 10, context.measureText(text).width + 4, 13);

@@ -1,32 +1,35 @@
 // @ts-check
 /**
- * What the charts of one device memory profile show together. What deserves a link lives in the page's params (kind,
- * device, measure, zoom, filter, sort, unit) and is decoded here; the frame under the mouse lives here alone.
- *
- *     params ──decode──> store ──watch──> charts
- *        ^                                  |
- *        └───────────── actions ────────────┘
+ * What the charts of one device memory profile show together. What deserves a link is in the address: zoom, filter and
+ * sort are written here, kind, device, measure and unit by others. The frame under the mouse lives here alone.
  */
-import { createStore } from "../../base/store.js";
+import { createLinkedStore } from "../../base/linked_store.js";
 import { unitMode } from "../../shell/unit_switch.js";
 import { figuresFor } from "./data/model.js";
 import { matchFunctions } from "./data/search.js";
 
-const KEYS = ["kind", "device", "measure", "zoom", "filter", "sort", "unit"];
-
 export function createProfileState(model, params) {
-  const store = createStore({ hover: null, ...decode(params.get(), null) });
-  const stop = params.watch(KEYS, (now, changed) => store.set(decode(now, changed)));
+  const store = createLinkedStore({
+    params,
+    initial: { hover: null },
+    readers: {
+      kind: decodeFigures,
+      device: decodeFigures,
+      measure: decodeFigures,
+      zoom: ({ zoom }) => ({ root: knownNode(zoom), hover: null }),
+      filter: ({ filter }) => searchFor(filter ?? ""),
+      sort: ({ sort }) => ({ sort }),
+      unit: (now) => ({ unit: unitMode(now) }),
+    },
+    encode: ({ root, query, sort }) => ({
+      zoom: root === 0 ? null : String(root),
+      filter: query === "" ? null : query,
+      sort,
+    }),
+  });
 
-  function decode(now, changed) {
-    const wants = (...keys) => changed === null || keys.some((key) => changed.includes(key));
-    return {
-      ...(wants("kind", "device", "measure") ? decodeFigures(now) : {}),
-      ...(wants("zoom") ? { root: knownNode(now.zoom), hover: null } : {}),
-      ...(wants("filter") ? { query: now.filter ?? "", flags: matchFunctions(model, now.filter) } : {}),
-      ...(wants("sort") ? { sort: now.sort } : {}),
-      ...(wants("unit") ? { unit: unitMode(now) } : {}),
-    };
+  function searchFor(query) {
+    return { query, flags: matchFunctions(model, query) };
   }
 
   /** Where nothing has bytes (executables of some runtimes), widths are by count. */
@@ -47,20 +50,17 @@ export function createProfileState(model, params) {
       store.set({ hover: node });
     },
     zoomTo(node) {
-      params.set({ zoom: node === 0 ? null : String(node) });
+      store.write({ root: node, hover: null });
     },
     zoomOut() {
       const { root } = store.get();
       if (root > 0) actions.zoomTo(model.parent[root]);
     },
     search(text) {
-      params.set({ filter: text === "" ? null : text });
+      store.write(searchFor(text));
     },
     sortBy(sort) {
-      params.set({ sort });
-    },
-    choose(patch) {
-      params.set(patch);
+      store.write({ sort });
     },
     /** Esc: first the search, then the zoom. */
     letGo() {
@@ -68,5 +68,5 @@ export function createProfileState(model, params) {
       else actions.zoomTo(0);
     },
   };
-  return { model, actions, get: store.get, watch: store.watch, dispose: stop };
+  return { model, actions, get: store.get, watch: store.watch, dispose: store.dispose };
 }

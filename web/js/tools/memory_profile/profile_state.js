@@ -1,19 +1,19 @@
 // @ts-check
 /**
- * What the timeline and the panels of one memory show together. What deserves a link lives in the page's params (from,
- * to, y, at, overlay, panel, filter, sort, unit) and is decoded here; what follows the mouse lives here alone.
+ * What the timeline and the panels of one memory show together. What deserves a link is in the address (from, to, y,
+ * at, filter, sort); what follows the mouse lives here alone.
  *
  *     at      the chosen time in ps, null: the peak      row   the event it stands for, once it is known
  *     x, y    what the timeline shows (ps, bytes)        hover {time, row} under the mouse, or null
  */
-import { createStore } from "../../base/store.js";
-import { clampRange, panRange, range, revealRange, sameRange, zoomRange } from "../../base/range.js";
+import { createLinkedStore } from "../../base/linked_store.js";
+import { clampRange, range, sameRange } from "../../base/range.js";
+import { zoomActions } from "../../base/zoom.js";
 import { unitMode } from "../../shell/unit_switch.js";
 import { parseRange, parseTime, rangeText } from "./data/view_text.js";
 
 export const MIN_SPAN_PS = 1000;
 const MIN_BYTES = 64;
-const KEYS = ["from", "to", "y", "at", "filter", "sort", "unit"];
 
 /**
  * @param {{window: {begin: number, end: number}, heights: {use: any, all: any, usual: any}, peak: {ps: number | null,
@@ -22,87 +22,73 @@ const KEYS = ["from", "to", "y", "at", "filter", "sort", "unit"];
 export function createProfileState(scene, params) {
   const { window: full, peak } = scene;
   let { heights } = scene;
-  let written = addressOf(params.get());
-  const store = createStore({ hover: null, run: null, ...decode(params.get()) });
-  const stop = params.watch(KEYS, (now) => {
-    const patch = decode(now);
-    if (sameWindow(now)) for (const key of ["x", "y", "from", "to"]) delete patch[key]; // as it was written here
-    if (patch.at === store.get().at) delete patch.row;
-    written = addressOf(now);
-    store.set(patch);
+  const store = createLinkedStore({
+    params,
+    initial: { hover: null, run: null },
+    readers: {
+      from: windowIn,
+      to: windowIn,
+      y: heightIn,
+      at: ({ at }) => ({ at: parseTime(at), row: null }),
+      filter: ({ filter }) => ({ filter: filter ?? "" }),
+      sort: ({ sort }) => ({ sort }),
+      unit: (now) => ({ unit: unitMode(now) }),
+    },
+    encode({ x, y, at, filter, sort }) {
+      const [from, to] = sameRange(x, full) ? [null, null] : rangeText(x);
+      const height = sameRange(y, heights.usual) ? null : rangeText(y).join(",");
+      return { from, to, y: height, at: at === null ? null : String(at), filter: filter || null, sort };
+    },
   });
 
-  /** @returns {any} */
-  function decode(now) {
-    const x = parseRange(now.from, now.to);
-    const y = parseRange(...(now.y ?? "").split(","));
-    const shown = x ? clampRange(x, full) : full;
-    return {
-      x: shown,
-      ...edges(shown),
-      y: y ? clampRange(y, heights.all) : heights.usual,
-      at: parseTime(now.at),
-      row: null,
-      filter: now.filter ?? "",
-      sort: now.sort,
-      unit: unitMode(now),
-    };
+  function windowIn({ from, to }) {
+    const wanted = parseRange(from, to);
+    return withEdges(wanted ? clampRange(wanted, full) : full);
   }
 
-  function addressOf({ from, to, y }) {
-    return { from, to, y };
+  function heightIn({ y }) {
+    const wanted = parseRange(...(y ?? "").split(","));
+    return { y: wanted ? clampRange(wanted, heights.all) : heights.usual };
   }
 
-  function sameWindow(now) {
-    return now.from === written.from && now.to === written.to && now.y === written.y;
+  /** `from` and `to` are the window as panels ask for it. */
+  function withEdges(x) {
+    return { x, from: Math.floor(x.begin), to: Math.ceil(x.end) };
   }
 
-  function edges(x) {
-    return { from: Math.floor(x.begin), to: Math.ceil(x.end) };
+  function show({ x, y = store.get().y }) {
+    store.write({ y, ...withEdges(x) });
   }
 
-  function show(x, y = store.get().y) {
-    const [from, to] = sameRange(x, full) ? [null, null] : rangeText(x);
-    written = { from, to, y: sameRange(y, heights.usual) ? null : rangeText(y).join(",") };
-    store.set({ x, y, ...edges(x) });
-    params.set(written);
-  }
-
-  const yFull = () => heights.all;
   const actions = {
+    ...zoomActions({
+      view: store.get,
+      full: () => ({ x: full, y: heights.all }),
+      least: { x: MIN_SPAN_PS, y: MIN_BYTES },
+      show,
+    }),
     hoverAt(hover) {
       store.set({ hover });
     },
     /** The chosen time; null is the peak. */
     choose(at, row = null) {
       const isPeak = at === null || (at === peak.ps && (row === null || row === peak.row));
-      store.set({ at: isPeak ? null : at, row: isPeak ? null : row });
-      params.set({ at: isPeak ? null : String(at) });
-    },
-    reveal(time) {
-      const { x } = store.get();
-      if (time < x.begin || time >= x.end) show(revealRange(x, time, time, full));
-    },
-    zoomX(anchor, factor) {
-      show(zoomRange(store.get().x, anchor, factor, full, MIN_SPAN_PS));
-    },
-    zoomY(anchor, factor) {
-      show(store.get().x, zoomRange(store.get().y, anchor, factor, yFull(), MIN_BYTES));
-    },
-    pan(dx, dy = 0) {
-      show(panRange(store.get().x, dx, full), panRange(store.get().y, dy, yFull()));
-    },
-    showRange(x, y = null) {
-      const wide = Math.max(MIN_SPAN_PS, x.end - x.begin);
-      show(clampRange(range(x.begin, x.begin + wide), full), y ? clampRange(y, yFull()) : store.get().y);
+      store.write({ at: isPeak ? null : at, row: isPeak ? null : row });
     },
     showAll() {
       store.set({ run: null });
-      show(full, heights.usual);
+      show({ x: full, y: heights.usual });
+    },
+    search(filter) {
+      store.write({ filter });
+    },
+    sortBy(sort) {
+      store.write({ sort });
     },
     /** Up to the use, or up to the capacity: whichever is not shown. */
     switchHeight() {
-      show(store.get().x, sameRange(store.get().y, heights.all) ? heights.use : heights.all);
+      const { x, y } = store.get();
+      show({ x, y: sameRange(y, heights.all) ? heights.use : heights.all });
     },
     /** One run of a module, or a step; the same again shows everything, as in XProf. */
     showBand(key, begin, end) {
@@ -113,31 +99,21 @@ export function createProfileState(scene, params) {
     },
     /** Other memories joined or left the picture. */
     setHeights(now) {
-      const wasUsual = sameRange(store.get().y, heights.usual);
+      const { x, y } = store.get();
+      const wasUsual = sameRange(y, heights.usual);
       heights = now;
-      show(store.get().x, wasUsual ? now.usual : clampRange(store.get().y, now.all));
+      show({ x, y: wasUsual ? now.usual : clampRange(y, now.all) });
     },
   };
-
-  /** What panels may set; anything else they keep for themselves. */
-  function set(patch) {
-    const { at, row = null, from, to, ...others } = patch;
-    if (at !== undefined) actions.choose(at, row);
-    if (from !== undefined && to !== undefined)
-      actions.showRange(from === null || to === null ? full : range(from, to));
-    const kept = Object.entries(others).map(([key, value]) => [key, value === "" ? null : value]);
-    params.set(Object.fromEntries(kept));
-  }
 
   return {
     full,
     peak,
     actions,
-    set,
     setRow: (row) => store.set({ row }),
     get: store.get,
     watch: store.watch,
-    dispose: stop,
+    dispose: store.dispose,
     heights: () => heights,
     isAll: () => sameRange(store.get().x, full) && sameRange(store.get().y, heights.usual),
     /** The time the marker stands at; null where no event told what is in use. */

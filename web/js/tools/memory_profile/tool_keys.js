@@ -1,9 +1,7 @@
 // @ts-check
 // What the keys do in the Memory Profile. A key without a workspace to act on does nothing.
-import { span } from "../../base/range.js";
+import { byteZoomKeys, zoomKeys } from "../../base/zoom_keys.js";
 
-const PAN_SHARE = 0.12;
-const ZOOM_STEP = 0.7;
 const LONG_STEP = 100;
 
 export const MOUSE = [
@@ -22,6 +20,7 @@ export function toolKeys({ workspace, neighbour }) {
     const now = workspace();
     if (now) run(now, event);
   };
+  const onState = (run) => act(({ state }) => run(state));
   const move = (sign) => act((now, event) => now.moveEvent(sign * (event.shiftKey ? LONG_STEP : 1)));
   return [
     { keys: ["j"], label: "next memory", run: () => neighbour(1) },
@@ -29,22 +28,8 @@ export function toolKeys({ workspace, neighbour }) {
     { keys: ["ArrowRight"], shown: "→", label: "one event forward (Shift: 100)", run: move(1) },
     { keys: ["ArrowLeft"], shown: "←", label: "one event back (Shift: 100)", run: move(-1) },
     { keys: ["p"], label: "to the peak", run: act((now) => now.goTo({ at: null })) },
-    { keys: ["w"], label: "zoom in", run: act(({ state }) => zoomX(state, ZOOM_STEP)) },
-    { keys: ["s"], label: "zoom out", run: act(({ state }) => zoomX(state, 1 / ZOOM_STEP)) },
-    { keys: ["a"], label: "pan left", run: act(({ state }) => pan(state, -PAN_SHARE)) },
-    { keys: ["d"], label: "pan right", run: act(({ state }) => pan(state, PAN_SHARE)) },
-    {
-      keys: ["W", "+"],
-      shown: "Shift w",
-      label: "zoom in on bytes",
-      run: act(({ state }) => zoomY(state, ZOOM_STEP)),
-    },
-    {
-      keys: ["S", "-"],
-      shown: "Shift s",
-      label: "zoom out of bytes",
-      run: act(({ state }) => zoomY(state, 1 / ZOOM_STEP)),
-    },
+    ...zoomKeys(onState, (state) => [state.get().hover?.time ?? null, state.chosenTime()]),
+    ...byteZoomKeys(onState),
     {
       keys: ["c"],
       label: "up to the use, up to the capacity",
@@ -52,7 +37,6 @@ export function toolKeys({ workspace, neighbour }) {
     },
     { keys: ["]"], label: "next module run, or step", run: act((now) => now.showNextBand(1)) },
     { keys: ["["], label: "previous module run, or step", run: act((now) => now.showNextBand(-1)) },
-    { keys: ["0", "Home"], shown: "0", label: "show everything", run: act(({ state }) => state.actions.showAll()) },
     {
       keys: ["Escape"],
       shown: "Esc",
@@ -60,22 +44,4 @@ export function toolKeys({ workspace, neighbour }) {
       run: act(({ state }) => state.actions.choose(null)),
     },
   ];
-}
-
-/** Around the cursor that is in sight: the mouse's, else the chosen time, else the middle. */
-function zoomX(state, factor) {
-  const { hover, x } = state.get();
-  const inSight = [hover?.time ?? null, state.chosenTime()].find(
-    (one) => one !== null && one >= x.begin && one < x.end,
-  );
-  state.actions.zoomX(inSight ?? (x.begin + x.end) / 2, factor);
-}
-
-/** From the ground: what is in use stays in sight. */
-function zoomY(state, factor) {
-  state.actions.zoomY(state.get().y.begin, factor);
-}
-
-function pan(state, share) {
-  state.actions.pan(span(state.get().x) * share);
 }

@@ -3,6 +3,7 @@
 import { fetchModuleRuns, fetchSteps } from "../../api.js";
 import { el } from "../../base/dom.js";
 import { requestFrame } from "../../base/frame.js";
+import { range } from "../../base/range.js";
 import { errorSentence } from "../../shell/messages.js";
 import { otherToolLine } from "../../shell/other_tool.js";
 import { overlaidMemories, windowOf } from "./data/memories.js";
@@ -109,10 +110,11 @@ export function createWorkspace({ session, reply, memories, chosen, shell, overv
 
   /** @param {{at?: number | null, row?: number | null, from?: number, to?: number}} place */
   function goTo({ at, row = null, from, to }) {
-    if (from !== undefined && to !== undefined) state.set({ from, to });
+    if (from !== undefined && to !== undefined) state.actions.showRange(range(from, to));
     if (at === undefined) return;
     state.actions.choose(at, row);
-    if (state.chosenTime() !== null && from === undefined) state.actions.reveal(state.chosenTime());
+    const time = state.chosenTime();
+    if (time !== null && from === undefined) state.actions.revealAt(range(time, time));
   }
 
   /** A time from the address or from a panel stands for an event: the last one until then. */

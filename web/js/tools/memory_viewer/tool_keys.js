@@ -1,8 +1,7 @@
 // @ts-check
 // What the keys do in the Memory Viewer. A key without a workspace to act on does nothing.
+import { zoomKeys } from "../../base/zoom_keys.js";
 
-const PAN_SHARE = 0.12;
-const ZOOM_STEP = 0.7;
 const LONG_STEP_SHARE = 50;
 
 export const MOUSE = [
@@ -38,11 +37,7 @@ export function toolKeys({ workspace, list, openModule }) {
         state.actions.setStep(state.model.peakStep);
       }),
     },
-    { keys: ["w"], label: "zoom in", run: act((state) => zoom(state, ZOOM_STEP)) },
-    { keys: ["s"], label: "zoom out", run: act((state) => zoom(state, 1 / ZOOM_STEP)) },
-    { keys: ["a"], label: "pan left", run: act((state) => pan(state, -PAN_SHARE)) },
-    { keys: ["d"], label: "pan right", run: act((state) => pan(state, PAN_SHARE)) },
-    { keys: ["0"], label: "show everything", run: act((state) => state.actions.showAll()) },
+    ...zoomKeys(act, (state) => [state.get().hoverStep, state.get().step]),
     {
       keys: ["Escape"],
       shown: "Esc",
@@ -54,16 +49,4 @@ export function toolKeys({ workspace, list, openModule }) {
 
 function longStep(state) {
   return Math.max(2, Math.round(state.model.steps / LONG_STEP_SHARE));
-}
-
-/** Around the cursor that is in sight: the mouse's, else the chosen step, else the middle. */
-function zoom(state, factor) {
-  const { hoverStep, step, x } = state.get();
-  const inSight = [hoverStep, step].find((one) => one !== null && one >= x.begin && one < x.end);
-  state.actions.zoomX(inSight ?? (x.begin + x.end) / 2, factor);
-}
-
-function pan(state, share) {
-  const { x } = state.get();
-  state.actions.pan((x.end - x.begin) * share);
 }

@@ -3,9 +3,10 @@
 // apart.
 import { fitCanvas, fitText } from "../../../base/canvas.js";
 import { mixRgb, palette, rgbOf } from "../../../base/palette.js";
+import { drawOutline } from "../../../base/plot.js";
 import { isLibrary, nodeLabel } from "../data/model.js";
+import { rectOf } from "../layout/icicle.js";
 
-const FONT = "11px system-ui, sans-serif";
 const NAME_MIN_WIDTH = 30;
 const GAP_MIN_WIDTH = 3;
 const OWN_SHADES = [0.46, 0.54, 0.62];
@@ -14,13 +15,11 @@ const FADE = 0.72;
 
 /** @param {{hover: number | null, flags: Uint8Array | null}} look */
 export function drawIcicle(canvas, model, layout, rowHeight, look) {
-  const { context, width, height } = fitCanvas(canvas);
+  const { context } = fitCanvas(canvas);
   const colors = palette();
-  context.clearRect(0, 0, width, height);
-  context.font = FONT;
   context.textBaseline = "middle";
   for (const rect of layout.rects) drawFrame({ context, colors, model, rowHeight, look }, rect);
-  outline(context, layout, look.hover, rowHeight, colors.ink);
+  drawOutline(context, boxOf(layout, look.hover, rowHeight), colors.ink, 2);
 }
 
 function drawFrame({ context, colors, model, rowHeight, look }, rect) {
@@ -46,10 +45,7 @@ function fillOf(model, node, colors, faded) {
   return `rgb(${mixRgb(shade, background, faded ? FADE : 0).join(" ")})`;
 }
 
-function outline(context, layout, node, rowHeight, color) {
-  const rect = node === null ? null : layout.rects.find((one) => one.node === node);
-  if (!rect) return;
-  context.strokeStyle = color;
-  context.lineWidth = 2;
-  context.strokeRect(rect.x0 + 1, rect.row * rowHeight + 1, Math.max(2, rect.x1 - rect.x0 - 2), rowHeight - 3);
+function boxOf(layout, node, rowHeight) {
+  const rect = node === null ? null : rectOf(layout, node);
+  return rect && { x0: rect.x0, x1: rect.x1, y0: rect.row * rowHeight, y1: (rect.row + 1) * rowHeight - 1 };
 }

@@ -1,22 +1,20 @@
 // @ts-check
 // What lies over the plot of the timeline: axes, lanes, step lines, the peak, the chosen time and the cursor.
-import { byteTickDigits, byteTicks, toPixel } from "../../../base/axes.js";
-import { drawSideways, fitCanvas, fitText, labelOnScrap } from "../../../base/canvas.js";
-import { formatSize, groupDigits, pickAxisUnit, tickText } from "../../../base/format.js";
-import { palette } from "../../../base/palette.js";
-import { PS_PER_MS, msDigits } from "../../../base/time_text.js";
+import { drawSideways, fitText } from "../../../base/canvas.js";
+import { formatSize, groupDigits } from "../../../base/format.js";
 import {
-  AXIS_BELOW,
-  GUTTER_LEFT,
-  GUTTER_RIGHT,
-  LANE_HEIGHT,
-  ROOM_ABOVE,
-  bandKey,
-  boxesIn,
-  timeTicks,
-} from "../layout/frame.js";
+  besideFrame,
+  clipped,
+  drawByteAxis,
+  drawCursor,
+  drawMark,
+  drawPeak,
+  drawXAxis,
+  openPlot,
+  peakY,
+} from "../../../base/plot.js";
+import { GUTTERS, GUTTER_LEFT, GUTTER_RIGHT, LANE_HEIGHT, bandKey, boxesIn, timeTicks } from "../layout/frame.js";
 
-const FONT = "11px system-ui, sans-serif";
 const LEAST_STEP_LINES = 24; // closer than this many pixels, lines would hide the data
 
 /**
@@ -25,102 +23,49 @@ const LEAST_STEP_LINES = 24; // closer than this many pixels, lines would hide t
  *          mark: any, run: string | null, hasFragmentation: boolean}} scene
  */
 export function drawTimelineOverlay(canvas, scene) {
-  const { context, width, height } = fitCanvas(canvas);
-  const colors = palette();
-  const top = ROOM_ABOVE + scene.lanes.length * LANE_HEIGHT;
-  const plot = {
-    left: GUTTER_LEFT,
-    top,
-    width: width - GUTTER_LEFT - GUTTER_RIGHT,
-    height: height - AXIS_BELOW - top,
+  const { view, lanes, peak, unit } = scene;
+  const plot = openPlot(canvas, { ...GUTTERS, top: GUTTERS.top + lanes.length * LANE_HEIGHT }, view);
+  const { colors } = plot;
+  lanes.forEach((lane, i) => drawLane(plot, lane, GUTTERS.top + i * LANE_HEIGHT, scene.run));
+  const { at, textOf } = timeTicks(view.x, plot.width);
+  drawXAxis(plot, at, textOf, "Timestamp (ms)");
+  drawByteAxis(plot, unit, "Memory Usage", true);
+  if (scene.hasFragmentation) drawShareAxis(plot);
+  const drawOver = () => {
+    drawStepLines(plot, lanes);
+    drawMark(plot, scene.mark);
+    if (scene.isPeakChosen) drawStem(plot, peak);
+    else drawCursor(plot, scene.chosen, colors.accent, 1.5, GUTTERS.top);
+    drawCursor(plot, scene.hover, colors["ink-2"], 1, GUTTERS.top);
+    if (peak.ps !== null) drawPeak(plot, peak.ps, peak.bytes, peakText(peak, unit));
   };
-  const place = { context, plot, colors, ...scene };
-  context.clearRect(0, 0, width, height);
-  context.font = FONT;
-  scene.lanes.forEach((lane, i) => drawLane(place, lane, ROOM_ABOVE + i * LANE_HEIGHT));
-  drawTimeAxis(place);
-  drawByteAxis(place);
-  if (scene.hasFragmentation) drawShareAxis(place);
-  clipTo(place, () => {
-    drawStepLines(place);
-    drawMark(place);
-    if (scene.isPeakChosen) drawStem(place);
-    else drawCursor(place, scene.chosen, colors.accent, 1.5);
-    drawCursor(place, scene.hover, colors["ink-2"], 1);
-    drawPeak(place);
-  });
+  clipped(plot, drawOver, GUTTERS.top);
 }
 
-function clipTo({ context, plot }, draw) {
-  context.save();
-  context.beginPath();
-  context.rect(plot.left, ROOM_ABOVE, plot.width, plot.top + plot.height - ROOM_ABOVE);
-  context.clip();
-  draw();
-  context.restore();
+function peakText({ bytes, step }, unit) {
+  return `peak ${formatSize(bytes, unit)}${step === null ? "" : `, step ${groupDigits(step)}`}`;
 }
 
-function drawTimeAxis({ context, plot, colors, view }) {
-  const bottom = plot.top + plot.height;
-  context.strokeStyle = colors.line;
-  context.strokeRect(plot.left - 0.5, plot.top - 0.5, plot.width + 1, plot.height + 1);
-  context.fillStyle = colors["ink-3"];
-  context.textBaseline = "top";
-  context.textAlign = "center";
-  const { step, at } = timeTicks(view.x, plot.width);
-  const digits = msDigits(step);
-  for (const time of at) {
-    const x = plot.left + toPixel(time, view.x, plot.width);
-    context.fillRect(Math.round(x), bottom, 1, 4);
-    context.fillText((time / PS_PER_MS).toFixed(digits), x, bottom + 6);
-  }
-  context.fillText("Timestamp (ms)", plot.left + plot.width / 2, bottom + 21);
-}
-
-function drawByteAxis({ context, plot, colors, view, unit: mode }) {
-  const bottom = plot.top + plot.height;
-  const unit = pickAxisUnit(view.y.end, mode);
-  const digits = byteTickDigits(view.y, unit);
-  context.textAlign = "right";
-  context.textBaseline = "middle";
-  for (const bytes of byteTicks(view.y, plot.height, unit)) {
-    const y = bottom - toPixel(bytes, view.y, plot.height);
-    context.globalAlpha = 0.12;
-    context.fillStyle = colors.ink;
-    context.fillRect(plot.left, Math.round(y), plot.width, 1);
-    context.globalAlpha = 1;
-    context.fillStyle = colors["ink-3"];
-    context.fillText(tickText(bytes, unit, digits), plot.left - 6, keep(y, plot));
-  }
-  drawSideways(context, "Memory Usage", 8, plot.top + plot.height / 2);
-  context.textAlign = "left";
-}
-
-function drawShareAxis({ context, plot, colors }) {
-  const right = plot.left + plot.width;
+function drawShareAxis(plot) {
+  const { context, colors, top, height, right } = plot;
   context.fillStyle = colors["mem-fragmentation"];
   context.textBaseline = "middle";
   for (const percent of [0, 25, 50, 75, 100]) {
-    const y = plot.top + plot.height * (1 - percent / 100);
-    context.fillText(`${percent} %`, right + 5, keep(y, plot));
+    context.fillText(`${percent} %`, right + 5, besideFrame(plot, top + height * (1 - percent / 100)));
   }
-  drawSideways(context, "Fragmentation (%)", right + GUTTER_RIGHT - 8, plot.top + plot.height / 2);
+  drawSideways(context, "Fragmentation (%)", right + GUTTER_RIGHT - 8, top + height / 2);
 }
 
-function keep(y, plot) {
-  return Math.max(plot.top + 4, Math.min(plot.top + plot.height - 4, y));
-}
-
-function drawLane({ context, plot, colors, view, run }, lane, top) {
+function drawLane({ context, colors, view, left, width }, lane, top, run) {
   context.textBaseline = "middle";
   context.textAlign = "right";
   context.fillStyle = colors["ink-3"];
   const middle = top + LANE_HEIGHT / 2 - 1;
-  context.fillText(fitText(context, lane.label, GUTTER_LEFT - 12) || lane.label, plot.left - 6, middle);
+  context.fillText(fitText(context, lane.label, GUTTER_LEFT - 12) || lane.label, left - 6, middle);
   context.textAlign = "left";
-  for (const box of boxesIn(lane.bands, view.x, plot.width)) {
+  for (const box of boxesIn(lane.bands, view.x, width)) {
     const isChosen = bandKey(lane, box.index) === run;
-    drawBand({ context, colors }, lane, box, { x: plot.left + box.x0, y: top, isChosen });
+    drawBand({ context, colors }, lane, box, { x: left + box.x0, y: top, isChosen });
   }
 }
 
@@ -139,74 +84,21 @@ function drawBand({ context, colors }, lane, box, { x, y, isChosen }) {
 }
 
 /** Where steps begin, through the plot, as long as they stand apart. */
-function drawStepLines({ context, plot, colors, view, lanes }) {
+function drawStepLines({ context, colors, view, width, height, top, toX }, lanes) {
   const steps = lanes.find((lane) => lane.kind === "steps");
   if (!steps) return;
-  const boxes = boxesIn(steps.bands, view.x, plot.width);
-  if (boxes.length * LEAST_STEP_LINES > plot.width || boxes.some((box) => box.merged > 0)) return;
+  const boxes = boxesIn(steps.bands, view.x, width);
+  if (boxes.length * LEAST_STEP_LINES > width || boxes.some((box) => box.merged > 0)) return;
   context.fillStyle = colors["ink-3"];
   context.globalAlpha = 0.35;
-  for (const { index } of boxes) {
-    const x = plot.left + toPixel(steps.bands.begin[index], view.x, plot.width);
-    context.fillRect(Math.round(x), plot.top, 1, plot.height);
-  }
+  for (const { index } of boxes) context.fillRect(Math.round(toX(steps.bands.begin[index])), top, 1, height);
   context.globalAlpha = 1;
-}
-
-function drawPeak({ context, plot, colors, view, peak, unit }) {
-  if (peak.ps === null) return;
-  const x = plot.left + toPixel(peak.ps, view.x, plot.width);
-  if (x < plot.left || x > plot.left + plot.width) return;
-  const y = peakRow(plot, view, peak);
-  if (y > plot.top + plot.height) return;
-  context.fillStyle = colors.ink;
-  context.beginPath();
-  context.moveTo(x, y);
-  context.lineTo(x - 4, y - 6);
-  context.lineTo(x + 4, y - 6);
-  context.fill();
-  context.textBaseline = "alphabetic";
-  const step = peak.step === null ? "" : `, step ${groupDigits(peak.step)}`;
-  const text = `peak ${formatSize(peak.bytes, unit)}${step}`;
-  const wide = context.measureText(text).width;
-  const fits = x + 10 + wide < plot.left + plot.width;
-  labelOnScrap(context, text, {
-    x: fits ? x + 8 : x - 8 - wide,
-    y: Math.max(plot.top + 11, y),
-    ink: colors.ink,
-    scrap: colors.bg,
-  });
-}
-
-function peakRow(plot, view, peak) {
-  const share = (peak.bytes - view.y.begin) / (view.y.end - view.y.begin);
-  return Math.max(plot.top + 7, plot.top + plot.height * (1 - share));
 }
 
 /** The peak is chosen: marked from above, so that the line does not hide the peak itself. */
-function drawStem({ context, plot, colors, view, peak }) {
+function drawStem(plot, peak) {
   if (peak.ps === null) return;
-  const x = plot.left + toPixel(peak.ps, view.x, plot.width);
-  context.fillStyle = colors.accent;
-  context.fillRect(x - 0.75, ROOM_ABOVE, 1.5, Math.max(0, peakRow(plot, view, peak) - 6 - ROOM_ABOVE));
-}
-
-function drawCursor({ context, plot, view }, time, color, thickness) {
-  if (time === null) return;
-  const x = plot.left + toPixel(time, view.x, plot.width);
-  context.strokeStyle = color;
-  context.lineWidth = thickness;
-  context.beginPath();
-  context.moveTo(x, ROOM_ABOVE);
-  context.lineTo(x, plot.top + plot.height);
-  context.stroke();
-  context.lineWidth = 1;
-}
-
-function drawMark({ context, plot, colors, mark }) {
-  if (!mark) return;
-  context.fillStyle = colors.accent;
-  context.globalAlpha = 0.15;
-  context.fillRect(plot.left + mark.x0, plot.top + mark.y0, mark.x1 - mark.x0, mark.y1 - mark.y0);
-  context.globalAlpha = 1;
+  const below = Math.max(0, peakY(plot, peak.bytes) - 6 - GUTTERS.top);
+  plot.context.fillStyle = plot.colors.accent;
+  plot.context.fillRect(plot.toX(peak.ps) - 0.75, GUTTERS.top, 1.5, below);
 }

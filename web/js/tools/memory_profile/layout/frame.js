@@ -1,12 +1,12 @@
 // @ts-check
 // Where the parts of the timeline stand: lanes for steps and modules above the plot, axes around it. Pure.
 import { niceStep, range, span, ticks } from "../../../base/range.js";
+import { PS_PER_MS, msDigits } from "../../../base/time_text.js";
 import { entriesUntil } from "../data/curve.js";
 
 export const GUTTER_LEFT = 76;
 export const GUTTER_RIGHT = 52;
-export const AXIS_BELOW = 36;
-export const ROOM_ABOVE = 6;
+export const GUTTERS = { left: GUTTER_LEFT, right: GUTTER_RIGHT, top: 6, below: 36 };
 export const LANE_HEIGHT = 17;
 
 const MOST_MODULE_LANES = 8;
@@ -65,9 +65,10 @@ export function bandKey(lane, i) {
   return `${lane.kind} ${lane.bands.source[i]}`;
 }
 
+/** Ticks in ps, and how each is told in ms. */
 export function timeTicks(view, width) {
   const step = niceStep(span(view) / Math.max(1, width / PER_TICK));
-  return { step, at: ticks(view, 0, step) };
+  return { step, at: ticks(view, 0, step), textOf: (time) => (time / PS_PER_MS).toFixed(msDigits(step)) };
 }
 
 /** The use of all that is shown, or the whole capacity where the use is a fair part of it. */

@@ -1,17 +1,13 @@
 // @ts-check
 // "Memory Timeline Graph": the plot (area_painter.js) under its axes, lanes and cursors (timeline_overlay.js).
-import { toValue } from "../../../base/axes.js";
+import { attachChartMouse } from "../../../base/chart_mouse.js";
 import { button, el, setText } from "../../../base/dom.js";
 import { requestFrame } from "../../../base/frame.js";
-import { attachGestures } from "../../../base/gestures.js";
-import { range, sameRange, span } from "../../../base/range.js";
-import { chartOwnsWheel, wheelFactor } from "../../../base/wheel.js";
+import { sameRange, span } from "../../../base/range.js";
 import { areaInks, createAreaPainter } from "../draw/area_painter.js";
 import { drawTimelineOverlay } from "../draw/timeline_overlay.js";
 import { LANE_HEIGHT, bandAt, bandKey } from "../layout/frame.js";
 import { bandText, eventsInView, figureAt, legend, readoutText, summaryText, tellFinest } from "./timeline_text.js";
-
-const FLAT_MARK = 20; // a mark not higher than this means times only
 
 /**
  * @param {{state: any, memory: any, feeds: () => {own: any, over: any[]}, lanes: () => any[], onRow: (row: number,
@@ -95,71 +91,42 @@ export function createTimeline({ state, memory, feeds, lanes, onRow }) {
     requestFrame(draw);
   }
 
-  const timeAt = (point) => toValue(point.x, state.get().x, base.clientWidth);
-  const bytesAt = (point) => state.get().y.begin + (1 - point.y / base.clientHeight) * span(state.get().y);
+  const chart = {
+    view: () => ({ x: state.get().x, y: state.get().y }),
+    isFull: state.isAll,
+    actions: state.actions,
+    zooms: (event) => (event.shiftKey || event.altKey ? "y" : "x"),
+  };
 
-  function hover(point) {
-    const time = timeAt(point);
-    state.actions.hoverAt({ time, row: tellOf(time)?.row ?? null });
-  }
-
-  function onWheel(event, point, onAxis = false) {
-    const turn = Math.abs(event.deltaY) >= Math.abs(event.deltaX) ? event.deltaY : event.deltaX;
-    if (!chartOwnsWheel(event.timeStamp, turn > 0, state.isAll())) return;
-    event.preventDefault();
-    const factor = wheelFactor({ deltaMode: event.deltaMode, deltaY: turn });
-    if (event.shiftKey || event.altKey || onAxis) return state.actions.zoomY(bytesAt(point), factor);
-    if (turn === event.deltaX && turn !== 0)
-      return state.actions.pan(event.deltaX * (span(state.get().x) / base.clientWidth));
-    state.actions.zoomX(timeAt(point), factor);
-  }
-
-  function markArea(from, to, done) {
-    const isFlat = Math.abs(from.y - to.y) < FLAT_MARK;
-    const [x0, x1] = [from.x, to.x].sort((a, b) => a - b);
-    const [y0, y1] = isFlat ? [0, base.clientHeight] : [from.y, to.y].sort((a, b) => a - b);
-    mark = done ? null : { x0, x1, y0, y1 };
-    requestFrame(drawOver);
-    if (!done || x1 - x0 < 4) return;
-    const y = isFlat ? null : range(Math.max(0, bytesAt({ y: y1 })), bytesAt({ y: y0 }));
-    state.actions.showRange(range(timeAt({ x: x0 }), timeAt({ x: x1 })), y);
-  }
-
-  function panBy(dx, dy) {
-    const { x, y } = state.get();
-    state.actions.pan(-dx * (span(x) / base.clientWidth), dy * (span(y) / base.clientHeight));
-  }
-
-  attachGestures(base, {
-    onHover: hover,
-    onLeave: () => state.actions.hoverAt(null),
-    onClick: (point) => {
-      const tell = tellOf(timeAt(point));
-      if (tell) onRow(tell.row, Math.round(timeAt(point)));
+  attachChartMouse(base, {
+    ...chart,
+    pansY: true,
+    marksY: true,
+    onHover: (at) => state.actions.hoverAt(at && { time: at.x, row: tellOf(at.x)?.row ?? null }),
+    onClick(at) {
+      const tell = tellOf(at.x);
+      if (tell) onRow(tell.row, Math.round(at.x));
     },
-    onDouble: () => state.actions.showAll(),
-    onPan: panBy,
-    onMark: markArea,
-    onWheel,
+    onMark(now) {
+      mark = now;
+      requestFrame(drawOver);
+    },
   });
-  attachGestures(axisArea, {
-    onPan: (_, dy) => panBy(0, dy),
-    onWheel: (event, point) => onWheel(event, point, true),
-  });
-  attachGestures(laneArea, {
-    onHover: (point) => hoverBand(bandUnder(point)),
-    onLeave: () => hoverBand(null),
-    onClick: (point) => {
-      const found = bandUnder(point);
+  attachChartMouse(axisArea, { ...chart, zooms: () => "y", pansX: false, pansY: true, onDouble: () => {} });
+  attachChartMouse(laneArea, {
+    ...chart,
+    pansX: false,
+    onHover: (at, point) => hoverBand(at && bandUnder(at, point)),
+    onClick(at, point) {
+      const found = bandUnder(at, point);
       if (found) state.actions.showBand(bandKey(found.lane, found.i), found.begin, found.end);
     },
     onDouble: () => {},
-    onWheel,
   });
 
-  function bandUnder(point) {
+  function bandUnder({ x: time }, point) {
     const lane = lanes()[Math.floor(point.y / LANE_HEIGHT)];
-    const i = lane ? bandAt(lane.bands, timeAt(point), span(state.get().x) / base.clientWidth) : -1;
+    const i = lane ? bandAt(lane.bands, time, span(state.get().x) / base.clientWidth) : -1;
     return i < 0 ? null : { lane, i, begin: lane.bands.begin[i], end: lane.bands.end[i] };
   }
 

@@ -2,26 +2,24 @@
 // One row of buffers: rectangles to scale, hue by category, hatched where bytes are padding.
 import { fitCanvas, fitText } from "../../../base/canvas.js";
 import { palette } from "../../../base/palette.js";
+import { drawOutline } from "../../../base/plot.js";
 import { categoryOf } from "../data/categories.js";
 import { nameOf, paddingOf } from "../data/model.js";
 import { barIndexOf, dominantCategory } from "../layout/bars.js";
 
-const FONT = "11px system-ui, sans-serif";
 const NAME_MIN_WIDTH = 56;
 const GAP_MIN_WIDTH = 3;
 const FADED = 0.22;
 
 /** @param {{hover: number | null, pinned: number | null, flags: Uint8Array | null, showPadding: boolean}} look */
 export function drawBar(canvas, model, bar, look) {
-  const { context, width, height } = fitCanvas(canvas);
+  const { context, height } = fitCanvas(canvas);
   const colors = palette();
-  context.clearRect(0, 0, width, height);
-  context.font = FONT;
   context.textBaseline = "middle";
   for (const group of bar.groups) drawGroup({ context, height, colors, model, bar, look }, group);
   context.globalAlpha = 1;
-  outline(context, height, bar, look.pinned, colors.accent, 3);
-  outline(context, height, bar, look.hover, colors.ink, 2);
+  drawOutline(context, boxOf(bar, look.pinned, height), colors.accent, 3);
+  drawOutline(context, boxOf(bar, look.hover, height), colors.ink, 2);
 }
 
 function drawGroup({ context, height, colors, model, bar, look }, group) {
@@ -72,13 +70,7 @@ function hatchPadding(context, x, width, height, share, colors) {
   context.restore();
 }
 
-function outline(context, height, bar, row, color, thickness) {
-  if (row === null) return;
-  const index = barIndexOf(bar, row);
-  if (index < 0) return;
-  const x0 = bar.edges[index];
-  const width = Math.max(3, bar.edges[index + 1] - x0);
-  context.strokeStyle = color;
-  context.lineWidth = thickness;
-  context.strokeRect(x0 + thickness / 2 - 0.5, thickness / 2, width - thickness + 1, height - thickness);
+function boxOf({ edges, ...bar }, row, height) {
+  const index = row === null ? -1 : barIndexOf(bar, row);
+  return index < 0 ? null : { x0: edges[index], x1: edges[index + 1], y0: 0, y1: height };
 }

@@ -1,31 +1,24 @@
 // @ts-check
 // What lies over the curves: the capacity, the peak, the lifetime of the buffer in focus, and the cursors.
-import { toPixel } from "../../../base/axes.js";
-import { fitCanvas, labelOnScrap } from "../../../base/canvas.js";
+import { labelOnScrap } from "../../../base/canvas.js";
 import { formatSize, groupDigits } from "../../../base/format.js";
-import { palette } from "../../../base/palette.js";
+import { drawCursor, drawMark, drawPeak, openPlot } from "../../../base/plot.js";
 import { categoryOf } from "../data/categories.js";
 
-const FONT = "11px system-ui, sans-serif";
+const NO_GUTTERS = { left: 0, right: 0, top: 0, below: 0 };
 
-export function drawCurveOverlay(canvas, { state, x, yMax, mark }) {
-  const { context, width, height } = fitCanvas(canvas);
-  const place = {
-    context,
-    width,
-    height,
-    toX: (step) => toPixel(step, x, width),
-    toY: (bytes) => height - (bytes / yMax) * height,
-    colors: palette(),
-  };
-  context.clearRect(0, 0, width, height);
-  context.font = FONT;
-  drawLifetime(place, state);
-  drawCapacity(place, state.get(), yMax);
-  drawPeak(place, state);
-  drawCursor(place, state.get().step, place.colors.accent, 1.5);
-  if (state.get().hoverStep !== null) drawCursor(place, state.get().hoverStep, place.colors["ink-2"], 1);
-  if (mark) drawMark(place, mark);
+export function drawCurveOverlay(canvas, { state, view, mark }) {
+  const { model } = state;
+  const { step, hoverStep, unit, capacity } = state.get();
+  const plot = openPlot(canvas, NO_GUTTERS, view);
+  drawLifetime(plot, state);
+  if (capacity !== null && capacity <= view.y.end) drawCapacity(plot, capacity, unit);
+  const peak = model.totals.peak_bytes;
+  const text = `peak ${formatSize(peak, unit)}, step ${groupDigits(model.peakStep)}`;
+  drawPeak(plot, model.peakStep + 0.5, peak, text);
+  drawCursor(plot, step + 0.5, plot.colors.accent, 1.5);
+  drawCursor(plot, hoverStep === null ? null : hoverStep + 0.5, plot.colors["ink-2"], 1);
+  drawMark(plot, mark);
 }
 
 /** From alloc to free, as high as the buffer is large, but never too thin to see. */
@@ -45,8 +38,7 @@ function drawLifetime({ context, height, toX, toY, colors }, state) {
   context.strokeRect(left + 0.5, top + 0.5, wide - 1, height - top);
 }
 
-function drawCapacity({ context, width, toY, colors }, { capacity, unit }, yMax) {
-  if (capacity === null || capacity > yMax) return;
+function drawCapacity({ context, width, toY, colors }, capacity, unit) {
   const y = Math.round(toY(capacity)) + 0.5;
   context.strokeStyle = colors.danger;
   context.setLineDash([6, 4]);
@@ -55,50 +47,6 @@ function drawCapacity({ context, width, toY, colors }, { capacity, unit }, yMax)
   context.lineTo(width, y);
   context.stroke();
   context.setLineDash([]);
-  labelOnScrap(context, `capacity ${formatSize(capacity, unit)}`, {
-    x: 6,
-    y: y - 4,
-    ink: colors.danger,
-    scrap: colors.bg,
-  });
-}
-
-function drawPeak({ context, width, toX, toY, colors }, state) {
-  const { model } = state;
-  const x = toX(model.peakStep + 0.5);
-  const y = toY(model.totals.peak_bytes);
-  if (x < 0 || x > width) return;
-  context.fillStyle = colors.ink;
-  context.beginPath();
-  context.moveTo(x, y);
-  context.lineTo(x - 4, y - 6);
-  context.lineTo(x + 4, y - 6);
-  context.fill();
-  const text = `peak ${formatSize(model.totals.peak_bytes, state.get().unit)}, step ${groupDigits(model.peakStep)}`;
-  const fits = x + 10 + context.measureText(text).width < width;
-  labelOnScrap(context, text, {
-    x: fits ? x + 8 : x - 8 - context.measureText(text).width,
-    y,
-    ink: colors.ink,
-    scrap: colors.bg,
-  });
-}
-
-function drawCursor({ context, width, height, toX }, step, color, thickness) {
-  const x = toX(step + 0.5);
-  if (x < 0 || x > width) return;
-  context.strokeStyle = color;
-  context.lineWidth = thickness;
-  context.beginPath();
-  context.moveTo(x, 0);
-  context.lineTo(x, height);
-  context.stroke();
-  context.lineWidth = 1;
-}
-
-function drawMark({ context, height, colors }, { x0, x1 }) {
-  context.fillStyle = colors.accent;
-  context.globalAlpha = 0.15;
-  context.fillRect(x0, 0, x1 - x0, height);
-  context.globalAlpha = 1;
+  const text = `capacity ${formatSize(capacity, unit)}`;
+  labelOnScrap(context, text, { x: 6, y: y - 4, ink: colors.danger, scrap: colors.bg });
 }

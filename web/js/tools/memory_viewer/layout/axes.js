@@ -4,6 +4,7 @@ import { niceStep, range, span, ticks } from "../../../base/range.js";
 
 export const GUTTER_LEFT = 76;
 export const GUTTER_RIGHT = 14;
+export const BLOCK_GUTTERS = { left: GUTTER_LEFT, right: GUTTER_RIGHT, top: 6, below: 36 };
 
 export function fullSteps(model) {
   return range(0, Math.max(1, model.steps));

@@ -1,12 +1,10 @@
 // @ts-check
 // "Buffer Allocation Timeline": where every temporary buffer lies, and when. Shares its steps axis with the curve.
-import { toValue } from "../../../base/axes.js";
+import { attachChartMouse } from "../../../base/chart_mouse.js";
 import { button, el, setText } from "../../../base/dom.js";
 import { formatSize, groupDigits, plural } from "../../../base/format.js";
 import { requestFrame } from "../../../base/frame.js";
-import { attachGestures } from "../../../base/gestures.js";
-import { range, sameRange, span } from "../../../base/range.js";
-import { chartOwnsWheel, wheelFactor } from "../../../base/wheel.js";
+import { sameRange, span } from "../../../base/range.js";
 import { nameOf } from "../data/model.js";
 import { blockAt } from "../layout/blocks.js";
 import { createBlockPainter, drawBlockOverlay } from "../draw/block_painter.js";
@@ -70,64 +68,31 @@ export function createBlocks(state) {
     setText(elided, `${all}${merged ? `, ${groupDigits(merged)} under a pixel merged` : ""}`);
   }
 
-  function dataAt(point) {
+  function rowAt(at) {
     const { x, y } = view();
-    return { x: toValue(point.x, x, base.clientWidth), y: y.begin + (1 - point.y / base.clientHeight) * span(y) };
-  }
-
-  function rowAt(point) {
-    const { x, y } = view();
-    const at = dataAt(point);
     const i = blockAt(blocks, at.x, at.y, span(x) / base.clientWidth, span(y) / base.clientHeight);
     return i < 0 ? null : blocks.row[i];
   }
 
-  function hover(point) {
-    state.actions.hoverStep(Math.max(0, Math.min(model.lastStep, Math.floor(dataAt(point).x))));
-    state.actions.hoverRow(rowAt(point));
-  }
-
-  function onWheel(event, point) {
-    const { x, y } = view();
-    const isFull = sameRange(x, state.full.x) && sameRange(y, state.full.y);
-    if (!chartOwnsWheel(event.timeStamp, event.deltaY > 0, isFull)) return;
-    event.preventDefault();
-    const at = dataAt(point);
-    if (event.shiftKey) return state.actions.zoomX(at.x, wheelFactor(event));
-    if (event.altKey) return state.actions.zoomY(at.y, wheelFactor(event));
-    state.actions.zoomBoth(at.x, at.y, wheelFactor(event));
-  }
-
-  function markArea(from, to, done) {
-    const box = {
-      x0: Math.min(from.x, to.x),
-      x1: Math.max(from.x, to.x),
-      y0: Math.min(from.y, to.y),
-      y1: Math.max(from.y, to.y),
-    };
-    mark = done ? null : box;
-    requestFrame(drawOverlay);
-    if (!done || box.x1 - box.x0 < 4 || box.y1 - box.y0 < 4) return;
-    const low = dataAt({ x: box.x0, y: box.y1 });
-    const high = dataAt({ x: box.x1, y: box.y0 });
-    state.actions.showRange(range(low.x, high.x), range(low.y, high.y));
-  }
-
-  attachGestures(base, {
-    onHover: hover,
-    onLeave: () => {
-      state.actions.hoverStep(null);
-      state.actions.hoverRow(null);
+  attachChartMouse(base, {
+    view,
+    isFull: () => sameRange(view().x, state.full.x) && sameRange(view().y, state.full.y),
+    actions: state.actions,
+    zooms: (event) => (event.shiftKey ? "x" : event.altKey ? "y" : "xy"),
+    pansY: true,
+    marksY: true,
+    onHover(at) {
+      state.actions.hoverStep(at && Math.max(0, Math.min(model.lastStep, Math.floor(at.x))));
+      state.actions.hoverRow(at && rowAt(at));
     },
-    onClick: (point) => {
-      const row = rowAt(point);
+    onClick(at) {
+      const row = rowAt(at);
       if (row !== null) state.actions.pinRow(row);
     },
-    onDouble: () => state.actions.showAll(),
-    onPan: (dx, dy) =>
-      state.actions.pan(-dx * (span(view().x) / base.clientWidth), dy * (span(view().y) / base.clientHeight)),
-    onMark: markArea,
-    onWheel,
+    onMark(now) {
+      mark = now;
+      requestFrame(drawOverlay);
+    },
   });
 
   function redraw() {

@@ -1,12 +1,10 @@
 // @ts-check
 // "Memory Allocation Size vs Program Order": what is live at each step, padded and unpadded. uPlot draws the curves
 // and the axes; what follows the mouse is drawn on a canvas above them (draw/curve_overlay.js).
-import { toValue } from "../../../base/axes.js";
+import { attachChartMouse } from "../../../base/chart_mouse.js";
 import { el, setText } from "../../../base/dom.js";
 import { exactBytes, formatSize, groupDigits } from "../../../base/format.js";
 import { requestFrame } from "../../../base/frame.js";
-import { attachGestures } from "../../../base/gestures.js";
-import { chartOwnsWheel, wheelFactor } from "../../../base/wheel.js";
 import { range, sameRange } from "../../../base/range.js";
 import { instructionOf } from "../data/model.js";
 import { GUTTER_LEFT, GUTTER_RIGHT } from "../layout/axes.js";
@@ -41,7 +39,7 @@ export function createCurve(state) {
     plot?.destroy();
     plot = createPlot(holder, scene, samples());
     plot.over.append(overlay);
-    if (model.isWhole) attachGestures(plot.over, handlers);
+    if (model.isWhole) attachChartMouse(plot.over, mouse);
     requestFrame(drawOverlay);
   }
 
@@ -58,9 +56,11 @@ export function createCurve(state) {
     return Math.max(1, reach * 1.08);
   }
 
+  const view = () => ({ x: state.get().x, y: range(0, yMax()) });
+
   function drawOverlay() {
     if (!plot) return;
-    drawCurveOverlay(overlay, { state, x: state.get().x, yMax: yMax(), mark });
+    drawCurveOverlay(overlay, { state, view: view(), mark });
     showReadout();
   }
 
@@ -75,10 +75,7 @@ export function createCurve(state) {
     );
   }
 
-  function stepAt(point) {
-    const step = Math.floor(toValue(point.x, state.get().x, plot.over.clientWidth));
-    return Math.max(0, Math.min(model.lastStep, step));
-  }
+  const stepAt = (at) => Math.max(0, Math.min(model.lastStep, Math.floor(at.x)));
 
   /** The clicks of a double click choose a step before it is known to be one; it puts the step back. */
   function chooseStep(step) {
@@ -88,35 +85,21 @@ export function createCurve(state) {
     state.actions.setStep(step);
   }
 
-  const handlers = {
-    onHover: (at) => state.actions.hoverStep(stepAt(at)),
-    onLeave: () => state.actions.hoverStep(null),
+  const mouse = {
+    view,
+    isFull: () => sameRange(state.get().x, state.full.x),
+    actions: state.actions,
+    onHover: (at) => state.actions.hoverStep(at && stepAt(at)),
     onClick: (at) => chooseStep(stepAt(at)),
     onDouble: () => {
       state.actions.setStep(stepBeforeClicks);
       state.actions.showAll();
     },
-    onPan: (dx) => state.actions.pan(-dx * perPixel()),
-    onMark: (from, to, done) => markRange(from, to, done),
-    onWheel: (event, at) => {
-      if (!chartOwnsWheel(event.timeStamp, event.deltaY > 0, sameRange(state.get().x, state.full.x))) return;
-      event.preventDefault();
-      if (Math.abs(event.deltaX) > Math.abs(event.deltaY)) return state.actions.pan(event.deltaX * perPixel());
-      state.actions.zoomX(toValue(at.x, state.get().x, plot.over.clientWidth), wheelFactor(event));
+    onMark: (now) => {
+      mark = now;
+      requestFrame(drawOverlay);
     },
   };
-
-  function perPixel() {
-    const { x } = state.get();
-    return (x.end - x.begin) / plot.over.clientWidth;
-  }
-
-  function markRange(from, to, done) {
-    mark = done ? null : { x0: Math.min(from.x, to.x), x1: Math.max(from.x, to.x) };
-    const ends = [from.x, to.x].map((x) => toValue(x, state.get().x, plot.over.clientWidth)).sort((a, b) => a - b);
-    if (done && ends[1] - ends[0] >= 1) state.actions.showRange(range(ends[0], ends[1]), null);
-    requestFrame(drawOverlay);
-  }
 
   function zoom() {
     const { x } = state.get();

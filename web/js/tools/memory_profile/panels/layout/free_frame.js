@@ -1,9 +1,9 @@
 // @ts-check
 // Where the plot of free memory stands: below the timeline, on the same columns. Pure.
-import { AXIS_BELOW, GUTTER_LEFT, GUTTER_RIGHT } from "../../layout/frame.js";
+import { GUTTERS } from "../../layout/frame.js";
 import { range } from "../../../../base/range.js";
 
-export const GUTTERS = { left: GUTTER_LEFT, right: GUTTER_RIGHT, top: 10, bottom: AXIS_BELOW };
+export const FREE_GUTTERS = { ...GUTTERS, top: 10 };
 
 /** From nothing free up to the most that is free in the window. */
 export function freeHeights(steps) {

@@ -8,7 +8,7 @@ import { createSearchBox } from "../../../../base/search_box.js";
 export function createOpFilter(state) {
   return createSearchBox({
     get: () => state.get().filter,
-    set: (filter) => state.set({ filter }),
+    set: state.actions.search,
     watch: (show) => state.watch(["filter"], show),
     className: "op-filter",
     placeholder: "Operation",
@@ -19,7 +19,7 @@ export function createOpFilter(state) {
 
 /** The order of a panel's table, in the address: of the panel that is open. */
 export function orderOf(state) {
-  return { get: () => state.get().sort, set: (sort) => state.set({ sort }) };
+  return { get: () => state.get().sort, set: state.actions.sortBy };
 }
 
 /** `getText` may take its time; `what` names the table in the file's name. */

@@ -1,15 +1,12 @@
 // @ts-check
 // The plot of free memory and its largest block in the window of the timeline, with the same mouse.
 import { fetchTimeline } from "../../../../api.js";
-import { toValue } from "../../../../base/axes.js";
+import { attachChartMouse } from "../../../../base/chart_mouse.js";
 import { el } from "../../../../base/dom.js";
 import { requestFrame } from "../../../../base/frame.js";
-import { attachGestures } from "../../../../base/gestures.js";
-import { span } from "../../../../base/range.js";
-import { chartOwnsWheel, wheelFactor } from "../../../../base/wheel.js";
 import { drawFree } from "../draw/free_painter.js";
 import { freeSteps, stepAt } from "../layout/free_curve.js";
-import { GUTTERS, freeHeights } from "../layout/free_frame.js";
+import { FREE_GUTTERS, freeHeights } from "../layout/free_frame.js";
 
 const MOST_BUCKETS = 10000;
 const REST_MS = 60; // a zoom under way asks once it rests
@@ -30,13 +27,14 @@ export function createFreeChart(context, { onError, onSteps }) {
   let steps = [];
   let moments = [];
 
-  const plotWidth = () => Math.max(1, canvas.clientWidth - GUTTERS.left - GUTTERS.right);
+  const plotWidth = () => Math.max(1, canvas.clientWidth - FREE_GUTTERS.left - FREE_GUTTERS.right);
+
+  const view = () => ({ x: state.get().x, y: freeHeights(steps) });
 
   function draw() {
-    const { x, unit, hover } = state.get();
+    const { unit, hover } = state.get();
     if (!node.isConnected || canvas.clientWidth === 0) return;
-    const view = { x, y: freeHeights(steps) };
-    drawFree(canvas, { steps, view, moments, unit, chosen: state.chosenTime(), hover: hover?.time ?? null });
+    drawFree(canvas, { steps, view: view(), moments, unit, chosen: state.chosenTime(), hover: hover?.time ?? null });
   }
 
   function windowChanged() {
@@ -62,21 +60,12 @@ export function createFreeChart(context, { onError, onSteps }) {
     }
   }
 
-  const timeAt = (point) => toValue(point.x, state.get().x, area.clientWidth);
-
-  function onWheel(event, point) {
-    if (!chartOwnsWheel(event.timeStamp, event.deltaY > 0, state.isAll())) return;
-    event.preventDefault();
-    state.actions.zoomX(timeAt(point), wheelFactor(event));
-  }
-
-  attachGestures(area, {
-    onHover: (point) => state.actions.hoverAt({ time: timeAt(point), row: null }),
-    onLeave: () => state.actions.hoverAt(null),
-    onClick: (point) => context.goTo({ at: Math.round(timeAt(point)) }),
-    onDouble: () => state.actions.showAll(),
-    onPan: (dx) => state.actions.pan(-dx * (span(state.get().x) / area.clientWidth)),
-    onWheel,
+  attachChartMouse(area, {
+    view,
+    isFull: state.isAll,
+    actions: state.actions,
+    onHover: (at) => state.actions.hoverAt(at && { time: at.x, row: null }),
+    onClick: (at) => context.goTo({ at: Math.round(at.x) }),
   });
   const observer = new ResizeObserver(windowChanged);
   observer.observe(node);
