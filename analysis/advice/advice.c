@@ -49,23 +49,38 @@ static bool is_rematerialized(const struct hlo_module *module) {
     return false;
 }
 
-bool advice_make(const struct hlo_module *module, const struct advice_request *request, struct arena *arena,
-                 struct advice *advice, struct error *error) {
-    struct advisor advisor = {.module = module, .arena = arena, .request = *request, .error = error};
-    if (advisor.request.ways < 2) advisor.request.ways = ADVICE_WAYS_DEFAULT;
-    if (!read_program(&advisor)) return false;
-    advisor.is_rematerialized = is_rematerialized(module);
-    *advice = (struct advice){.module_name = module->name,
-                              .capacity_bytes = request->capacity_bytes,
-                              .total_bytes = advisor.what_if.total_bytes,
-                              .peak_bytes = advisor.what_if.peak_bytes,
-                              .batch = advisor.roles.batch,
-                              .ways = advisor.request.ways,
-                              .is_training = advisor.roles.is_training};
+static bool keep_name(struct advisor *advisor, struct advice *advice) {
+    const char *name = arena_string(advisor->kept, advisor->module->name);
+    advice->module_name = (struct bytes){(const uint8_t *)name, advisor->module->name.size};
+    return name || error_set(advisor->error, ERROR_TOO_BIG, "no memory left for advice on this program");
+}
+
+static bool make(struct advisor *advisor, struct advice *advice) {
+    const struct hlo_module *module = advisor->module;
+    if (!read_program(advisor)) return false;
+    advisor->is_rematerialized = is_rematerialized(module);
+    *advice = (struct advice){.total_bytes = advisor->what_if.total_bytes,
+                              .peak_bytes = advisor->what_if.peak_bytes,
+                              .indefinite_bytes = advisor->what_if.indefinite_bytes,
+                              .batch = advisor->roles.batch,
+                              .ways = advisor->request.ways,
+                              .is_training = advisor->roles.is_training};
+    if (!keep_name(advisor, advice)) return false;
     for (int id = 0; id < ADVICE_ID_COUNT; id++) {
         advice->items[id].id = (enum advice_id)id;
-        if (!interventions[id].make(&advisor, &advice->items[id])) return false;
+        if (!interventions[id].make(advisor, &advice->items[id])) return false;
     }
-    advise_plan(&advisor, advice);
+    advice_plan_for(advice, advisor->request.capacity_bytes);
     return true;
+}
+
+bool advice_make(const struct hlo_module *module, const struct advice_request *request, struct arena *arena,
+                 struct advice *advice, struct error *error) {
+    struct arena scratch;
+    struct advisor advisor = {.module = module, .arena = &scratch, .kept = arena, .request = *request, .error = error};
+    if (advisor.request.ways < 2) advisor.request.ways = ADVICE_WAYS_DEFAULT;
+    arena_init(&scratch, arena->limit_bytes);
+    bool is_good = make(&advisor, advice);
+    arena_free(&scratch);
+    return is_good;
 }

@@ -7,7 +7,8 @@
 // that are not thread-local, as `hbmview report` sums them. The compiler schedules the changed program anew, so each
 // comes with a range [low, high] that its author believes in, never wider than ADVICE_RANGE_MAX of the total.
 // What no HloProto tells is not counted: the program's own code, and what the runtime keeps for itself.
-// Facts and plain words; markup and units of the page are the server's. All on the caller's arena.
+// Facts and plain words; markup and units of the page are the server's. All on the caller's arena, and nothing of it is
+// a view on the module: advice outlives what it was made from.
 #pragma once
 
 #include "analysis/hlo/hlo_module.h"
@@ -73,12 +74,17 @@ struct advice {
     struct bytes module_name;
     int64_t capacity_bytes;  // 0: not told
     int64_t total_bytes, peak_bytes;
-    int64_t batch;  // 0: not found
+    int64_t indefinite_bytes;  // of the total, what lives for the whole program
+    int64_t batch;             // 0: not found
     int64_t ways;
     bool is_training;
     struct advice_item items[ADVICE_ID_COUNT];  // by id
     struct advice_plan plan;
 };
 
+// The advice, with the plan for the capacity that the request tells.
 MUST_USE bool advice_make(const struct hlo_module *module, const struct advice_request *request, struct arena *arena,
                           struct advice *advice, struct error *error);
+
+// The plan for another capacity; 0: not told.
+void advice_plan_for(struct advice *advice, int64_t capacity_bytes);

@@ -103,8 +103,8 @@ static bool predict_aligned(struct advisor *advisor, const struct candidate *c, 
 
 static void describe(struct advisor *advisor, const struct candidate *c, struct advice_item *item) {
     struct bytes op_name = advisor->graph.nodes[advisor->graph.node_of_leaf[advisor_leaf(advisor, c->buffer)]].op_name;
-    const char *shape = shape_text(memory_view_shape(advisor->module, c->buffer, MEMORY_VIEW_EXACT), advisor->arena);
-    const char *name = arena_string(advisor->arena, op_name);
+    const char *shape = shape_text(memory_view_shape(advisor->module, c->buffer, MEMORY_VIEW_EXACT), advisor->kept);
+    const char *name = arena_string(advisor->kept, op_name);
     item->has_dimension = true;
     item->dimension = (struct advice_dimension){
         .shape = shape ? shape : "",

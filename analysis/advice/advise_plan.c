@@ -2,7 +2,8 @@
 //
 // Two changes together are not replayed together: what each leaves of the indefinite bytes, and of the temporary ones,
 // is multiplied. Sets are tried by size; of those of one size that fit, the one that costs least wins.
-#include "analysis/advice/advisor.h"
+#include "analysis/advice/advice.h"
+#include "analysis/advice/what_if.h"
 
 static const int costs[ADVICE_ID_COUNT] = {
     // what a change costs its user; only the order counts
@@ -37,15 +38,15 @@ static double part(int64_t now, int64_t then) {
     return now > 0 ? (double)then / (double)now : 1;
 }
 
-static int64_t total_of(const struct advisor *advisor, const struct advice *advice, unsigned set) {
-    struct what_if_result now = advisor_now(advisor);
-    double indefinite = (double)now.indefinite_bytes, temporary = (double)now.temporary_bytes;
+static int64_t total_of(const struct advice *advice, unsigned set) {
+    int64_t temporary_now = advice->total_bytes - advice->indefinite_bytes;
+    double indefinite = (double)advice->indefinite_bytes, temporary = (double)temporary_now;
     for (int id = 0; id < ADVICE_ID_COUNT; id++) {
         const struct advice_item *item = &advice->items[id];
         if (!has(set, item->id)) continue;
         int64_t left = item->predicted_total_bytes - item->predicted_indefinite_bytes;
-        indefinite *= part(now.indefinite_bytes, item->predicted_indefinite_bytes);
-        temporary *= part(now.temporary_bytes, left);
+        indefinite *= part(advice->indefinite_bytes, item->predicted_indefinite_bytes);
+        temporary *= part(temporary_now, left);
     }
     return what_if_bytes(indefinite + temporary);
 }
@@ -56,19 +57,20 @@ static int cost_of(unsigned set) {
     return cost;
 }
 
-void advise_plan(const struct advisor *advisor, struct advice *advice) {
+void advice_plan_for(struct advice *advice, int64_t capacity_bytes) {
     struct advice_plan *plan = &advice->plan;
     unsigned best = 0;
+    advice->capacity_bytes = capacity_bytes;
     *plan = (struct advice_plan){.predicted_total_bytes = advice->total_bytes};
     plan->is_needed = advice->capacity_bytes > 0 && advice->total_bytes > advice->capacity_bytes;
     plan->fits = advice->capacity_bytes > 0 && !plan->is_needed;
     for (unsigned set = 1; plan->is_needed && set < 1u << ADVICE_ID_COUNT; set++) {
         if (best && cost_of(set) >= cost_of(best)) continue;
-        if (is_sensible(advice, set) && total_of(advisor, advice, set) <= advice->capacity_bytes) best = set;
+        if (is_sensible(advice, set) && total_of(advice, set) <= advice->capacity_bytes) best = set;
     }
     if (!best) return;
     plan->fits = true;
-    plan->predicted_total_bytes = total_of(advisor, advice, best);
+    plan->predicted_total_bytes = total_of(advice, best);
     for (int id = 0; id < ADVICE_ID_COUNT; id++) {
         if (has(best, (enum advice_id)id)) plan->ids[plan->count++] = (enum advice_id)id;
     }

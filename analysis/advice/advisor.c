@@ -93,7 +93,7 @@ void advisor_say(const struct advisor *advisor, struct advice_item *item, const 
     va_start(arguments, format);
     vsnprintf(sentence, sizeof sentence, format, arguments);
     va_end(arguments);
-    const char *text = arena_string(advisor->arena, bytes_of(sentence));
+    const char *text = arena_string(advisor->kept, bytes_of(sentence));
     if (text && item->evidence_count < ADVICE_EVIDENCE_MAX) item->evidence[item->evidence_count++] = text;
 }
 

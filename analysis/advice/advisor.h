@@ -13,7 +13,8 @@
 
 struct advisor {
     const struct hlo_module *module;
-    struct arena *arena;
+    struct arena *arena;  // while the advice is made
+    struct arena *kept;   // texts of the advice
     struct program_graph graph;
     struct program_roles roles;
     struct dimension_flow batch;
@@ -78,5 +79,3 @@ bool advise_alignment(struct advisor *advisor, struct advice_item *item);
 bool advise_offload_optimizer(struct advisor *advisor, struct advice_item *item);
 bool advise_offload_activations(struct advisor *advisor, struct advice_item *item);
 bool advise_debug_print(struct advisor *advisor, struct advice_item *item);
-
-void advise_plan(const struct advisor *advisor, struct advice *advice);

@@ -3,14 +3,18 @@
 //     diagnosis.fixes [ { id "donate_inputs", saves -1 } ... ]  +  advice of the program  ->  saves_bytes, plan
 //
 // Fixes whose saving the diagnosis knows keep it, as do those that the advice knows nothing of. A program that cannot
-// be advised on leaves all as it is: that is no error of the explanation.
+// be advised on leaves all as it is: that is no error of the explanation. The advice is made once for a program and
+// kept in the cache; of its own a message has the plan, for its capacity.
 #pragma once
 
 #include "analysis/advice/advice.h"
 #include "analysis/oom/oom_diagnosis.h"
-#include "server/store/work.h"
+#include "server/store/module_store.h"
+
+// The advice of a program, through the cache. NULL when there is none.
+const struct advice *explain_advice_of(struct work *work, const struct found_module *found);
 
 // Fills saves_bytes of the fixes that help; fixes come in order of what they save, those without a figure after them as
-// they stood. The advice, for its plan; NULL when there is none. On the work's arena.
-const struct advice *explain_advice_add(struct work *work, const struct hlo_module *module, int64_t capacity_bytes,
+// they stood. The advice with the plan for this capacity, on `arena`; NULL at its limit.
+const struct advice *explain_advice_add(const struct advice *advice, int64_t capacity_bytes, struct arena *arena,
                                         struct oom_diagnosis *diagnosis);

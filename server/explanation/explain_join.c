@@ -79,34 +79,54 @@ static void search_all(struct search *search) {
 
 // --- The join ---
 
-static struct explain_join *make(struct search *search) {
+static bool read_evidence(struct work *work, struct explain_join *join) {
     struct error error;
-    struct arena *arena = &search->work->arena;
-    struct explain_join *join = arena_new(arena, struct explain_join, 1);
-    const struct hlo_module *module = module_store_load(search->work, &search->best, &error);
-    if (!join || !module || !oom_evidence_read(module, join->space, arena, &join->evidence, &error)) return NULL;
-    join->program = module;
-    join->session = search->best_session;
-    join->host = search->best.file->host;
-    join->module = arena_string(arena, search->best.program->name);
-    return join->module ? join : NULL;
+    cache_take_slot(work->cache);
+    bool is_good = oom_evidence_read(join->program, join->space, &work->arena, &join->evidence, &error);
+    cache_give_slot(work->cache);
+    return is_good;
 }
 
-const struct explain_join *explain_join(struct work *work, struct store *store,
-                                        const struct explain_join_request *asked) {
-    const char *name = asked->module ? asked->module : asked->message->module;
-    const char *space = asked->message->memory_space;
-    if (!name || (space && strcmp(space, "hbm") != 0)) return NULL;
-    struct search search = {.work = work,
-                            .store = store,
-                            .message = asked->message,
+static struct explain_join *make(const struct search *search) {
+    struct error error;
+    struct work *work = search->work;
+    struct explain_join *join = arena_new(&work->arena, struct explain_join, 1);
+    if (!join) return NULL;
+    join->found = search->best;
+    join->program = module_store_load(work, &join->found, &error);
+    join->session = search->best_session;
+    join->host = join->found.file->host;
+    join->module = arena_string(&work->arena, join->found.program->name);
+    if (!join->module || !join->program || !read_evidence(work, join)) return NULL;
+    join->advice = explain_advice_of(work, &join->found);
+    return join;
+}
+
+static const struct explain_join *known_or_made(struct explain_joins *joins, const struct search *search) {
+    for (struct explain_join *known = joins->made; known; known = known->next) {
+        if (strcmp(known->found.key, search->best.key) == 0) return known;
+    }
+    struct explain_join *join = make(search);
+    if (join) {
+        join->next = joins->made;
+        joins->made = join;
+    }
+    return join;
+}
+
+const struct explain_join *explain_join(struct explain_joins *joins, const struct oom_message *message) {
+    const char *name = joins->module ? joins->module : message->module;
+    if (!name || (message->memory_space && strcmp(message->memory_space, "hbm") != 0)) return NULL;
+    struct search search = {.work = joins->work,
+                            .store = joins->store,
+                            .message = message,
                             .name = bytes_of(name),
-                            .is_session_given = asked->session != NULL};
-    if (asked->session)
-        search_session(&search, asked->session);
+                            .is_session_given = joins->session != NULL};
+    if (joins->session)
+        search_session(&search, joins->session);
     else
         search_all(&search);
-    return search.best_session ? make(&search) : NULL;
+    return search.best_session ? known_or_made(joins, &search) : NULL;
 }
 
 // --- Its address ---

@@ -49,6 +49,24 @@ class ExplainOverHttp(unittest.TestCase):
             connection.request("POST", "/api/v1/explain", body=b"x" * (20 << 20))
             self.assertEqual(connection.getresponse().status, 413)
 
+    def loads(self):
+        return self.server.get("/api/v1/server").json()["cache"]["loads"]
+
+    def test_a_hundred_messages_about_one_program(self):
+        query, module = "?session=v5e_readme_oom", "jit_oom(1)"
+        message = (MESSAGES / "v5e_readme_oom.txt").read_text()
+        self.assertEqual(self.server.get(f"/api/v1/memory_view{query}&module={module}").status, 200)
+        before = self.loads()
+        one = self.post(message, query)
+        self.assertEqual((one.status, self.loads() - before), (200, 1), "its advice, kept")
+        log = "".join(message.replace("300.00G", f"{290 + i / 10:.2f}G") + "noise\n" * 9 for i in range(100))
+        answer = self.post(log, query)
+        self.assertEqual((answer.status, self.loads() - before), (200, 1))
+        told = answer.json()["messages"]
+        self.assertGreater(len(told), 60)
+        self.assertEqual({item["joined"]["module"] for item in told}, {module})
+        self.assertEqual({str(item["plan"]) for item in told}, {str(one.json()["messages"][0]["plan"])})
+
     def test_no_message(self):
         for body in (b"", b"all is well", bytes(range(256)) * 100):
             answer = self.post(body)

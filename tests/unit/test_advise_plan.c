@@ -1,16 +1,15 @@
-#include "analysis/advice/advisor.h"
+#include "analysis/advice/advice.h"
 
 #include "tests/unit/cmocka_all.h"
 
 // A program of 400 indefinite and 600 temporary bytes, and what each change would leave of them.
 struct fixture {
-    struct advisor advisor;
     struct advice advice;
+    int64_t capacity_bytes;
 };
 
 static void start(struct fixture *f, int64_t capacity_bytes) {
-    *f = (struct fixture){.advisor.what_if = {.total_bytes = 1000, .indefinite_bytes = 400, .temporary_bytes = 600},
-                          .advice = {.total_bytes = 1000, .capacity_bytes = capacity_bytes}};
+    *f = (struct fixture){.advice = {.total_bytes = 1000, .indefinite_bytes = 400}, .capacity_bytes = capacity_bytes};
     for (int id = 0; id < ADVICE_ID_COUNT; id++) {
         f->advice.items[id] = (struct advice_item){.id = (enum advice_id)id, .predicted_total_bytes = 1000};
     }
@@ -25,7 +24,7 @@ static void offer(struct fixture *f, enum advice_id id, int64_t indefinite_bytes
 }
 
 static const struct advice_plan *plan(struct fixture *f) {
-    advise_plan(&f->advisor, &f->advice);
+    advice_plan_for(&f->advice, f->capacity_bytes);
     return &f->advice.plan;
 }
 
