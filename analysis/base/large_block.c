@@ -45,6 +45,10 @@ static void give_back(void *data, size_t size) {
     free(data);
 }
 
+void large_block_forget(void *from, size_t size) {
+    memset(from, 0, size);
+}
+
 #else
 
 static void *resize(void *data, size_t had, size_t wanted) {
@@ -58,6 +62,10 @@ static void *resize(void *data, size_t had, size_t wanted) {
 
 static void give_back(void *data, size_t size) {
     if (data) munmap(data, size);
+}
+
+void large_block_forget(void *from, size_t size) {
+    madvise(from, size, MADV_DONTNEED);
 }
 
 #endif

@@ -24,3 +24,6 @@ struct growing_block {
 // Room for `size` bytes; at least doubles. False when there is no memory: the block stays as it is.
 bool large_block_reserve(struct growing_block *block, size_t size);
 void large_block_release(struct growing_block *block);
+
+// Gives whole pages inside a block back to the system before the rest of it: what they held is lost.
+void large_block_forget(void *from, size_t size);

@@ -183,13 +183,13 @@ static struct memory_timeline part_of(const struct memory_columns *columns, uint
         .stack_bytes = memory_column_int64(columns, COLUMN_STACK) + from,
         .free_bytes = memory_column_int64(columns, COLUMN_FREE) + from,
         .peak_bytes = memory_column_int64(columns, COLUMN_PEAK) + from,
-        .fragmentation = (double *)columns->blocks[COLUMN_FRAGMENTATION].data + from,
-        .address = (uint64_t *)columns->blocks[COLUMN_ADDRESS].data + from,
+        .fragmentation = (double *)columns->column[COLUMN_FRAGMENTATION] + from,
+        .address = (uint64_t *)columns->column[COLUMN_ADDRESS] + from,
         .step = memory_column_int64(columns, COLUMN_STEP) + from,
         .site = memory_column_uint32(columns, COLUMN_SITE) + from,
         .partner = memory_column_uint32(columns, COLUMN_PARTNER) + from,
         .thread = memory_column_uint32(columns, COLUMN_THREAD) + from,
-        .flags = (uint8_t *)columns->blocks[COLUMN_FLAGS].data + from,
+        .flags = (uint8_t *)columns->column[COLUMN_FLAGS] + from,
     };
 }
 

@@ -6,49 +6,60 @@
 
 static const uint8_t widths[COLUMN_COUNT] = {8, 8, 8, 8, 8, 8, 8, 8, 4, 4, 4, 4, 1};
 
-enum { FIRST_CAPACITY = 1024, PAGE_BYTES = 4096, MAPPING_BYTES = 256 };  // the system keeps books of each mapping
+enum { PAGE_BYTES = 4096, ROW_BYTES = 81 };
 
-static bool reserve(struct memory_columns *columns, uint32_t capacity) {
-    for (int i = 0; i < COLUMN_COUNT; i++) {
-        if (!large_block_reserve(&columns->blocks[i], (size_t)capacity * widths[i])) return false;
+static bool is_written(const struct memory_columns *columns, int column) {
+    if (column == COLUMN_STACK) return columns->has_stack;
+    if (column == COLUMN_TIMELINE) return columns->has_timelines;
+    return column != COLUMN_PARTNER;
+}
+
+// A new block, so that what was not written stays zero. Columns begin on pages: a capacity is a number of pages.
+static bool reserve(struct memory_columns *columns, uint64_t rows) {
+    uint64_t capacity = (rows + PAGE_BYTES - 1) & ~((uint64_t)PAGE_BYTES - 1);
+    struct memory_columns larger = *columns;
+    larger.block = (struct growing_block){0};
+    if (capacity > UINT32_MAX || !large_block_reserve(&larger.block, (size_t)capacity * ROW_BYTES)) return false;
+    larger.capacity = (uint32_t)capacity;
+    uint8_t *at = larger.block.data;
+    for (int i = 0; i < COLUMN_COUNT; at += (size_t)capacity * widths[i], i++) {
+        larger.column[i] = at;
+        if (columns->count && is_written(columns, i))
+            memcpy(at, columns->column[i], (size_t)columns->count * widths[i]);
     }
-    columns->capacity = capacity;
+    large_block_release(&columns->block);
+    *columns = larger;
     return true;
 }
 
-static bool grow(struct memory_columns *columns) {
-    if (columns->capacity > UINT32_MAX / 2) return false;
-    return reserve(columns, columns->capacity ? 2 * columns->capacity : FIRST_CAPACITY);
-}
-
 void memory_columns_expect(struct memory_columns *columns, uint64_t rows) {
-    if (rows > columns->capacity && rows <= UINT32_MAX) (void)!reserve(columns, (uint32_t)rows);
+    if (rows > columns->capacity) (void)!reserve(columns, rows);
 }
 
 // Blocks are zero where nothing was written: what is 0 throughout (a stack, the one timeline) then takes no memory.
 bool memory_columns_add(struct memory_columns *columns, const struct memory_row *row) {
-    if (columns->count == columns->capacity && !grow(columns)) return false;
+    if (columns->count == columns->capacity && !reserve(columns, 2 * (uint64_t)columns->count + 1)) return false;
     uint32_t at = columns->count++;
-    struct growing_block *blocks = columns->blocks;
-    ((int64_t *)blocks[COLUMN_TIME].data)[at] = row->time_ps;
-    ((int64_t *)blocks[COLUMN_HEAP].data)[at] = row->heap_bytes;
-    if (row->stack_bytes) ((int64_t *)blocks[COLUMN_STACK].data)[at] = row->stack_bytes;
-    ((int64_t *)blocks[COLUMN_FREE].data)[at] = row->free_bytes;
-    ((int64_t *)blocks[COLUMN_PEAK].data)[at] = row->peak_bytes;
-    ((double *)blocks[COLUMN_FRAGMENTATION].data)[at] = row->fragmentation;
-    ((uint64_t *)blocks[COLUMN_ADDRESS].data)[at] = row->address;
-    ((int64_t *)blocks[COLUMN_STEP].data)[at] = row->step;
-    ((uint32_t *)blocks[COLUMN_SITE].data)[at] = row->site;
-    ((uint32_t *)blocks[COLUMN_THREAD].data)[at] = row->thread;
-    if (row->timeline) ((uint32_t *)blocks[COLUMN_TIMELINE].data)[at] = row->timeline;
-    ((uint8_t *)blocks[COLUMN_FLAGS].data)[at] = row->flags;
+    void *const *column = columns->column;
+    ((int64_t *)column[COLUMN_TIME])[at] = row->time_ps;
+    ((int64_t *)column[COLUMN_HEAP])[at] = row->heap_bytes;
+    if (row->stack_bytes) ((int64_t *)column[COLUMN_STACK])[at] = row->stack_bytes;
+    ((int64_t *)column[COLUMN_FREE])[at] = row->free_bytes;
+    ((int64_t *)column[COLUMN_PEAK])[at] = row->peak_bytes;
+    ((double *)column[COLUMN_FRAGMENTATION])[at] = row->fragmentation;
+    ((uint64_t *)column[COLUMN_ADDRESS])[at] = row->address;
+    ((int64_t *)column[COLUMN_STEP])[at] = row->step;
+    ((uint32_t *)column[COLUMN_SITE])[at] = row->site;
+    ((uint32_t *)column[COLUMN_THREAD])[at] = row->thread;
+    if (row->timeline) ((uint32_t *)column[COLUMN_TIMELINE])[at] = row->timeline;
+    ((uint8_t *)column[COLUMN_FLAGS])[at] = row->flags;
     columns->has_stack |= row->stack_bytes != 0;
     columns->has_timelines |= row->timeline != 0;
     return true;
 }
 
 void memory_columns_release(struct memory_columns *columns) {
-    for (int i = 0; i < COLUMN_COUNT; i++) large_block_release(&columns->blocks[i]);
+    large_block_release(&columns->block);
     *columns = (struct memory_columns){0};
 }
 
@@ -57,7 +68,7 @@ size_t memory_columns_bytes(const struct memory_columns *columns) {
     for (int i = 0; i < COLUMN_COUNT; i++) {
         size_t column = (size_t)columns->count * widths[i],
                touched = (column + PAGE_BYTES - 1) & ~((size_t)PAGE_BYTES - 1);
-        bytes += touched + MAPPING_BYTES;
+        bytes += touched;
     }
     return bytes;
 }
@@ -162,13 +173,11 @@ struct gathering {
 
 #define GATHER(type)                                                                                                   \
     for (uint32_t i = 0; i < g->sorted->count; i++)                                                                    \
-    ((type *)to->data)[i] = order[i] < split ? ((const type *)first->data)[order[i]]                                   \
-                                             : ((const type *)second->data)[order[i] - split]
+    ((type *)to)[i] = order[i] < split ? ((const type *)first)[order[i]] : ((const type *)second)[order[i] - split]
 
 static void gather(const struct gathering *g, int column) {
-    const struct growing_block *first = &g->parts[0].blocks[column];
-    const struct growing_block *second = &g->parts[g->part_count - 1].blocks[column];
-    struct growing_block *to = &g->sorted->blocks[column];
+    const void *first = g->parts[0].column[column], *second = g->parts[g->part_count - 1].column[column];
+    void *to = g->sorted->column[column];
     const uint32_t *order = g->order, split = g->parts[0].count;
     if (widths[column] == 8) GATHER(uint64_t);
     if (widths[column] == 4) GATHER(uint32_t);
@@ -176,18 +185,13 @@ static void gather(const struct gathering *g, int column) {
 }
 #undef GATHER
 
-static bool is_written(const struct memory_columns *columns, int column) {
-    if (column == COLUMN_STACK) return columns->has_stack;
-    if (column == COLUMN_TIMELINE) return columns->has_timelines;
-    return column != COLUMN_PARTNER;
-}
-
 // Every worker takes every worker_count-th column.
 static void gather_some(void *context, size_t worker) {
     const struct gathering *g = context;
     for (int i = (int)worker; i < COLUMN_COUNT; i += (int)g->worker_count) {
         if (is_written(g->sorted, i)) gather(g, i);
-        for (size_t part = 0; part < g->part_count; part++) large_block_release(&g->parts[part].blocks[i]);
+        for (size_t part = 0; part < g->part_count; part++)
+            large_block_forget(g->parts[part].column[i], (size_t)g->parts[part].capacity * widths[i]);
     }
 }
 

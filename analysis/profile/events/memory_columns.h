@@ -4,8 +4,10 @@
 //                  \___ part 0 ___/  \___ part 1 ___/             one part, or two that were read at once
 //     sorted       rows of timeline 0 by time, rows of timeline 1 by time, ...
 //
-// Each column is a block of its own: as one is put in order its parts are given back, so that needs room for few
-// columns more, not for all of them twice.
+//     block        [ times ... | heap ... | ... | flags ... ]        one block, so that huge pages carry short columns too
+//
+// As a column is put in order its parts are given back, so that needs room for few columns more, not for all of them
+// twice.
 #pragma once
 
 #include <stddef.h>
@@ -50,9 +52,9 @@ struct memory_thread {
 };
 
 struct memory_columns {
-    struct growing_block blocks[COLUMN_COUNT];
-    uint32_t count;
-    uint32_t capacity;
+    struct growing_block block;
+    void *column[COLUMN_COUNT];  // parts of the block
+    uint32_t count, capacity;
     bool has_stack, has_timelines;  // some row has another than 0
 };
 
@@ -84,8 +86,8 @@ bool memory_columns_sort(struct memory_columns *parts, size_t part_count, struct
                          struct growing_block *order);
 
 static inline int64_t *memory_column_int64(const struct memory_columns *columns, enum memory_column column) {
-    return columns->blocks[column].data;
+    return columns->column[column];
 }
 static inline uint32_t *memory_column_uint32(const struct memory_columns *columns, enum memory_column column) {
-    return columns->blocks[column].data;
+    return columns->column[column];
 }
