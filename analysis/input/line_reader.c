@@ -1,7 +1,5 @@
 #include "analysis/input/line_reader.h"
 
-enum { LONGEST_HEAD_BYTES = 20 };  // key and value or length: two varints
-
 bool line_reader_init(struct line_reader *reader, struct byte_source *source, struct arena *arena) {
     *reader = (struct line_reader){.source = source};
     reader->window = arena_push_raw(arena, LINE_READER_WINDOW_BYTES + LINE_READER_SLACK_BYTES, 1);
@@ -14,20 +12,9 @@ void line_reader_open(struct line_reader *reader, uint64_t offset, uint64_t size
     reader->end = offset + size;
 }
 
-static uint64_t left(const struct line_reader *reader) {
-    return reader->end - reader->at;
-}
-
-// The bytes of the window from the next field on, none beyond the message.
-static struct bytes view(const struct line_reader *reader) {
-    uint64_t skipped = reader->at - reader->window_offset;
-    if (reader->at < reader->window_offset || skipped >= reader->filled) return (struct bytes){reader->window, 0};
-    uint64_t size = reader->filled - skipped;
-    return (struct bytes){reader->window + skipped, (size_t)(size < left(reader) ? size : left(reader))};
-}
-
 static bool refill(struct line_reader *reader, struct error *error) {
-    size_t size = left(reader) < LINE_READER_WINDOW_BYTES ? (size_t)left(reader) : LINE_READER_WINDOW_BYTES;
+    size_t size = line_reader_left(reader) < LINE_READER_WINDOW_BYTES ? (size_t)line_reader_left(reader)
+                                                                      : LINE_READER_WINDOW_BYTES;
     uint64_t reached;
     if (!byte_source_reach(reader->source, reader->at + size, &reached, error)) return false;
     if (reached > reader->at && reached < reader->at + size) size = (size_t)(reached - reader->at);
@@ -69,29 +56,18 @@ static enum line_reader_step step_over(struct line_reader *reader, uint32_t numb
     return LINE_READER_TOO_LONG;
 }
 
-// The careful way: the field may not be in the window as a whole.
-static enum line_reader_step next_any(struct line_reader *reader, struct wire_field *field, struct error *error) {
-    struct bytes bytes = view(reader);
+enum line_reader_step line_reader_next_any(struct line_reader *reader, struct wire_field *field, struct error *error) {
+    struct bytes bytes = line_reader_view(reader);
     uint32_t number;
     size_t head_size;
     uint64_t size;
-    if (bytes.size < LONGEST_HEAD_BYTES && bytes.size < left(reader)) {
+    if (bytes.size < LINE_READER_LONGEST_HEAD_BYTES && bytes.size < line_reader_left(reader)) {
         if (!refill(reader, error)) return LINE_READER_ERROR;
-        bytes = view(reader);
+        bytes = line_reader_view(reader);
     }
     if (!read_length(bytes, &number, &head_size, &size)) return take(reader, bytes, field, error);
-    if (size > left(reader) - head_size) return fail(reader, "its length runs past the line", error);
+    if (size > line_reader_left(reader) - head_size) return fail(reader, "its length runs past the line", error);
     if (size > LINE_READER_WINDOW_BYTES - head_size) return step_over(reader, number, head_size + size, field);
     if (size > bytes.size - head_size && !refill(reader, error)) return LINE_READER_ERROR;
-    return take(reader, view(reader), field, error);
-}
-
-enum line_reader_step line_reader_next(struct line_reader *reader, struct wire_field *field, struct error *error) {
-    if (reader->at == reader->end) return LINE_READER_END;
-    struct wire w = wire_open(view(reader));
-    if (w.end - w.at >= LONGEST_HEAD_BYTES && wire_next(&w, field)) {
-        reader->at = reader->window_offset + (uint64_t)(w.at - reader->window);
-        return LINE_READER_FIELD;
-    }
-    return next_any(reader, field, error);
+    return take(reader, line_reader_view(reader), field, error);
 }

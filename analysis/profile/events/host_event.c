@@ -1,6 +1,5 @@
 #include "analysis/profile/events/host_event.h"
 
-#include "analysis/profile/events/short_varint.h"
 #include "proto/xplane_fields.h"
 
 struct named_kind {
@@ -109,33 +108,7 @@ uint8_t metadata_kind_beyond(const struct metadata_kinds *kinds, uint64_t id) {
     return index == ID_MAP_NONE ? 0 : kinds->kinds[index];
 }
 
-// A varint field with this key, when it is the next one: it may be missing. False when it is none.
-static inline bool next_varint(const uint8_t **at, const uint8_t *end, uint8_t key, uint64_t *value) {
-    if (*at == end || **at != key) return true;
-    const uint8_t *next = short_varint(*at + 1, value);
-    bool is_whole = next != *at + 1 && next <= end;
-    *at = next;
-    return is_whole;
-}
-
-// The head as profilers write it: 08 id, 10 offset, 18 duration (each may be missing), then stats. False for any other
-// spelling.
-static inline bool open_short(struct bytes message, struct host_event *event) {
-    enum { ID = XEVENT_METADATA_ID << 3, OFFSET = XEVENT_OFFSET_PS << 3, DURATION = XEVENT_DURATION_PS << 3 };
-    const uint8_t *at = message.data, *end = message.data + message.size;
-    uint64_t id = 0, offset = 0, duration = 0;
-    if (!next_varint(&at, end, ID, &id) || !next_varint(&at, end, OFFSET, &offset) ||
-        !next_varint(&at, end, DURATION, &duration))
-        return false;
-    if (at != end && *at != (XEVENT_STATS << 3 | WIRE_LEN)) return false;
-    *event = (struct host_event){.metadata_id = id,
-                                 .offset_ps = (int64_t)offset,
-                                 .duration_ps = (int64_t)duration,
-                                 .stats = {.at = at, .end = end}};
-    return true;
-}
-
-static bool open_any(struct bytes message, struct host_event *event) {
+bool host_event_open_any(struct bytes message, struct host_event *event) {
     struct wire w = wire_open(message);
     struct wire_field field;
     *event = (struct host_event){.stats = w};
@@ -147,10 +120,4 @@ static bool open_any(struct bytes message, struct host_event *event) {
         if (field.number == XEVENT_DURATION_PS) event->duration_ps = (int64_t)field.value;
     }
     return !w.fault;
-}
-
-bool host_event_open(struct bytes message, const struct metadata_kinds *events, struct host_event *event) {
-    if (!open_short(message, event) && !open_any(message, event)) return false;
-    event->kind = (enum host_event_kind)metadata_kind(events, event->metadata_id);
-    return true;
 }

@@ -9,6 +9,8 @@
 #pragma once
 
 #include "analysis/input/plane_head.h"
+#include "analysis/profile/events/short_varint.h"
+#include "proto/xplane_fields.h"
 
 enum host_event_kind {
     HOST_EVENT_OTHER = 0,
@@ -83,6 +85,40 @@ struct host_event {
     struct wire stats;  // where the stats begin: read them with host_stat.h
 };
 
+// The careful half of host_event_open.
+bool host_event_open_any(struct bytes message, struct host_event *event);
+
+// A varint field with this key, when it is the next one: it may be missing. False when it is none.
+static inline bool host_event_next_varint(const uint8_t **at, const uint8_t *end, uint8_t key, uint64_t *value) {
+    if (*at == end || **at != key) return true;
+    const uint8_t *next = short_varint(*at + 1, value);
+    bool is_whole = next != *at + 1 && next <= end;
+    *at = next;
+    return is_whole;
+}
+
+// The head as profilers write it: 08 id, 10 offset, 18 duration (each may be missing), then stats. False for any other
+// spelling.
+static inline bool host_event_open_short(struct bytes message, struct host_event *event) {
+    enum { ID = XEVENT_METADATA_ID << 3, OFFSET = XEVENT_OFFSET_PS << 3, DURATION = XEVENT_DURATION_PS << 3 };
+    const uint8_t *at = message.data, *end = message.data + message.size;
+    uint64_t id = 0, offset = 0, duration = 0;
+    if (!host_event_next_varint(&at, end, ID, &id) || !host_event_next_varint(&at, end, OFFSET, &offset) ||
+        !host_event_next_varint(&at, end, DURATION, &duration))
+        return false;
+    if (at != end && *at != (XEVENT_STATS << 3 | WIRE_LEN)) return false;
+    *event = (struct host_event){.metadata_id = id,
+                                 .offset_ps = (int64_t)offset,
+                                 .duration_ps = (int64_t)duration,
+                                 .stats = {.at = at, .end = end}};
+    return true;
+}
+
 // The head of an XEvent: its fields up to the first stat, in the order protobuf writes them. False when its bytes are
 // not a message.
-bool host_event_open(struct bytes message, const struct metadata_kinds *events, struct host_event *event);
+static inline bool host_event_open(struct bytes message, const struct metadata_kinds *events,
+                                   struct host_event *event) {
+    if (!host_event_open_short(message, event) && !host_event_open_any(message, event)) return false;
+    event->kind = (enum host_event_kind)metadata_kind(events, event->metadata_id);
+    return true;
+}
