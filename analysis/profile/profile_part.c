@@ -1,6 +1,5 @@
 #include "analysis/profile/profile_part.h"
 
-#include "analysis/profile/events/memory_event.h"
 #include "proto/xplane_fields.h"
 
 enum { BYTES_PER_MEMORY_EVENT = 128 };
@@ -13,14 +12,12 @@ bool profile_part_init(struct profile_part *part, const struct profile_plane *pl
                                   .first_line = first_line,
                                   .end_line = end_line,
                                   .max_rows = MEMORY_PROFILE_MAX_EVENTS};
-    size_t names = plane->head.stats.count;
     arena_init(&part->scratch, 0);
-    part->text_of_stat_name = arena_push_raw(&part->scratch, names, sizeof(uint32_t));
-    if (!part->text_of_stat_name || !string_table_init(&part->texts, &part->scratch) ||
+    if (!string_table_init(&part->texts, &part->scratch) ||
+        !memory_event_reader_init(&part->events, &plane->stat_kinds, &part->texts, arena, &part->scratch) ||
         !site_table_init(&part->sites, &part->scratch) ||
         !step_graph_init(&part->graph, &plane->head.events, &plane->stat_kinds, &part->scratch))
         return false;
-    memset(part->text_of_stat_name, 0xff, names * sizeof(uint32_t));
     part->graph.keeps_executors = plane->keeps_executors;
     return true;
 }
@@ -83,11 +80,10 @@ static bool needs_graph(const struct profile_part *part) {
 }
 
 static bool add_memory_event(struct profile_part *part, const struct host_event *event) {
-    struct event_texts texts = {&part->plane->head.stats, part->text_of_stat_name, &part->texts, part->arena};
     struct memory_event read;
     uint32_t at = part->columns.count;
     if (at == part->max_rows) return pass_limit(part, "more memory events than hbmview takes (2^25)");
-    if (!memory_event_read(event, &part->plane->stat_kinds, &texts, &read)) return false;
+    if (!memory_event_read(&part->events, event, &read)) return false;
     read.row.thread = part->line;
     read.row.site = site_table_put(&part->sites, &read.site);
     if (read.row.site == SITE_NONE || !profile_part_timeline(part, read.memory_id, &read.row.timeline)) return false;

@@ -9,6 +9,7 @@
 
 #include "analysis/input/line_reader.h"
 #include "analysis/profile/events/memory_columns.h"
+#include "analysis/profile/events/memory_event.h"
 #include "analysis/profile/events/site_table.h"
 #include "analysis/profile/steps/step_graph.h"
 
@@ -39,7 +40,7 @@ struct profile_part {
     struct arena *arena;   // texts and names
     struct arena scratch;  // the window, tables
     uint32_t first_line, end_line;
-    uint32_t *text_of_stat_name;  // texts behind references, by index of the name; ID_MAP_NONE: not yet
+    struct memory_event_reader events;
     struct string_table texts;
     struct site_table sites;
     struct memory_columns columns;

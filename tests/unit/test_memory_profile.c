@@ -22,6 +22,8 @@ enum {
     STAT_CONSUMER_ID = 20,
     STAT_RUN = 21,
     STAT_ITERATION = 22,
+    STAT_FRAGMENTATION = 23,
+    STAT_REGION = 24,
     TRAIN_PART = 4,
     EXECUTOR = 5,
     ITERATOR = 6,
@@ -126,6 +128,8 @@ static void add_names(struct wire_build *plane) {
     xspace_build_stat_name(plane, STAT_CONSUMER_ID, "_c");
     xspace_build_stat_name(plane, STAT_RUN, "id");
     xspace_build_stat_name(plane, STAT_ITERATION, "iter_num");
+    xspace_build_stat_name(plane, STAT_FRAGMENTATION, "fragmentation");
+    xspace_build_stat_name(plane, STAT_REGION, "region_type");
     xspace_build_stat_name(plane, STAT_NAME_BFC, "bfc");
 }
 
@@ -225,6 +229,61 @@ static void roots_make_steps_with_names(void **state) {
     assert_int_equal(timeline->step[2], 2);
     assert_true(timeline->flags[2] & MEMORY_EVENT_STEP_IS_COMPLETED);
     assert_false(timeline->flags[1] & MEMORY_EVENT_STEP_IS_COMPLETED);
+}
+
+// --- Events that are laid out differently ---
+
+enum { LAYOUTS = 7 };
+
+static void add_fragmentation(struct wire_build *event, double value) {
+    struct wire_build stat = {0};
+    wire_build_varint(&stat, XSTAT_METADATA_ID, STAT_FRAGMENTATION);
+    wire_build_double(&stat, XSTAT_DOUBLE_VALUE, value);
+    wire_build_message(event, XEVENT_STATS, &stat);
+}
+
+static void add_laid_out(struct wire_build *line, unsigned layout, uint64_t number) {
+    struct wire_build event = event_head(ALLOCATION, number, 0);
+    if (layout != 1) add_stat(&event, STAT_HEAP, layout == 2 ? XSTAT_UINT64_VALUE : XSTAT_INT64_VALUE, 100 + number);
+    if (layout == 3) add_stat(&event, STAT_FRAGMENTATION, XSTAT_INT64_VALUE, 1);
+    if (layout != 3) add_fragmentation(&event, 0.25);
+    add_stat(&event, STAT_SIZE, XSTAT_INT64_VALUE, UINT64_C(1) << (number % 64));
+    if (layout == 4) add_stat(&event, STAT_HEAP, XSTAT_INT64_VALUE, 7);
+    add_stat(&event, STAT_REGION, XSTAT_REF_VALUE, layout == 5 ? STAT_OP : STAT_NAME_BFC);
+    if (layout == 6) add_text(&event, STAT_OP, "MatMul");
+    wire_build_message(line, XLINE_EVENTS, &event);
+}
+
+// What a layout tells, whatever came before it.
+static void check_laid_out(const struct fixture *f, const struct memory_timeline *t, unsigned layout, uint32_t row) {
+    static const char *const regions[LAYOUTS] = {"bfc", "bfc", "bfc", "bfc", "bfc", "tf_op", "bfc"};
+    int64_t heap = layout == 1 || layout == 2 ? 0 : layout == 4 ? 7 : 100 + (int64_t)row;
+    const struct allocation_site *site = memory_timeline_site(&f->profile, t, row);
+    assert_int_equal(t->heap_bytes[row], heap);
+    assert_int_equal(!(t->flags[row] & MEMORY_EVENT_HAS_STATE), layout == 1);
+    assert_int_equal(!(t->flags[row] & MEMORY_EVENT_INTEGER_FRAGMENTATION), layout != 3);
+    assert_true(t->fragmentation[row] == (layout == 3 ? 1 : 0.25));
+    assert_true(site->allocated_bytes == (int64_t)(UINT64_C(1) << (row % 64)));
+    assert_true(bytes_equal(site->region_type, bytes_of(regions[layout])));
+    assert_true(bytes_equal(site->op, bytes_of(layout == 6 ? "MatMul" : "")));
+}
+
+static void an_event_is_read_alike_after_any_other(void **state) {
+    struct fixture *f = *state;
+    struct wire_build line = line_head("t", 0);
+    unsigned order[2 * LAYOUTS * LAYOUTS];
+    uint32_t count = 0;
+    for (unsigned before = 0; before < LAYOUTS; before++) {
+        for (unsigned after = 0; after < LAYOUTS; after++) {
+            order[count++] = before;
+            order[count++] = after;
+        }
+    }
+    for (uint32_t i = 0; i < count; i++) add_laid_out(&line, order[i], i);
+    read_space(f, space_of(&line, 1, false));
+    const struct memory_timeline *timeline = only_timeline(f);
+    assert_int_equal(timeline->count, count);
+    for (uint32_t row = 0; row < count; row++) check_laid_out(f, timeline, order[row], row);
 }
 
 // A varint may be written longer than it has to be, and fields may stand in any order: the careful way reads them.
@@ -378,6 +437,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(frees_find_their_allocations, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_reused_address_belongs_to_the_newer_allocation, set_up, tear_down),
         cmocka_unit_test_setup_teardown(roots_make_steps_with_names, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(an_event_is_read_alike_after_any_other, set_up, tear_down),
         cmocka_unit_test_setup_teardown(odd_spellings_say_the_same, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_event_as_long_as_no_event_is_left_out, set_up, tear_down),
         cmocka_unit_test_setup_teardown(times_end_where_numbers_end, set_up, tear_down),

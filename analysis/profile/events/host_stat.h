@@ -11,7 +11,7 @@
 #include "analysis/profile/events/short_varint.h"
 #include "proto/xplane_fields.h"
 
-enum { HOST_STAT_SLACK_BYTES = VARINT_SLACK_BYTES };
+enum { HOST_STAT_SLACK_BYTES = VARINT_SLACK_BYTES + 6 };
 
 enum stat_value_type { STAT_NONE, STAT_DOUBLE, STAT_UINT64, STAT_INT64, STAT_TEXT, STAT_BYTES, STAT_REF };
 
@@ -31,8 +31,9 @@ static inline enum stat_value_type host_stat_number_type(uint8_t key) {
     return key == (XSTAT_UINT64_VALUE << 3 | WIRE_VARINT) ? STAT_UINT64 : STAT_NONE;
 }
 
-// The fast way: false when the next field is not such a stat; then nothing was read.
-static inline bool host_stat_next_short(struct wire *w, uint64_t *id, struct stat_value *value) {
+// The fast way: false when the next field is not such a stat; then nothing was read. *head_size is what stands before
+// the value: 22 n 08 id and the value's key.
+static inline bool host_stat_next_short(struct wire *w, uint64_t *id, struct stat_value *value, size_t *head_size) {
     const uint8_t *at = w->at;
     if (w->end - at < 6 || at[0] != (XEVENT_STATS << 3 | WIRE_LEN) || at[1] >= 0x80) return false;
     const uint8_t *end = at + 2 + at[1];
@@ -40,6 +41,8 @@ static inline bool host_stat_next_short(struct wire *w, uint64_t *id, struct sta
     at += 3;
     if (!wire_short_varint(&at, id)) return false;
     uint8_t key = *at++;
+    *head_size = (size_t)(at - w->at);
+    if (at == end) return false;
     value->type = host_stat_number_type(key);
     if (value->type != STAT_NONE) {
         at = short_varint(at, &value->bits);
@@ -57,8 +60,9 @@ static inline bool host_stat_next_short(struct wire *w, uint64_t *id, struct sta
 static inline bool host_stat_next(struct wire *w, const struct metadata_kinds *stats, enum host_stat_kind *kind,
                                   struct stat_value *value) {
     uint64_t id;
+    size_t head_size;
     if (w->at == w->end) return false;
-    if (!host_stat_next_short(w, &id, value) && !host_stat_next_any(w, &id, value)) return false;
+    if (!host_stat_next_short(w, &id, value, &head_size) && !host_stat_next_any(w, &id, value)) return false;
     *kind = (enum host_stat_kind)metadata_kind(stats, id);
     return true;
 }

@@ -14,9 +14,12 @@ enum { VARINT_SLACK_BYTES = 10 };
 
 // Moves the low seven bits of each of the eight bytes together.
 static inline uint64_t join_sevens(uint64_t x) {
-    x = (x & 0x007f007f007f007fu) | (x & 0x7f007f007f007f00u) >> 1;
-    x = (x & 0x00003fff00003fffu) | (x & 0x3fff00003fff0000u) >> 2;
-    return (x & 0x000000000fffffffu) | (x & 0x0fffffff00000000u) >> 4;
+    uint64_t upper = x & 0x7f007f007f007f00u;
+    x -= upper >> 1;
+    upper = x & 0x3fff00003fff0000u;
+    x = x - upper + (upper >> 2);
+    upper = x & 0x0fffffff00000000u;
+    return x - upper + (upper >> 4);
 }
 
 // Where the number ends; `at` itself when it is none.
@@ -29,7 +32,7 @@ static inline const uint8_t *short_varint(const uint8_t *at, uint64_t *value) {
     uint64_t ends = ~x & 0x8080808080808080u;
     if (ends) {
         *value = join_sevens(x & (ends ^ (ends - 1)) & 0x7f7f7f7f7f7f7f7fu);
-        return at + (__builtin_ctzll(ends) + 1) / 8;
+        return at + ((unsigned)__builtin_ctzll(ends) >> 3) + 1;
     }
     *value = join_sevens(x & 0x7f7f7f7f7f7f7f7fu) | (uint64_t)(at[8] & 0x7f) << 56 | (uint64_t)(at[9] & 1) << 63;
     if (at[8] >= 0x80) return at[9] <= 1 ? at + 10 : at;
