@@ -4,7 +4,7 @@
 //                  \___ part 0 ___/  \___ part 1 ___/             one part, or two that were read at once
 //     sorted       rows of timeline 0 by time, rows of timeline 1 by time, ...
 //
-//     block        [ times ... | heap ... | ... | flags ... ]        one block, so that huge pages carry short columns too
+//     block        [ times ... | heap ... | ... | flags ... ]     one block: huge pages for short columns too
 //
 // As a column is put in order its parts are given back, so that needs room for few columns more, not for all of them
 // twice.
