@@ -14,28 +14,11 @@
 // Marks are bits, one a dimension, for each leaf of the graph. Runs until nothing changes, or FLOW_PASSES_MAX.
 #pragma once
 
-#include "analysis/advice/program_graph.h"
+#include "analysis/advice/dimension_marks.h"
 
 enum { FLOW_PASSES_MAX = 64 };
 
-struct dimension_flow {
-    const struct program_graph *graph;
-    uint8_t *marks;            // of each leaf: bit d for dimension d
-    uint8_t *is_blocked;       // leaves that take no marks (weights, when the batch is followed)
-    const uint8_t *forbidden;  // of each leaf: bits of dimensions that take none; NULL: none
-    bool has_changed;
-};
-
-// False at the arena's limit.
-bool dimension_flow_init(struct dimension_flow *flow, const struct program_graph *graph, struct arena *arena);
-void dimension_flow_clear(struct dimension_flow *flow);
-void dimension_flow_mark(struct dimension_flow *flow, uint32_t leaf, int dimension);
 void dimension_flow_run(struct dimension_flow *flow);
-
-bool dimension_flow_has_marks(const struct dimension_flow *flow);
 
 // Do marks reach a dimension that a dot or a convolution sums over?
 bool dimension_flow_is_contracted(const struct dimension_flow *flow);
-
-// The leaf's shape with each marked dimension divided by `ways`, rounded up.
-struct array_shape dimension_flow_divided(const struct dimension_flow *flow, uint32_t leaf, int64_t ways);

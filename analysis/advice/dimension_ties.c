@@ -4,32 +4,6 @@
 #include "proto/hlo_fields.h"
 #include "proto/wire.h"
 
-int dimension_numbers_read(struct bytes message, uint32_t field, int numbers[ARRAY_RANK_MAX]) {
-    int count = 0;
-    struct wire w = wire_open(message);
-    for (struct wire_field f; wire_next(&w, &f);) {
-        if (f.number != field) continue;
-        struct wire packed = wire_open_packed(&f);
-        if (f.type == WIRE_VARINT && count < ARRAY_RANK_MAX) numbers[count++] = (int)(f.value & 0xff);
-        for (uint64_t n; wire_next_varint(&packed, &n) && count < ARRAY_RANK_MAX;) numbers[count++] = (int)(n & 0xff);
-    }
-    return count;
-}
-
-void dimension_tie(struct dimension_flow *flow, uint32_t leaf_a, int a, uint32_t leaf_b, int b) {
-    if (a >= flow_leaf(flow, leaf_a)->rank || b >= flow_leaf(flow, leaf_b)->rank) return;
-    if (flow_leaf(flow, leaf_a)->dimensions[a] != flow_leaf(flow, leaf_b)->dimensions[b]) return;
-    bool is_a = flow->marks[leaf_a] >> a & 1, is_b = flow->marks[leaf_b] >> b & 1;
-    if (is_a && !is_b) dimension_flow_mark(flow, leaf_b, b);
-    if (is_b && !is_a) dimension_flow_mark(flow, leaf_a, a);
-}
-
-void dimension_tie_all(struct dimension_flow *flow, uint32_t leaf_a, uint32_t leaf_b) {
-    const struct array_shape *a = flow_leaf(flow, leaf_a);
-    if (flow->marks[leaf_a] == flow->marks[leaf_b] || !array_same_dimensions(a, flow_leaf(flow, leaf_b))) return;
-    for (int d = 0; d < a->rank; d++) dimension_tie(flow, leaf_a, d, leaf_b, d);
-}
-
 static void tie_linked(void *context, uint32_t first_from, uint32_t first_to, uint32_t count) {
     for (uint32_t i = 0; i < count; i++) dimension_tie_all(context, first_from + i, first_to + i);
 }

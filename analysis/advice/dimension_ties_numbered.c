@@ -2,6 +2,18 @@
 #include "proto/hlo_fields.h"
 #include "proto/wire.h"
 
+int dimension_numbers_read(struct bytes message, uint32_t field, int numbers[ARRAY_RANK_MAX]) {
+    int count = 0;
+    struct wire w = wire_open(message);
+    for (struct wire_field f; wire_next(&w, &f);) {
+        if (f.number != field) continue;
+        struct wire packed = wire_open_packed(&f);
+        if (f.type == WIRE_VARINT && count < ARRAY_RANK_MAX) numbers[count++] = (int)(f.value & 0xff);
+        for (uint64_t n; wire_next_varint(&packed, &n) && count < ARRAY_RANK_MAX;) numbers[count++] = (int)(n & 0xff);
+    }
+    return count;
+}
+
 static struct bytes submessage(struct bytes message, uint32_t field) {
     struct wire w = wire_open(message);
     for (struct wire_field f; wire_next(&w, &f);) {

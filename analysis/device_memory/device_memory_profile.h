@@ -73,6 +73,3 @@ struct device_memory_profile {
 // Reads the file. On false *error is filled, with the file.
 MUST_USE bool device_memory_profile_read(struct byte_source *source, struct arena *arena,
                                          struct device_memory_profile *profile, struct error *error);
-
-// Whether a file belongs to an installed package or to Python rather than to the user's program.
-bool device_memory_is_library(struct bytes file);

@@ -3,6 +3,23 @@
 
 // --- Functions ---
 
+static bool ends_with_library_path(struct bytes file, size_t at) {
+    static const char *const folders[] = {"/site-packages/", "/dist-packages/", "/lib/python3", "/lib64/python3"};
+    struct bytes rest = {file.data + at, file.size - at};
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        if (bytes_starts_with(rest, bytes_of(folders[i]))) return true;
+    }
+    return false;
+}
+
+bool pprof_is_library(struct bytes file) {
+    if (bytes_starts_with(file, BYTES("<frozen "))) return true;
+    for (size_t i = 0; i < file.size; i++) {
+        if (file.data[i] == '/' && ends_with_library_path(file, i)) return true;
+    }
+    return false;
+}
+
 struct function_words {
     uint64_t id, name, file;
 };
@@ -35,7 +52,7 @@ static uint32_t intern_function(struct pprof_loader *loader, struct id_map *know
     struct bytes path = loader->names.texts[file_index];
     function = profile->function_count++;
     profile->functions[function] = (struct device_memory_function){
-        .name = loader->names.texts[name_index], .file = path, .is_library = device_memory_is_library(path)};
+        .name = loader->names.texts[name_index], .file = path, .is_library = pprof_is_library(path)};
     (void)id_map_put(known, pair_key(name_index, file_index), function);
     return function;
 }

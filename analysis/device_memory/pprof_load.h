@@ -1,5 +1,5 @@
-// What the parts of reading a pprof file share: device_memory_profile.c counts what is there, pprof_frames.c makes
-// functions, frames and locations, pprof_samples.c the samples and their groups. Private to this folder.
+// Reading a pprof file, part by part: pprof_load.c counts what is there, pprof_frames.c makes functions, frames and
+// locations, pprof_samples.c the samples and their groups. Private to this folder.
 #pragma once
 
 #include "analysis/base/id_map.h"
@@ -51,8 +51,14 @@ bool pprof_is_too_many(const struct pprof_loader *loader, uint64_t count, int64_
 
 bool pprof_out_of_memory(const struct pprof_loader *loader);
 
+// Fills counts, and refuses what is too many.
+MUST_USE bool pprof_load_counts(struct pprof_loader *loader);
+
 // Fills functions, frames and locations. The names are there.
 MUST_USE bool pprof_load_frames(struct pprof_loader *loader);
+
+// Whether a file belongs to an installed package or to Python rather than to the user's program.
+bool pprof_is_library(struct bytes file);
 
 // Fills samples, stacks and groups. The frames are there.
 MUST_USE bool pprof_load_samples(struct pprof_loader *loader);

@@ -4,15 +4,6 @@
 
 enum { SENTENCE_BYTES = 600, WORDS_BYTES_MAX = 80 };
 
-void oom_parse_module(struct oom_cursor *cursor, struct arena *arena, struct oom_message *message) {
-    oom_take(cursor, ".");
-    struct oom_cursor at = *cursor;
-    if (!oom_take(&at, "HLO module:")) return;
-    *cursor = at;
-    const char *name = oom_take_name(cursor, "_-.$:<>()", ".,;", arena);
-    if (name) message->module = name;
-}
-
 bool oom_take_last_size(struct oom_cursor *cursor, int64_t *bytes) {
     enum { HUMAN_MAX = 9999 };
     struct oom_cursor at = *cursor;

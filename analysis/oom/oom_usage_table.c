@@ -2,6 +2,15 @@
 
 enum { WORDS_MAX = 64, INDENT_MIN = 4 };
 
+void oom_parse_module(struct oom_cursor *cursor, struct arena *arena, struct oom_message *message) {
+    oom_take(cursor, ".");
+    struct oom_cursor at = *cursor;
+    if (!oom_take(&at, "HLO module:")) return;
+    *cursor = at;
+    const char *name = oom_take_name(cursor, "_-.$:<>()", ".,;", arena);
+    if (name) message->module = name;
+}
+
 // "Total hbm usage >= N:" and "Program hbm requirement N:".
 static bool parse_total(struct oom_cursor *cursor, struct arena *arena, struct oom_message *message) {
     static const struct {

@@ -1,5 +1,6 @@
 // analysis/device_memory: reading pprof, the merged stacks, what is refused.
 #include "analysis/device_memory/device_memory_tree.h"
+#include "analysis/device_memory/pprof_load.h"
 
 #include <stdlib.h>
 
@@ -281,8 +282,8 @@ static void what_a_library_is(void **state) {
                                      "/usr/lib/python3.12/runpy.py", "<frozen importlib._bootstrap>"};
     const char *const own[] = {"", "train.py", "/home/u/site/train.py", "<stdin>", "/home/u/lib/python/z.py"};
     for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++)
-        assert_true(device_memory_is_library(bytes_of(libraries[i])));
-    for (size_t i = 0; i < sizeof own / sizeof *own; i++) assert_false(device_memory_is_library(bytes_of(own[i])));
+        assert_true(pprof_is_library(bytes_of(libraries[i])));
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++) assert_false(pprof_is_library(bytes_of(own[i])));
 }
 
 // --- The schema ---
