@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "server/api/api.h"
-#include "server/app.h"
+#include "server/http/gate.h"
 #include "server/http/page.h"
 #include "server/xprof/xprof_data.h"
 #include "server/xprof/xprof_lists.h"
@@ -16,38 +16,40 @@ static bool unknown_api(struct request *request, struct reply *reply, struct err
     return error_set(error, ERROR_NOT_FOUND, "There is no such endpoint: %.200s", request->path);
 }
 
+enum { GET = 0 };
+
 static const struct route routes[] = {
-    {"/api/v1/sessions", ROUTE_API, api_sessions},
-    {"/api/v1/modules", ROUTE_API, api_modules},
-    {"/api/v1/memory_view", ROUTE_API, api_memory_view},
-    {"/api/v1/memory_view/overview", ROUTE_API, api_memory_overview},
-    {"/api/v1/buffer", ROUTE_API, api_buffer},
-    {"/api/v1/advise", ROUTE_API, api_advise},
-    {"/api/v1/memory_profile", ROUTE_API, api_profile_overview},
-    {"/api/v1/memory_profile/timeline", ROUTE_API, api_profile_timeline},
-    {"/api/v1/memory_profile/events", ROUTE_API, api_profile_events},
-    {"/api/v1/memory_profile/modules", ROUTE_API, api_profile_modules},
-    {"/api/v1/memory_profile/breakdown", ROUTE_API, api_profile_breakdown},
-    {"/api/v1/memory_profile/ops", ROUTE_API, api_profile_ops},
-    {"/api/v1/memory_profile/steps", ROUTE_API, api_profile_steps},
-    {"/api/v1/memory_profile/held", ROUTE_API, api_profile_held},
-    {"/api/v1/memory_profile/pressure", ROUTE_API, api_profile_pressure},
-    {"/api/v1/device_memory", ROUTE_API, api_device_memory},
-    {"/api/v1/device_memory/profile", ROUTE_API, api_device_memory_profile},
-    {"/api/v1/explain", ROUTE_API, api_explain},
-    {"/api/v1/server", ROUTE_API, api_server},
-    {"/runs", ROUTE_XPROF, xprof_runs},
-    {"/run_tools", ROUTE_XPROF, xprof_run_tools},
-    {"/hosts", ROUTE_XPROF, xprof_hosts},
-    {"/module_list", ROUTE_XPROF, xprof_module_list},
-    {"/data", ROUTE_XPROF, xprof_data},
-    {"/config", ROUTE_XPROF, xprof_config},
-    {"/version", ROUTE_XPROF, xprof_version},
-    {"/favicon.ico", ROUTE_PAGE, page_icon},
+    {"/api/v1/sessions", REPLY_API, api_sessions, GET},
+    {"/api/v1/modules", REPLY_API, api_modules, GET},
+    {"/api/v1/memory_view", REPLY_API, api_memory_view, GET},
+    {"/api/v1/memory_view/overview", REPLY_API, api_memory_overview, GET},
+    {"/api/v1/buffer", REPLY_API, api_buffer, GET},
+    {"/api/v1/advise", REPLY_API, api_advise, GET},
+    {"/api/v1/memory_profile", REPLY_API, api_profile_overview, GET},
+    {"/api/v1/memory_profile/timeline", REPLY_API, api_profile_timeline, GET},
+    {"/api/v1/memory_profile/events", REPLY_API, api_profile_events, GET},
+    {"/api/v1/memory_profile/modules", REPLY_API, api_profile_modules, GET},
+    {"/api/v1/memory_profile/breakdown", REPLY_API, api_profile_breakdown, GET},
+    {"/api/v1/memory_profile/ops", REPLY_API, api_profile_ops, GET},
+    {"/api/v1/memory_profile/steps", REPLY_API, api_profile_steps, GET},
+    {"/api/v1/memory_profile/held", REPLY_API, api_profile_held, GET},
+    {"/api/v1/memory_profile/pressure", REPLY_API, api_profile_pressure, GET},
+    {"/api/v1/device_memory", REPLY_API, api_device_memory, GET},
+    {"/api/v1/device_memory/profile", REPLY_API, api_device_memory_profile, GET},
+    {"/api/v1/explain", REPLY_API, api_explain, EXPLAIN_BODY_LIMIT_BYTES},
+    {"/api/v1/server", REPLY_API, api_server, GET},
+    {"/runs", REPLY_XPROF, xprof_runs, GET},
+    {"/run_tools", REPLY_XPROF, xprof_run_tools, GET},
+    {"/hosts", REPLY_XPROF, xprof_hosts, GET},
+    {"/module_list", REPLY_XPROF, xprof_module_list, GET},
+    {"/data", REPLY_XPROF, xprof_data, GET},
+    {"/config", REPLY_XPROF, xprof_config, GET},
+    {"/version", REPLY_XPROF, xprof_version, GET},
+    {"/favicon.ico", REPLY_PAGE, page_icon, GET},
 };
 
-static const struct route api_fallback = {"", ROUTE_API, unknown_api};
-static const struct route page_fallback = {"", ROUTE_PAGE, page_file};
+static const struct route api_fallback = {"", REPLY_API, unknown_api, GET};
+static const struct route page_fallback = {"", REPLY_PAGE, page_file, GET};
 
 static bool starts_with(const char *path, const char *prefix) {
     return strncmp(path, prefix, strlen(prefix)) == 0;
@@ -71,28 +73,10 @@ const struct route *route_of(const struct request *request) {
     return starts_with(path, API_PREFIX) ? &api_fallback : &page_fallback;
 }
 
-// --- Errors ---
-
-// XProf answers 404 to whatever its converters refuse, and 500 to files it cannot open.
-static unsigned xprof_status_of(enum error_code code) {
-    if (code == ERROR_BAD_REQUEST) return HTTP_BAD_REQUEST;
-    return code == ERROR_UNREADABLE ? HTTP_SERVER_ERROR : HTTP_NOT_FOUND;
-}
-
-static void answer_error(struct request *request, struct reply *reply, enum route_family family,
-                         const struct error *error) {
-    unsigned status = family == ROUTE_XPROF ? xprof_status_of(error->code) : reply_status_of(error->code);
-    if (family == ROUTE_API) {
-        reply_json_error(request, reply, status, NULL, error);
-        return;
-    }
-    const char *text = error->file[0] ? arena_printf(&request->work.arena, "%s: %s\n", error->file, error->message)
-                                      : arena_printf(&request->work.arena, "%s\n", error->message);
-    reply_short(reply, status, REPLY_TEXT, text ? text : "out of memory\n");
-}
+// --- Answers ---
 
 static bool is_post(const struct route *route) {
-    return route->handler == api_explain;
+    return route->post_bytes != GET;
 }
 
 static bool takes_method(const struct route *route, const char *method) {
@@ -104,110 +88,28 @@ static void refuse_method(struct request *request, struct reply *reply, const st
     struct error error;
     const char *allowed = is_post(route) ? "POST" : "GET and HEAD";
     error_set(&error, ERROR_BAD_REQUEST, "This address answers %s only, not %.40s.", allowed, request->method);
-    answer_error(request, reply, route->family, &error);
-    if (route->family == ROUTE_API)
+    if (route->family == REPLY_API)
         reply_json_error(request, reply, HTTP_METHOD_NOT_ALLOWED, "method_not_allowed", &error);
+    else
+        reply_error(request, reply, route->family, &error);
     reply->status = HTTP_METHOD_NOT_ALLOWED;
     reply->allow = is_post(route) ? "POST" : "GET, HEAD";
 }
 
-// --- Access ---
-
-static const char no_token_page[] =
-    "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>hbmview</title>"
-    "<h1>This link needs its token</h1><p>Open the whole link that hbmview printed when it started; it ends in "
-    "<code>?token=...</code>. Whoever started the server has it.</p></html>\n";
-
-static void refuse_access(struct request *request, struct reply *reply, enum route_family family, bool is_wrong_host) {
-    struct error error;
-    if (is_wrong_host)
-        error_set(
-            &error, ERROR_BAD_REQUEST,
-            "The host name \"%.100s\" is none of this machine's (a guard against DNS rebinding). Open the page as "
-            "localhost, by the machine's host name, or by an IP address.",
-            request->headers.host ? request->headers.host : "");
-    else
-        error_set(&error, ERROR_BAD_REQUEST,
-                  "This server needs the token of its link: ?token=..., or an Authorization: Bearer header.");
-    if (family == ROUTE_API)
-        reply_json_error(request, reply, HTTP_FORBIDDEN, "unauthorized", &error);
-    else if (family == ROUTE_PAGE && !is_wrong_host)
-        reply_short(reply, HTTP_FORBIDDEN, REPLY_HTML, no_token_page);
-    else
-        answer_error(request, reply, ROUTE_XPROF, &error);
-    reply->status = HTTP_FORBIDDEN;
-}
-
-// The address of the page without our own arguments. Never "//elsewhere", which a browser reads as another host.
-static const char *plain_target(struct request *request) {
-    const char *target = access_plain_target(request->target, &request->work.arena);
-    while (target && target[0] == '/' && target[1] == '/') target++;
-    return target && target[0] == '/' ? target : "/";
-}
-
-static void redirect(struct request *request, struct reply *reply) {
-    reply_short(reply, HTTP_SEE_OTHER, REPLY_TEXT, "");
-    reply->location = plain_target(request);
-}
-
-// See ACCESS_RETRY.
-static void offer_retry(struct request *request, struct reply *reply) {
-    const char *target = plain_target(request);
-    reply->refresh = arena_printf(&request->work.arena, "0; url=%s%c" ACCESS_RETRY "=1", target,
-                                  strchr(target, '?') ? '&' : '?');
-}
-
-// A first visit by the shared link: the token moves into a cookie, and out of the page's address.
-static void welcome(struct request *request, struct reply *reply) {
-    char cookie[ACCESS_COOKIE_BYTES];
-    access_cookie(&request->app->access, cookie);
-    reply->set_cookie = arena_string(&request->work.arena, bytes_of(cookie));
-}
-
-static enum access_verdict judge(const struct request *request) {
-    struct access_request asked = {request->headers.host, request_query(request, "token"), request->headers.cookie,
-                                   request->headers.authorization};
-    return access_judge(&request->app->access, &asked);
-}
-
 size_t routes_body_limit(const struct request *request) {
     const struct route *route = route_of(request);
-    bool takes_body = is_post(route) && takes_method(route, request->method);
-    if (!takes_body) return REQUEST_BODY_LIMIT_BYTES;
-    enum access_verdict verdict = judge(request);
-    bool is_granted = verdict == ACCESS_GRANTED || verdict == ACCESS_GRANTED_BY_LINK;
-    return is_granted ? EXPLAIN_BODY_LIMIT_BYTES : REQUEST_BODY_LIMIT_BYTES;
-}
-
-// False: the reply is complete already.
-static bool let_in(struct request *request, struct reply *reply, enum route_family family) {
-    enum access_verdict verdict = judge(request);
-    bool is_page = family == ROUTE_PAGE, is_retry = request_query(request, ACCESS_RETRY) != NULL;
-    switch (verdict) {
-        case ACCESS_WRONG_HOST:
-        case ACCESS_NO_TOKEN:
-            refuse_access(request, reply, family, verdict == ACCESS_WRONG_HOST);
-            if (is_page && !is_retry && verdict == ACCESS_NO_TOKEN) offer_retry(request, reply);
-            return false;
-        case ACCESS_GRANTED_BY_LINK:
-            welcome(request, reply);
-            if (is_page) redirect(request, reply);
-            return !is_page;
-        case ACCESS_GRANTED:
-            if (is_page && is_retry) redirect(request, reply);
-            return !(is_page && is_retry);
-    }
-    return false;
+    bool is_wanted = is_post(route) && takes_method(route, request->method) && gate_is_open(request);
+    return is_wanted ? route->post_bytes : REQUEST_BODY_LIMIT_BYTES;
 }
 
 void routes_answer(struct request *request, struct reply *reply) {
     const struct route *route = route_of(request);
     struct error error;
-    if (!let_in(request, reply, route->family)) return;
+    if (!gate_let_in(request, reply, route->family)) return;
     if (!takes_method(route, request->method)) {
         refuse_method(request, reply, route);
         return;
     }
-    if (!route->handler(request, reply, &error)) answer_error(request, reply, route->family, &error);
+    if (!route->handler(request, reply, &error)) reply_error(request, reply, route->family, &error);
     reply_finish(request, reply);
 }

@@ -1,7 +1,5 @@
 #include "server/api/api.h"
 
-#include <inttypes.h>
-
 #include "analysis/profile/questions/timeline_window.h"
 #include "server/document/profile_advice.h"
 #include "server/document/profile_memory_json.h"
@@ -109,10 +107,7 @@ static bool write_memories(const struct memory_profile *profile, struct json_wri
 static bool write_profile(struct overview *overview, const struct input_file *file,
                           const struct memory_profile *profile, struct json_writer *w, struct error *error) {
     overview->hosts_with_events += profile->timeline_count != 0;
-    if (profile->left_out_count)
-        add_note(overview, arena_printf(overview->arena,
-                                        "%" PRIu64 " event(s) of %s are too long to be any, or damaged, and left out.",
-                                        profile->left_out_count, file->host));
+    add_note(overview, profile_left_out(profile, file->host, overview->arena));
     json_key(w, "error");
     error_json_write(w, profile->fault.code == ERROR_NONE ? NULL : &profile->fault);
     json_write_text_key(w, "state", state_of(profile));

@@ -6,6 +6,7 @@
 #include "analysis/profile/questions/clamped.h"
 #include "analysis/profile/questions/largest_free.h"
 #include "server/document/pressure_text.h"
+#include "server/document/profile_advice.h"
 #include "server/text/printable.h"
 #include "analysis/base/size_text.h"
 
@@ -235,20 +236,14 @@ static void write_pressure(const struct details *d) {
     report_page_list(d->page, items, shown);
 }
 
-static const char *left_out_text(const struct details *d) {
-    uint64_t left_out = d->memory->of->profile.left_out_count;
-    if (left_out == 0) return NULL;
-    return arena_printf(d->arena, "%" PRIu64 " memory event(s) of this host have no usable time and are left out.",
-                        left_out);
-}
-
 static void write_notes(const struct details *d) {
     const struct profile_memory *overview = &d->memory->overview;
     const char *notes[PROFILE_MEMORY_NOTES_MAX + 1];
     size_t count = overview->note_count;
     for (size_t i = 0; i < count; i++) notes[i] = text_of(d, bytes_of(overview->notes[i]));
-    const char *left_out = left_out_text(d);
-    if (left_out) notes[count++] = left_out;
+    const struct report_profile_loaded *of = d->memory->of;
+    const char *left_out = profile_left_out(&of->profile, of->host->file->host, d->arena);
+    if (left_out) notes[count++] = text_of(d, bytes_of(left_out));
     report_page_list(d->page, notes, count);
 }
 

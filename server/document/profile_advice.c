@@ -28,3 +28,9 @@ const char *profile_reason(const struct memory_profile *profile, struct arena *a
 const char *profile_advice(bool session_has_programs) {
     return session_has_programs ? MEMORY_VIEWER HOW_TO_PROFILE DEVICE_MEMORY : HOW_TO_PROFILE DEVICE_MEMORY;
 }
+
+const char *profile_left_out(const struct memory_profile *profile, const char *host, struct arena *arena) {
+    if (!profile->left_out_count) return NULL;
+    return arena_printf(arena, "%" PRIu64 " event(s) of %s are too long to be any, or damaged, and left out.",
+                        profile->left_out_count, host);
+}

@@ -153,8 +153,21 @@ void access_cookie(const struct access *access, char cookie[ACCESS_COOKIE_BYTES]
              access->token);
 }
 
-static bool is_own_argument(const char *argument) {
-    return strncmp(argument, "token=", 6) == 0 || strncmp(argument, ACCESS_RETRY "=", sizeof ACCESS_RETRY) == 0;
+static int hex_digit(char c) {
+    const char *digits = "0123456789abcdef", *at = c ? strchr(digits, tolower((unsigned char)c)) : NULL;
+    return at ? (int)(at - digits) : -1;
+}
+
+// Whether the argument's name ("%74oken=x", as it stands in the address) is `name`.
+static bool is_named(const char *argument, const char *name) {
+    const char *at = argument;
+    for (; *name; name++) {
+        int high = *at == '%' ? hex_digit(at[1]) : -1, low = high < 0 ? -1 : hex_digit(at[2]);
+        char c = low < 0 ? *at : (char)(high * 16 + low);
+        if (c != *name) return false;
+        at += low < 0 ? 1 : 3;
+    }
+    return !*at || *at == '=' || *at == '&';
 }
 
 const char *access_plain_target(const char *target, struct arena *arena) {
@@ -165,7 +178,7 @@ const char *access_plain_target(const char *target, struct arena *arena) {
     for (const char *at = query + 1; *at;) {
         size_t size = strcspn(at, "&");
         const char *next = at + size + (at[size] == '&');
-        if (size && !is_own_argument(at)) {
+        if (size && !is_named(at, "token") && !is_named(at, ACCESS_RETRY)) {
             *to = to == query ? '?' : '&';
             memmove(to + 1, at, size);
             to += size + 1;

@@ -3,8 +3,8 @@
 //     key            ──> body, entity tag            made by the writer
 //     key + " gzip"  ──> the same body gzipped       made from the first
 //
-// So a warm reply is one look-up. The key must name everything the body depends on: the version of the files
-// (store_module_key and its like), the endpoint, the arguments.
+// So a warm reply is one look-up. The key must name everything the body depends on: the versions of the files, the
+// endpoint, the arguments (module_request_key and profile_request_key make such keys).
 #pragma once
 
 #include "server/http/reply.h"

@@ -67,6 +67,23 @@ void reply_json_error(struct request *request, struct reply *reply, unsigned sta
     if (!output->failed) reply->body = output_bytes(output);
 }
 
+// XProf answers 404 to whatever its converters refuse, and 500 to files it cannot open.
+static unsigned xprof_status_of(enum error_code code) {
+    if (code == ERROR_BAD_REQUEST) return HTTP_BAD_REQUEST;
+    return code == ERROR_UNREADABLE ? HTTP_SERVER_ERROR : HTTP_NOT_FOUND;
+}
+
+void reply_error(struct request *request, struct reply *reply, enum reply_family family, const struct error *error) {
+    unsigned status = family == REPLY_XPROF ? xprof_status_of(error->code) : reply_status_of(error->code);
+    if (family == REPLY_API) {
+        reply_json_error(request, reply, status, NULL, error);
+        return;
+    }
+    const char *text = error->file[0] ? arena_printf(&request->work.arena, "%s: %s\n", error->file, error->message)
+                                      : arena_printf(&request->work.arena, "%s\n", error->message);
+    reply_short(reply, status, REPLY_TEXT, text ? text : "out of memory\n");
+}
+
 static void compress(struct request *request, struct reply *reply) {
     struct error ignored;
     struct output *output = reply_output(request, &ignored);

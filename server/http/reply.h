@@ -23,6 +23,13 @@ enum http_status {
     HTTP_SERVER_ERROR = 500,
 };
 
+// Who is asked decides how errors look.
+enum reply_family {
+    REPLY_API,    // JSON
+    REPLY_XPROF,  // text, with XProf's statuses
+    REPLY_PAGE,   // text
+};
+
 struct reply {
     unsigned status;
     const char *content_type;
@@ -52,6 +59,9 @@ unsigned reply_status_of(enum error_code code);
 // {"error": {"code", "message", "file", "offset"}}; `code` overrides the error's name when it is not NULL.
 void reply_json_error(struct request *request, struct reply *reply, unsigned status, const char *code,
                       const struct error *error);
+
+// An error in the words of its family.
+void reply_error(struct request *request, struct reply *reply, enum reply_family family, const struct error *error);
 
 // Adds the entity tag; answers 304 when the client has this version; gzips what is worth it.
 void reply_finish(struct request *request, struct reply *reply);

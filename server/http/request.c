@@ -49,22 +49,34 @@ bool request_size(const struct request *request, const char *name, int64_t other
                      text);
 }
 
-// Whether one item of Accept-Encoding ("gzip;q=0.5") asks for gzip.
-static bool item_takes_gzip(const char *item, size_t size) {
-    size_t name_size = strcspn(item, ";, \t");
-    bool is_gzip = name_size == 4 && strncasecmp(item, "gzip", 4) == 0;
-    if (!is_gzip && !(name_size == 1 && item[0] == '*')) return false;
-    const char *q = memchr(item, '=', size);
-    return !q || strtod(q + 1, NULL) > 0;
+// One item of Accept-Encoding: "gzip;q=0.5".
+struct coding {
+    const char *name;
+    size_t name_size;
+    bool is_wanted;  // its q is not 0
+};
+
+static struct coding read_coding(const char *item, size_t size) {
+    struct coding coding = {item, strcspn(item, ";, \t"), true};
+    for (const char *at = item; (at = memchr(at, ';', size - (size_t)(at - item)));) {
+        at++;
+        at += strspn(at, " \t");
+        if ((at[0] == 'q' || at[0] == 'Q') && at[1] == '=') coding.is_wanted = strtod(at + 2, NULL) > 0;
+    }
+    return coding;
 }
 
+// What is said of gzip itself counts, else what is said of any coding ("*").
 bool request_accepts_gzip(const struct request *request) {
     const char *at = request->headers.accept_encoding;
+    bool takes_any = false;
     while (at && *at) {
         at += strspn(at, " \t,");
         size_t size = strcspn(at, ",");
-        if (size && item_takes_gzip(at, size)) return true;
+        struct coding coding = read_coding(at, size);
+        if (coding.name_size == 4 && strncasecmp(coding.name, "gzip", 4) == 0) return coding.is_wanted;
+        takes_any |= coding.name_size == 1 && *coding.name == '*' && coding.is_wanted;
         at += size;
     }
-    return false;
+    return takes_any;
 }

@@ -66,6 +66,11 @@ class Shared(unittest.TestCase):
         self.assertEqual(self.server.get("/api/v1/sessions", headers={"Cookie": "x=y; " + value}).status, 200)
         self.assertEqual(self.server.get("/", headers={"Cookie": value + "0"}).status, 403)
 
+    def test_an_encoded_name_leaves_the_address_too(self):
+        for name in ("%74oken", "tok%65n", "%74%6f%6B%65%6e"):
+            answer = self.server.get(f"/memory_viewer?run=a&{name}={self.token}")
+            self.assertEqual((answer.status, answer.headers["Location"]), (303, "/memory_viewer?run=a"), name)
+
     def test_redirects_stay_here(self):
         answer = self.server.request("GET", f"//evil.example/?token={self.token}")
         self.assertEqual(answer.status, 303)

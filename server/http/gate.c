@@ -1,0 +1,87 @@
+#include "server/http/gate.h"
+
+#include <string.h>
+
+#include "server/app.h"
+
+static const char no_token_page[] =
+    "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>hbmview</title>"
+    "<h1>This link needs its token</h1><p>Open the whole link that hbmview printed when it started; it ends in "
+    "<code>?token=...</code>. Whoever started the server has it.</p></html>\n";
+
+static void refuse_access(struct request *request, struct reply *reply, enum reply_family family, bool is_wrong_host) {
+    struct error error;
+    if (is_wrong_host)
+        error_set(
+            &error, ERROR_BAD_REQUEST,
+            "The host name \"%.100s\" is none of this machine's (a guard against DNS rebinding). Open the page as "
+            "localhost, by the machine's host name, or by an IP address.",
+            request->headers.host ? request->headers.host : "");
+    else
+        error_set(&error, ERROR_BAD_REQUEST,
+                  "This server needs the token of its link: ?token=..., or an Authorization: Bearer header.");
+    if (family == REPLY_API)
+        reply_json_error(request, reply, HTTP_FORBIDDEN, "unauthorized", &error);
+    else if (family == REPLY_PAGE && !is_wrong_host)
+        reply_short(reply, HTTP_FORBIDDEN, REPLY_HTML, no_token_page);
+    else
+        reply_error(request, reply, REPLY_XPROF, &error);
+    reply->status = HTTP_FORBIDDEN;
+}
+
+// The address of the page without our own arguments. Never "//elsewhere", which a browser reads as another host.
+static const char *plain_target(struct request *request) {
+    const char *target = access_plain_target(request->target, &request->work.arena);
+    while (target && target[0] == '/' && target[1] == '/') target++;
+    return target && target[0] == '/' ? target : "/";
+}
+
+static void redirect(struct request *request, struct reply *reply) {
+    reply_short(reply, HTTP_SEE_OTHER, REPLY_TEXT, "");
+    reply->location = plain_target(request);
+}
+
+// See ACCESS_RETRY.
+static void offer_retry(struct request *request, struct reply *reply) {
+    const char *target = plain_target(request);
+    reply->refresh = arena_printf(&request->work.arena, "0; url=%s%c" ACCESS_RETRY "=1", target,
+                                  strchr(target, '?') ? '&' : '?');
+}
+
+// A first visit by the shared link: the token moves into a cookie, and out of the page's address.
+static void welcome(struct request *request, struct reply *reply) {
+    char cookie[ACCESS_COOKIE_BYTES];
+    access_cookie(&request->app->access, cookie);
+    reply->set_cookie = arena_string(&request->work.arena, bytes_of(cookie));
+}
+
+static enum access_verdict judge(const struct request *request) {
+    struct access_request asked = {request->headers.host, request_query(request, "token"), request->headers.cookie,
+                                   request->headers.authorization};
+    return access_judge(&request->app->access, &asked);
+}
+
+bool gate_is_open(const struct request *request) {
+    enum access_verdict verdict = judge(request);
+    return verdict == ACCESS_GRANTED || verdict == ACCESS_GRANTED_BY_LINK;
+}
+
+bool gate_let_in(struct request *request, struct reply *reply, enum reply_family family) {
+    enum access_verdict verdict = judge(request);
+    bool is_page = family == REPLY_PAGE, is_retry = request_query(request, ACCESS_RETRY) != NULL;
+    switch (verdict) {
+        case ACCESS_WRONG_HOST:
+        case ACCESS_NO_TOKEN:
+            refuse_access(request, reply, family, verdict == ACCESS_WRONG_HOST);
+            if (is_page && !is_retry && verdict == ACCESS_NO_TOKEN) offer_retry(request, reply);
+            return false;
+        case ACCESS_GRANTED_BY_LINK:
+            welcome(request, reply);
+            if (is_page) redirect(request, reply);
+            return !is_page;
+        case ACCESS_GRANTED:
+            if (is_page && is_retry) redirect(request, reply);
+            return !(is_page && is_retry);
+    }
+    return false;
+}
