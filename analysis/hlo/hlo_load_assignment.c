@@ -37,19 +37,33 @@ bool hlo_assignment_count(struct bytes message, struct hlo_module *module, struc
     return good && (!w.fault || hlo_message_fault(error, module->blob, &w, "BufferAssignmentProto"));
 }
 
+enum { NEAR_IDS_PER_BUFFER = 4 };
+
+static uint32_t *new_indexes(struct arena *arena, size_t count) {
+    uint32_t *indexes = arena_push_raw(arena, count, sizeof *indexes);
+    if (indexes && count) memset(indexes, 0xff, count * sizeof *indexes);  // HLO_NONE
+    return indexes;
+}
+
 bool hlo_assignment_columns(struct arena *arena, struct hlo_module *module) {
+    if (__builtin_mul_overflow(module->buffer_count, NEAR_IDS_PER_BUFFER, &module->near_id_count)) return false;
     module->buffers = arena_push_raw(arena, module->buffer_count, sizeof *module->buffers);
-    module->allocation_of_buffer = arena_push_raw(arena, module->buffer_count, sizeof *module->allocation_of_buffer);
+    module->near_buffer_of = new_indexes(arena, module->near_id_count);
+    module->allocation_of_buffer = new_indexes(arena, module->buffer_count);
     module->allocations = arena_push_raw(arena, module->allocation_count, sizeof *module->allocations);
     module->assigned = arena_push_raw(arena, module->assigned_count, sizeof *module->assigned);
     module->traces = arena_push_raw(arena, module->trace_count, sizeof *module->traces);
     module->events = arena_push_raw(arena, module->event_count, sizeof *module->events);
-    bool good = module->buffers && module->allocation_of_buffer && module->allocations && module->assigned &&
-                module->traces && module->events && id_map_init(&module->buffer_of, arena, module->buffer_count);
-    if (good && module->buffer_count) {
-        memset(module->allocation_of_buffer, 0xff, module->buffer_count * sizeof *module->allocation_of_buffer);
-    }
-    return good;
+    return module->buffers && module->near_buffer_of && module->allocation_of_buffer && module->allocations &&
+           module->assigned && module->traces && module->events && id_map_init(&module->far_buffer_of, arena, 0);
+}
+
+// The first buffer of an id keeps it.
+static bool note_id(struct hlo_module *module, int64_t id, uint32_t buffer) {
+    uint32_t *place = (uint64_t)id < module->near_id_count ? &module->near_buffer_of[id]
+                                                           : id_map_place(&module->far_buffer_of, id);
+    if (place && *place == HLO_NONE) *place = buffer;
+    return place != NULL;
 }
 
 static bool read_buffer(struct loader *loader, struct bytes message, uint32_t index) {
@@ -81,8 +95,7 @@ static bool read_buffer(struct loader *loader, struct bytes message, uint32_t in
         return error_at(loader->error, ERROR_MALFORMED, message.data - module->blob.data,
                         "logical buffer %lld has a negative size", (long long)buffer->id);
     }
-    id_map_put(&module->buffer_of, buffer->id, index);
-    return true;
+    return note_id(module, buffer->id, index) || hlo_message_too_big(loader->error, module->far_buffer_of.arena);
 }
 
 static bool read_assigned(struct loader *loader, struct bytes message, uint32_t allocation) {
@@ -97,7 +110,7 @@ static bool read_assigned(struct loader *loader, struct bytes message, uint32_t 
         if (f.number == ASSIGNED_OFFSET) assigned->offset = wire_int64(&f);
         if (f.number == ASSIGNED_SIZE) assigned->size_bytes = wire_int64(&f);
     }
-    assigned->buffer = id_map_get(&module->buffer_of, id);
+    assigned->buffer = hlo_buffer_of(module, id);
     if (assigned->buffer != HLO_NONE) module->allocation_of_buffer[assigned->buffer] = allocation;
     return !w.fault || hlo_message_fault(loader->error, module->blob, &w, "BufferAllocationProto.Assigned");
 }
@@ -187,8 +200,8 @@ static bool read_event(struct loader *loader, struct bytes message) {
                         (unsigned long long)kind);
     }
     event->kind = (uint8_t)kind;
-    event->buffer = id_map_get(&module->buffer_of, event->buffer_id);
-    event->canonical = kind == HLO_EVENT_SHARE_WITH ? id_map_get(&module->buffer_of, canonical) : HLO_NONE;
+    event->buffer = hlo_buffer_of(module, event->buffer_id);
+    event->canonical = kind == HLO_EVENT_SHARE_WITH ? hlo_buffer_of(module, canonical) : HLO_NONE;
     return true;
 }
 

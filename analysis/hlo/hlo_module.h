@@ -4,7 +4,7 @@
 //                     ^ views       ^ views             ^ columns                  ^ columns
 //
 //     instructions[i]   view on the message, its id
-//     buffers[b]        id, size, color, instruction i       id -> b by buffer_of
+//     buffers[b]        id, size, color, instruction i       id -> b by hlo_buffer_of
 //     allocations[a]    flags, size, color, assigned[first .. first+count): (buffer b, offset, size)
 //     traces[t]         events[first .. first+count): (kind, buffer b, canonical b, instruction name)
 //
@@ -87,7 +87,10 @@ struct hlo_module {
 
     struct hlo_buffer *buffers;
     uint32_t buffer_count;
-    struct id_map buffer_of;
+    // Compilers count ids up from 0 and leave few gaps: an array serves all ids below `near_id_count`.
+    uint32_t *near_buffer_of;  // by id
+    uint32_t near_id_count;
+    struct id_map far_buffer_of;
     uint32_t *allocation_of_buffer;  // index into allocations, or HLO_NONE
     struct hlo_allocation *allocations;
     uint32_t allocation_count;
@@ -107,6 +110,12 @@ struct hlo_module {
     struct hlo_stack_frame *stack_frames;
     uint32_t stack_frame_count;
 };
+
+// The buffer of this id, or HLO_NONE.
+static inline uint32_t hlo_buffer_of(const struct hlo_module *module, int64_t id) {
+    if ((uint64_t)id < module->near_id_count) return module->near_buffer_of[id];
+    return id_map_get(&module->far_buffer_of, id);
+}
 
 // What an instruction says, read from its message. Views into the blob; empty where absent.
 struct hlo_instruction {

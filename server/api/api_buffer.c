@@ -15,7 +15,7 @@ static bool write_buffer(struct work *work, void *context, struct output *output
     const struct buffer_request *asked = context;
     const struct hlo_module *module = module_store_load(work, &asked->module.found, error);
     if (!module) return false;
-    uint32_t buffer = id_map_get(&module->buffer_of, asked->id);
+    uint32_t buffer = hlo_buffer_of(module, asked->id);
     if (buffer == HLO_NONE) {
         return error_set(error, ERROR_NOT_FOUND, "The module \"%.100s\" has no logical buffer %" PRId64 ".",
                          asked->module.module, asked->id);

@@ -45,6 +45,29 @@ static void columns_hold_what_the_message_says(void **state) {
     hlo_build_free(&b);
 }
 
+// Small ids and those far beyond the number of buffers are kept in two ways.
+static void buffers_are_found_by_any_id(void **state) {
+    (void)state;
+    static const int64_t ids[] = {0, 1, 19, 20, 21, 1 << 20, INT64_MAX, -1, INT64_MIN};
+    enum { COUNT = sizeof ids / sizeof *ids };
+    struct hlo_build b = {0};
+    struct arena arena;
+    struct hlo_module m;
+    struct error error;
+    hlo_build_instruction(&b, 1, "a", 1);
+    for (int i = 0; i < COUNT; i++) hlo_build_buffer(&b, ids[i], 1, i, 0);
+    for (int i = 0; i < COUNT; i++) hlo_build_buffer(&b, ids[i], 1, 100, 0);  // the first one keeps the id
+    arena_init(&arena, 0);
+    assert_true(hlo_module_load(hlo_build_finish(&b), &arena, &m, &error));
+    for (uint32_t i = 0; i < COUNT; i++) assert_int_equal(hlo_buffer_of(&m, ids[i]), i);
+    static const int64_t unknown[] = {2, 18, 71, 72, 73, 1 << 21, -2, INT64_MIN + 1};
+    for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++) {
+        assert_int_equal(hlo_buffer_of(&m, unknown[i]), HLO_NONE);
+    }
+    arena_free(&arena);
+    hlo_build_free(&b);
+}
+
 // Before 2022 a logical buffer named its instruction.
 static void buffers_are_found_by_instruction_name(void **state) {
     (void)state;
@@ -157,6 +180,7 @@ static void a_small_arena_is_an_error(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(columns_hold_what_the_message_says),
+        cmocka_unit_test(buffers_are_found_by_any_id),
         cmocka_unit_test(buffers_are_found_by_instruction_name),
         cmocka_unit_test(shape_indexes_are_read_packed_and_unpacked),
         cmocka_unit_test(truncation_is_an_error_with_an_offset),

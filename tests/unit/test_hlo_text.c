@@ -55,7 +55,7 @@ static void must_load(struct fixture *f) {
 }
 
 static const struct hlo_buffer *buffer_of(struct fixture *f, int64_t id) {
-    uint32_t buffer = id_map_get(&f->module.buffer_of, id);
+    uint32_t buffer = hlo_buffer_of(&f->module, id);
     assert_int_not_equal(buffer, ID_MAP_NONE);
     return &f->module.buffers[buffer];
 }
@@ -63,7 +63,7 @@ static const struct hlo_buffer *buffer_of(struct fixture *f, int64_t id) {
 static struct buffer_description describe(struct fixture *f, int64_t id) {
     struct buffer_describer describer;
     assert_true(buffer_describer_init(&describer, &f->module, MEMORY_VIEW_EXACT, &f->arena));
-    return buffer_describe(&describer, id_map_get(&f->module.buffer_of, id));
+    return buffer_describe(&describer, hlo_buffer_of(&f->module, id));
 }
 
 static void check_text(struct bytes found, const char *expected) {
