@@ -221,6 +221,24 @@ static void a_file_that_shrinks_is_an_error(void **state) {
 }
 
 // What was open stays readable: the system keeps the file until it is closed.
+// Above a few MiB two threads read a range of a plain file: the bytes and the error are those of one.
+static void a_large_range_is_loaded_whole_or_not_at_all(void **state) {
+    struct fixture *f = *state;
+    struct temp_path path = temp_folder_path(&f->folder, "plain");
+    struct byte_source *source = byte_source_open(path.text, &f->error);
+    struct arena arena;
+    struct bytes loaded;
+    arena_init(&arena, 0);
+    assert_true(byte_source_load(source, 7, CONTENT_BYTES - 10, UINT64_MAX, &arena, &loaded, &f->error));
+    assert_memory_equal(loaded.data, f->data + 7, CONTENT_BYTES - 10);
+    assert_int_equal(truncate(path.text, 100000), 0);
+    assert_false(byte_source_load(source, 7, CONTENT_BYTES - 10, UINT64_MAX, &arena, &loaded, &f->error));
+    assert_int_equal(f->error.code, ERROR_TRUNCATED);
+    assert_int_equal(f->error.offset, 100000);
+    arena_free(&arena);
+    byte_source_close(source);
+}
+
 static void a_file_that_vanishes_is_read_to_its_end(void **state) {
     struct fixture *f = *state;
     struct temp_path path = temp_folder_path(&f->folder, "plain");
@@ -390,6 +408,7 @@ int main(void) {
         TEST(a_read_past_the_end_is_truncated),
         TEST(loading_has_a_limit),
         TEST(a_file_that_shrinks_is_an_error),
+        TEST(a_large_range_is_loaded_whole_or_not_at_all),
         TEST(a_file_that_vanishes_is_read_to_its_end),
         TEST(a_cut_gz_is_readable_up_to_the_cut),
         TEST(a_cut_gz_of_one_long_match),
