@@ -4,7 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BUCKET_COUNT = 4096 };  // a power of two
+enum {
+    BUCKET_COUNT = 4096,         // a power of two
+    ALLOCATION_HEAD_BYTES = 16,  // what the allocator adds to the entry, and to its value
+};
 
 enum entry_state { ENTRY_LOADING, ENTRY_READY, ENTRY_FAILED };
 
@@ -75,6 +78,10 @@ static size_t bucket_of(const char *key) {  // FNV-1a
     return (size_t)(hash ^ hash >> 32) & (BUCKET_COUNT - 1);
 }
 
+size_t cache_entry_bytes(const char *key) {
+    return sizeof(struct cache_entry) + strlen(key) + 1 + 2 * ALLOCATION_HEAD_BYTES;
+}
+
 static struct cache_entry *find(const struct cache *cache, const char *key) {
     struct cache_entry *entry = cache->buckets[bucket_of(key)];
     while (entry && strcmp(entry->key, key) != 0) entry = entry->next_in_bucket;
@@ -135,7 +142,7 @@ static struct cache_entry *evict(struct cache *cache) {
         struct cache_entry *entry = cache->oldest;
         unlink_idle(cache, entry);
         remove_from_table(cache, entry);
-        cache->stats.used_bytes -= entry->value.cost_bytes;
+        cache->stats.used_bytes -= entry->value.cost_bytes + cache_entry_bytes(entry->key);
         cache->stats.evictions++;
         entry->next_in_bucket = evicted;
         evicted = entry;
@@ -224,7 +231,7 @@ static struct error *error_copy(const struct error *error) {
 static void settle(struct cache *cache, struct cache_entry *entry, bool is_good, const struct error *error) {
     if (is_good) {
         entry->state = ENTRY_READY;
-        cache->stats.used_bytes += entry->value.cost_bytes;
+        cache->stats.used_bytes += entry->value.cost_bytes + cache_entry_bytes(entry->key);
     } else {
         entry->state = ENTRY_FAILED;
         entry->value = (struct cache_value){0};
@@ -273,15 +280,6 @@ struct cache_entry *cache_get(struct cache *cache, const char *key, cache_load *
     }
     pthread_mutex_unlock(&cache->lock);
     free_evicted(to_free);
-    return entry;
-}
-
-struct cache_entry *cache_peek(struct cache *cache, const char *key) {
-    pthread_mutex_lock(&cache->lock);
-    struct cache_entry *entry = find(cache, key);
-    if (entry && entry->state != ENTRY_READY) entry = NULL;
-    if (entry) use(cache, entry);
-    pthread_mutex_unlock(&cache->lock);
     return entry;
 }
 

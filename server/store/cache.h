@@ -1,6 +1,6 @@
 // What was read or computed once and may be asked for again: file indexes, loaded modules, encoded replies.
 //
-//     key ──> entry { value, cost, users }        table of all entries
+//     key ──> entry { value, cost, users }        table of all entries; the budget pays for keys and entries too
 //             in use (users > 0)                  kept, whatever the budget says
 //             not in use                          in the LRU list; the oldest go when the budget is passed
 //
@@ -39,9 +39,6 @@ void cache_free(struct cache *cache);
 MUST_USE struct cache_entry *cache_get(struct cache *cache, const char *key, cache_load *load, void *context,
                                        struct error *error);
 
-// The entry when it is there already, else NULL at once.
-MUST_USE struct cache_entry *cache_peek(struct cache *cache, const char *key);
-
 void cache_release(struct cache *cache, struct cache_entry *entry);
 
 void *cache_data(const struct cache_entry *entry);
@@ -49,6 +46,9 @@ void *cache_data(const struct cache_entry *entry);
 // A slot for heavy work that is not kept in the cache. Not inside a loader.
 void cache_take_slot(struct cache *cache);
 void cache_give_slot(struct cache *cache);
+
+// What an entry takes beside the cost of its value: as much as a small value, or more.
+size_t cache_entry_bytes(const char *key);
 
 struct cache_stats {
     size_t entries, used_bytes, loads, evictions;
