@@ -41,7 +41,7 @@ enum profile_file_kind {
 struct input_file {
     char *path;     // absolute
     char *name;     // its name in the folder
-    char *host;     // xplane: file name minus .xplane.pb[.gz]; "" for an HLO file
+    char *host;     // xplane: file name minus .xplane.pb[.gz]; an HLO file among others: its name; else ""
     char *program;  // of a dump: what its module is called, "jit_f(39)"; else NULL
     enum profile_file_kind kind;
     struct file_version version;  // when it was listed

@@ -111,6 +111,13 @@ static bool take_dump(const struct folder *folder, const char *path, const char 
     return true;
 }
 
+// Many of them may hold a program of one name: of several files each is known by its own.
+static void name_hosts_of_hlo(struct session_files *files) {
+    for (size_t i = 0; i < files->file_count && files->file_count > 1; i++) {
+        if (files->files[i].kind == PROFILE_FILE_HLO) files->files[i].host = files->files[i].name;
+    }
+}
+
 // Of a sorted list, one file per host.
 static bool keep_one_per_host(struct session_files *files, struct arena *arena) {
     size_t kept = 0;
@@ -135,6 +142,7 @@ bool session_files_in_folder(const struct folder *folder, const char *path, cons
         ok = take_dump(folder, path, root, arena, files);
     else if (hlo_too)
         ok = take_all(folder, WANT_HLO, path, root, arena, files);
+    name_hosts_of_hlo(files);
     return ok || out_of_memory(path, error);
 }
 

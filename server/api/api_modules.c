@@ -30,6 +30,7 @@ static void write_row(struct json_writer *w, const struct module_list *list, con
     json_write_string_key(w, "module_name", row->program->module_name);
     fields_write(w, program_id_field, row->program);
     json_write_text_key(w, "host", list->hosts[row->hosts[0]].file->host);
+    json_write_text_key(w, "file", list->hosts[row->hosts[0]].file->name);
     json_key(w, "hosts");
     json_open_array(w);
     for (uint32_t i = 0; i < row->host_count; i++) json_write_text(w, list->hosts[row->hosts[i]].file->host);

@@ -36,7 +36,7 @@ static bool has_programs(const struct overview *overview) {
     bool found = false;
     work_init(&work, overview->cache);
     for (size_t i = 0; i < files->file_count && !found; i++) {
-        const struct input_file *now = file_store_look(&work, &files->files[i], &ignored);
+        const struct input_file *now = file_store_look(&work, &overview->asked->session, i, &ignored);
         const struct file_index *file = now ? module_store_index(&work, now, &ignored) : NULL;
         found = file && file->index.program_count;
     }

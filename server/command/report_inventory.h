@@ -2,13 +2,11 @@
 //
 //     catalog -> sessions (newest first, also those still being written) -> files -> programs
 //
-// A program that several hosts have under one name and in one size is one entry, with the first host's file; of two
-// sizes it is two entries. A file that is cut or damaged gives the programs that are whole, and an error.
+// An entry is a row of module_list.h: a program that several hosts have under one name and in one size, with the first
+// host's file. A file that is cut or damaged gives the programs that are whole, and an error.
 #pragma once
 
-#include "analysis/input/byte_source.h"
-#include "analysis/input/catalog.h"
-#include "analysis/input/xspace_index.h"
+#include "server/store/module_store.h"
 #include "server/command/report_errors.h"
 #include "server/command/report_options.h"
 #include "server/command/report_sessions.h"
@@ -34,11 +32,15 @@ struct report_inventory {
     size_t session_count;
     struct report_program *programs;  // by session, first file, name
     size_t program_count;
-    bool has_several_hosts;  // in some session with programs
+    bool has_several_hosts;  // in some session with programs; or several files of one program each
+    bool has_named_hosts;    // else what tells programs apart are files
 };
 
-// One open file, so that programs of a file that are read one after the other share it.
+// Where programs come from: the indexes of all files, and one open file, so that programs of a file that are read one
+// after the other share it.
 struct report_source {
+    struct cache *cache;
+    struct work work;
     struct byte_source *source;
     const char *path;
 };

@@ -95,7 +95,7 @@ static void write_table(const struct report *report, const struct report_overvie
                      .place = TABLE_LEFT,
                      .can_shrink = true,
                      .is_hidden = report->inventory.session_count == 1},
-        [HOST] = {.title = "Host",
+        [HOST] = {.title = report->inventory.has_named_hosts ? "Host" : "File",
                   .place = TABLE_LEFT,
                   .can_shrink = true,
                   .is_hidden = !report->inventory.has_several_hosts},

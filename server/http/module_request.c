@@ -81,7 +81,7 @@ static const char *name_with_text(struct work *work, const struct xspace_index *
 static const char *find_program(struct work *work, const struct session *session, const char *program_id,
                                 struct error *error) {
     for (size_t i = 0; i < session->files.file_count; i++) {
-        const struct input_file *file = file_store_look(work, &session->files.files[i], error);
+        const struct input_file *file = file_store_look(work, session, i, error);
         const struct file_index *indexed = file ? module_store_index(work, file, error) : NULL;
         const char *name = indexed ? name_of_id(work, &indexed->index, program_id) : NULL;
         if (indexed && !name) name = name_with_text(work, &indexed->index, program_id);

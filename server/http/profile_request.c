@@ -45,7 +45,8 @@ static bool look_at_files(struct work *work, struct profile_request *asked, stru
     for (size_t i = 0; i < files->file_count; i++) {
         struct error gone;
         const struct input_file *file = &files->files[i];
-        const struct input_file *looked = is_asked(asked, file) ? file_store_look(work, file, &gone) : NULL;
+        const struct input_file *looked = is_asked(asked, file) ? file_store_look(work, &asked->session, i, &gone)
+                                                                : NULL;
         now[i] = looked ? *looked : *file;
     }
     files->files = now;

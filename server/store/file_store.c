@@ -16,8 +16,10 @@ static const struct embedded_asset *sample_of(const struct input_file *file) {
     return NULL;
 }
 
-const struct input_file *file_store_look(struct work *work, const struct input_file *listed, struct error *error) {
-    if (sample_of(listed)) return listed;
+const struct input_file *file_store_look(struct work *work, const struct session *session, size_t i,
+                                         struct error *error) {
+    const struct input_file *listed = &session->files.files[i];
+    if (session->is_listed_anew || sample_of(listed)) return listed;
     struct input_file *now = arena_new(&work->arena, struct input_file, 1);
     if (!now) {
         work_out_of_memory(error);
@@ -25,6 +27,11 @@ const struct input_file *file_store_look(struct work *work, const struct input_f
     }
     *now = *listed;
     return file_version_look(now->path, &now->version, error) ? now : NULL;
+}
+
+bool file_store_has_changed(const struct input_file *file) {
+    struct file_version now;
+    return !sample_of(file) && !(file_version_of_file(file->path, &now) && file_version_equal(&now, &file->version));
 }
 
 const char *file_store_key(struct work *work, const char *kind, const struct input_file *file, struct error *error) {
@@ -36,7 +43,7 @@ const char *file_store_key(struct work *work, const char *kind, const struct inp
 }
 
 static bool changed(const struct input_file *file, struct error *error) {
-    error_set(error, ERROR_UNREADABLE, "The file changed while it was being read; reload the page.");
+    error_set(error, ERROR_UNREADABLE, "The file changed while it was being read; try again.");
     return error_in_file(error, file->path, 0);
 }
 
@@ -44,8 +51,7 @@ static struct byte_source *open_sample(const struct embedded_asset *sample, stru
     return byte_source_of_memory((struct bytes){sample->gzip, sample->gzip_size}, sample->path, error);
 }
 
-// The open file, if it is of the version that was looked at.
-static struct byte_source *open_version(const struct input_file *file, struct error *error) {
+struct byte_source *file_store_open(const struct input_file *file, struct error *error) {
     const struct embedded_asset *sample = sample_of(file);
     struct byte_source *source = sample ? open_sample(sample, error) : byte_source_open(file->path, error);
     if (!source) {
@@ -94,7 +100,7 @@ static bool fill_open(const struct making *making, struct stored *stored, struct
     struct filling from = making->from;
     from.arena = &stored->arena;
     if (making->kind->is_derived) return making->kind->fill(&from, stored->thing, error);
-    from.source = open_version(from.file, error);
+    from.source = file_store_open(from.file, error);
     if (!from.source) return false;
     bool is_good = making->kind->fill(&from, stored->thing, error) || error_in_file(error, from.file->path, 0);
     // What was read while the file was being rewritten is neither version's; nor is a fault found there.

@@ -12,7 +12,7 @@
 
 #include "analysis/input/byte_source.h"
 #include "analysis/input/catalog.h"
-#include "server/store/work.h"
+#include "server/store/store.h"
 
 // What a thing is made from.
 struct filling {
@@ -33,9 +33,15 @@ struct stored_kind {
     void (*release)(void *thing);                // gives that back
 };
 
-// The file as it is now, for everything that one piece of work makes of it. NULL: *error is filled.
-MUST_USE const struct input_file *file_store_look(struct work *work, const struct input_file *listed,
+// File `i` of the session as it is now, for everything that one piece of work makes of it. NULL: *error is filled.
+MUST_USE const struct input_file *file_store_look(struct work *work, const struct session *session, size_t i,
                                                   struct error *error);
+
+// The open file, if it is of the version that was looked at. NULL: *error is filled.
+MUST_USE struct byte_source *file_store_open(const struct input_file *file, struct error *error);
+
+// Whether the file is no longer what it was when it was looked at.
+bool file_store_has_changed(const struct input_file *file);
 
 // "<kind> <version> <path>": names what a kind, or a reply, is of this version of the file. NULL: *error is filled.
 MUST_USE const char *file_store_key(struct work *work, const char *kind, const struct input_file *file,

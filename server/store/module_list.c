@@ -30,15 +30,16 @@ static const struct error *keep_error(struct arena *arena, const struct error *e
 
 // A host that cannot be read, or not to its end, has its error; its whole programs are listed all the same.
 static bool read_hosts(struct work *work, const struct session *session, struct module_list *list,
-                       const struct file_index **indexes, struct error *error) {
+                       struct error *error) {
     for (size_t i = 0; i < list->host_count; i++) {
         struct module_host *host = &list->hosts[i];
         struct error problem;
-        const struct input_file *listed = &session->files.files[i], *now = file_store_look(work, listed, &problem);
-        host->file = now ? now : listed;
-        indexes[i] = now ? module_store_index(work, now, &problem) : NULL;
-        if (indexes[i]) host->module_count = indexes[i]->index.program_count;
-        const struct error *fault = indexes[i] ? indexes[i]->fault : &problem;
+        const struct input_file *now = file_store_look(work, session, i, &problem);
+        const struct file_index *indexed = now ? module_store_index(work, now, &problem) : NULL;
+        host->file = now ? now : &session->files.files[i];
+        host->index = indexed ? &indexed->index : NULL;
+        host->module_count = indexed ? indexed->index.program_count : 0;
+        const struct error *fault = indexed ? indexed->fault : &problem;
         if (!fault) continue;
         host->error = keep_error(&work->arena, fault);
         if (!host->error) return work_out_of_memory(error);
@@ -47,13 +48,12 @@ static bool read_hosts(struct work *work, const struct session *session, struct 
 }
 
 // All programs of all hosts; those that may be one lie side by side, by host.
-static struct sighting *sort_sightings(struct arena *arena, const struct module_list *list,
-                                       const struct file_index *const *indexes, size_t count) {
+static struct sighting *sort_sightings(struct arena *arena, const struct module_list *list, size_t count) {
     struct sighting *sightings = arena_new(arena, struct sighting, count + 1);
     size_t used = 0;
     for (size_t host = 0; sightings && host < list->host_count; host++) {
         for (size_t k = 0; k < list->hosts[host].module_count; k++)
-            sightings[used++] = (struct sighting){&indexes[host]->index.programs[k], (uint32_t)host};
+            sightings[used++] = (struct sighting){&list->hosts[host].index->programs[k], (uint32_t)host};
     }
     if (sightings) qsort(sightings, count, sizeof sightings[0], by_name_size_host);
     return sightings;
@@ -86,12 +86,11 @@ bool module_list_read(struct work *work, const struct session *session, struct m
     size_t file_count = session->files.file_count;
     *list = (struct module_list){.hosts = arena_new(&work->arena, struct module_host, file_count + 1),
                                  .host_count = file_count};
-    const struct file_index **indexes = arena_new(&work->arena, const struct file_index *, file_count + 1);
-    if (!list->hosts || !indexes) return work_out_of_memory(error);
-    if (!read_hosts(work, session, list, indexes, error)) return false;
+    if (!list->hosts) return work_out_of_memory(error);
+    if (!read_hosts(work, session, list, error)) return false;
     size_t count = 0;
     for (size_t i = 0; i < file_count; i++) count += list->hosts[i].module_count;
-    struct sighting *sightings = sort_sightings(&work->arena, list, indexes, count);
+    struct sighting *sightings = sort_sightings(&work->arena, list, count);
     if (!sightings || !merge(&work->arena, sightings, count, list)) return work_out_of_memory(error);
     return true;
 }

@@ -13,6 +13,7 @@
 
 struct module_host {
     const struct input_file *file;
+    const struct xspace_index *index;  // of the programs that are whole; NULL: the file cannot be read at all
     size_t module_count;
     const struct error *error;  // NULL: it could be read
 };

@@ -70,7 +70,10 @@ static void add_known(struct known_names *known, struct bytes name) {
 
 static bool no_such_host(const struct session *session, const char *host, struct error *error) {
     struct known_names known = {.text = ""};
-    for (size_t i = 0; i < session->files.host_count; i++) add_known(&known, bytes_of(session->files.files[i].host));
+    for (size_t i = 0; i < session->files.file_count; i++) {
+        const struct input_file *file = &session->files.files[i];
+        add_known(&known, bytes_of(file->host[0] ? file->host : file->name));
+    }
     return error_set(error, ERROR_NOT_FOUND, "The session \"%.100s\" has no host \"%.100s\"; its %zu host(s): %s%s.",
                      session->name, host, known.count, known.text, known.count > known.shown ? ", ..." : "");
 }
@@ -84,6 +87,11 @@ static bool no_such_module(const struct session *session, const char *name, cons
                      known->count, known->text, known->count > known->shown ? ", ..." : "");
 }
 
+// A file may be meant by its own name as well.
+static bool is_called(const struct input_file *file, const char *host) {
+    return utf8_same_text(bytes_of(file->host), host) || utf8_same_text(bytes_of(file->name), host);
+}
+
 bool module_store_find(struct work *work, const struct session *session, const char *host, const char *name,
                        struct found_module *found, struct error *error) {
     struct known_names known = {.text = ""};
@@ -91,13 +99,13 @@ bool module_store_find(struct work *work, const struct session *session, const c
     bool has_host = false;
     for (size_t i = 0; i < session->files.file_count; i++) {
         const struct input_file *file = &session->files.files[i];
-        if (host && !utf8_same_text(bytes_of(file->host), host)) continue;
+        if (host && !is_called(file, host)) continue;
         has_host = true;
         if (file->program && !utf8_same_text(bytes_of(file->program), name)) {  // of a dump: none need be opened
             add_known(&known, bytes_of(file->program));
             continue;
         }
-        const struct input_file *now = file_store_look(work, file, error);
+        const struct input_file *now = file_store_look(work, session, i, error);
         const struct file_index *indexed = now ? module_store_index(work, now, error) : NULL;
         if (!indexed) {
             unreadable = *error;

@@ -10,7 +10,6 @@
 #include "analysis/hlo/hlo_module.h"
 #include "analysis/input/xspace_index.h"
 #include "server/store/file_store.h"
-#include "server/store/store.h"
 
 // What one file holds. A file that was cut or damaged keeps the programs that are whole, and the fault.
 struct file_index {

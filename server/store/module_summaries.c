@@ -135,12 +135,6 @@ static struct module_summary error_result(struct arena *arena, const struct erro
     return (struct module_summary){.state = MODULE_SUMMARY_ERROR, .error = kept ? kept : &too_many};
 }
 
-static bool is_outdated(struct work *work, const struct input_file *file) {
-    struct error gone;
-    const struct input_file *now = file_store_look(work, file, &gone);
-    return !now || !file_version_equal(&now->version, &file->version);
-}
-
 // Does one row. The lock is held before and after.
 static void do_row(struct module_summaries *summaries, struct summary_set *set) {
     struct summary_row *row = &set->rows[set->next_row];
@@ -155,7 +149,7 @@ static void do_row(struct module_summaries *summaries, struct summary_set *set) 
     const struct memory_summary_list *spaces = NULL;
     if (module_store_name(&work, file, program->program, &found, &error))
         spaces = summary_of(&work, &found, set->list.row_count <= KEPT_MODULES_MAX, &error);
-    bool outdated = !spaces && is_outdated(&work, file);
+    bool outdated = !spaces && file_store_has_changed(file);
     pthread_mutex_lock(&summaries->lock);
     row->summary = spaces ? good_result(&set->work.arena, spaces) : error_result(&set->work.arena, &error);
     row->number = ++set->settled;

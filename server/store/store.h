@@ -37,7 +37,8 @@ struct session_place {
 struct session {
     const char *name;
     struct file_version version;  // of its folder, now
-    struct session_files files;   // what each of them is now: file_store_look
+    struct session_files files;   // what each of them is now: session_file
+    bool is_listed_anew;          // for this work: each file is of the version that is there now
 };
 
 // How far to look for the files. A folder's version tells when a file comes or goes; where a file system does not keep

@@ -39,7 +39,7 @@ bool xprof_runs(struct request *request, struct reply *reply, struct error *erro
 static bool has_programs(struct request *request, const struct session *session) {
     struct error ignored;
     if (session->files.file_count == 0) return false;
-    const struct input_file *first = file_store_look(&request->work, &session->files.files[0], &ignored);
+    const struct input_file *first = file_store_look(&request->work, session, 0, &ignored);
     const struct file_index *indexed = first ? module_store_index(&request->work, first, &ignored) : NULL;
     return indexed && indexed->index.program_count > 0;
 }

@@ -63,9 +63,8 @@ static bool write_json(struct work *work, void *context, struct output *output, 
 
 bool xprof_memory_profile_reply(struct request *request, struct reply *reply, struct error *error) {
     const struct input_file *file = find_file(request, error);
-    const struct input_file *now = file ? file_store_look(&request->work, file, error) : NULL;
-    const char *key = now ? file_store_key(&request->work, "xprof_memory_profile", now, error) : NULL;
+    const char *key = file ? file_store_key(&request->work, "xprof_memory_profile", file, error) : NULL;
     if (!key) return false;
-    struct input_file asked = *now;
+    struct input_file asked = *file;
     return kept_reply(request, key, REPLY_JSON, write_json, &asked, reply, error);
 }

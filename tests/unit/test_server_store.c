@@ -86,7 +86,7 @@ static struct session open_session(struct fixture *f, enum store_listing listing
 static const struct input_file *look(struct fixture *f) {
     struct session session = open_session(f, STORE_LIST_SEEN);
     assert_int_equal(session.files.file_count, 1);
-    const struct input_file *file = file_store_look(&f->work, &session.files.files[0], &f->error);
+    const struct input_file *file = file_store_look(&f->work, &session, 0, &f->error);
     assert_non_null(file);
     return file;
 }
@@ -247,6 +247,29 @@ static void a_file_that_is_replaced_before_its_turn_gets_its_own_figures(void **
     module_summaries_free(summaries);
 }
 
+static void files_of_one_program_each_are_told_apart_by_their_names(void **state) {
+    struct fixture *f = *state;
+    struct module_list list;
+    struct found_module found;
+    write_program(f, "a.hlo_proto.pb", "same", 64);
+    struct session alone = open_session(f, STORE_LIST_ANEW);
+    assert_string_equal(alone.files.files[0].host, "");
+    write_program(f, "b.hlo_proto.pb", "same", 128);
+    write_program(f, "c.hlo_proto.pb", "same", 128);
+    struct session session = open_session(f, STORE_LIST_ANEW);
+    assert_true(module_list_read(&f->work, &session, &list, &f->error));
+    assert_int_equal(list.row_count, 3);
+    for (uint32_t i = 0; i < 3; i++) {
+        const char *name = session.files.files[i].name;
+        const struct module_row *row = &list.rows[i];
+        assert_int_equal(row->host_count, 1);
+        assert_string_equal(list.hosts[row->hosts[0]].file->host, name);
+        const char *module = arena_string(&f->work.arena, row->program->name);
+        assert_true(module_store_find(&f->work, &session, name, module, &found, &f->error));
+        assert_string_equal(found.file->name, name);
+    }
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void) {
@@ -255,6 +278,7 @@ int main(void) {
         TEST(a_pyramid_is_of_the_profile_that_it_was_built_from),
         TEST(what_is_wrong_with_a_file_is_kept_and_goes_with_its_version),
         TEST(a_file_that_comes_is_seen),
+        TEST(files_of_one_program_each_are_told_apart_by_their_names),
         TEST(a_file_that_the_folders_time_does_not_tell_is_listed_anew),
         TEST(only_what_is_new_is_told_since_a_version),
         TEST(a_file_that_is_replaced_before_its_turn_gets_its_own_figures),

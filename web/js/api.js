@@ -15,7 +15,8 @@ export class ApiError extends Error {
 
 export const fetchSessions = (signal) => getJson(apiUrl("sessions"), signal);
 export const fetchServer = (signal) => getJson(apiUrl("server"), signal);
-export const fetchModules = (session, signal) => getJson(apiUrl("modules", { session }), signal);
+/** `since` is the version of an earlier reply: then the reply may hold only what changed since (data/modules.js). */
+export const fetchModules = (session, since, signal) => getJson(apiUrl("modules", { session, since }), signal);
 
 /** What paints: totals, the curve in pixel columns, the largest buffers at the peak. */
 export const fetchMemoryOverview = (where, signal) => getJson(memoryOverviewUrl(where), signal);

@@ -13,7 +13,7 @@ import { matchRows, rankedMatches, countFlags } from "../../../web/js/tools/memo
 import { compositionOf, fitOf } from "../../../web/js/tools/memory_viewer/data/composition.js";
 import { overviewLines } from "../../../web/js/tools/memory_viewer/data/overview.js";
 import { factsOf } from "../../../web/js/tools/memory_viewer/data/card_facts.js";
-import { findModule, peakOf, sortModules, spacesWithData } from "../../../web/js/tools/memory_viewer/data/modules.js";
+import { findModule, mergeModules, moduleAddress, namedHosts, peakOf, sortModules, spacesWithData } from "../../../web/js/tools/memory_viewer/data/modules.js";
 import { sampleView } from "./sample_view.js";
 
 const model = buildModel(sampleView());
@@ -179,4 +179,45 @@ test("modules: largest first, unknown last, XProf's short name found", () => {
     ]).length,
     1,
   );
+});
+
+test("modules: what changed since a version goes into what was told before", () => {
+  const row = (name, host, state) => ({ name, host, state });
+  const before = {
+    version: "k-0",
+    complete: false,
+    hosts: [{ name: "a" }, { name: "b" }],
+    modules: [row("f", "a", "pending"), row("f", "b", "pending"), row("g", "a", "pending")],
+  };
+  const told = { since: "k-0", version: "k-1", complete: true, modules: [row("f", "b", "ready")] };
+  const merged = mergeModules(before, told);
+  assert.deepEqual(
+    merged.modules.map((one) => one.state),
+    ["pending", "ready", "pending"],
+  );
+  assert.equal(merged.version, "k-1");
+  assert.ok(merged.complete);
+  assert.deepEqual(merged.hosts, before.hosts);
+  assert.equal(mergeModules(null, before), before);
+  const anew = { version: "l-0", complete: false, hosts: [], modules: [] };
+  assert.equal(mergeModules(before, anew), anew); // other files: all of it is new
+});
+
+test("modules: programs of one name are told apart by host or file, and only then", () => {
+  const row = (name, host) => ({ name, module_name: name, host, hosts: [host] });
+  const files = {
+    hosts: ["a.hlo.pb", "b.hlo.pb", "c.hlo.pb"].map((file) => ({ name: file, file })),
+    modules: [row("f", "a.hlo.pb"), row("f", "b.hlo.pb"), row("g", "c.hlo.pb")],
+  };
+  assert.deepEqual(namedHosts(files), []);
+  assert.equal(findModule(files.modules, "f", "b.hlo.pb"), files.modules[1]);
+  assert.equal(findModule(files.modules, "f", null), files.modules[0]);
+  assert.equal(findModule(files.modules, "g", "b.hlo.pb"), files.modules[2]);
+  assert.deepEqual(moduleAddress(files, files.modules[1]), { module_name: "f", host: "b.hlo.pb" });
+  assert.deepEqual(moduleAddress(files, files.modules[2]), { module_name: "g", host: null });
+  const hosts = { hosts: [{ name: "vm", file: "vm.xplane.pb" }], modules: [row("f", "vm")] };
+  assert.equal(namedHosts(hosts).length, 1);
+  assert.deepEqual(moduleAddress(hosts, hosts.modules[0]), { module_name: "f" }); // a chosen host stays
+  const dump = { hosts: [{ name: "", file: "module_1.f.hlo.pb" }], modules: [] };
+  assert.deepEqual(namedHosts(dump), []);
 });

@@ -13,7 +13,10 @@ export function createPicker(noun, onPick, extra = null) {
   const note = el("div", { class: "side-note" });
   const node = el("div", { class: "side-section" }, el("div", { class: "side-head" }, label, extra), select, note);
 
-  /** @param {{value: string, label: string, disabled?: boolean}[]} options */
+  /**
+   * Nothing to pick, and no other way to get something: only the notes are there.
+   * @param {{value: string, label: string, disabled?: boolean}[]} options
+   */
   function show(options, value, { count = options.length, notes = [] } = {}) {
     setText(label, `${noun} (${count})`);
     const known = options.some((option) => option.value === value);
@@ -24,6 +27,7 @@ export function createPicker(noun, onPick, extra = null) {
     );
     select.value = value ?? "";
     select.disabled = shown.length === 0;
+    select.hidden = label.hidden = shown.length === 0 && extra === null;
     select.title = select.selectedOptions[0]?.textContent ?? "";
     note.replaceChildren(...notes.map((text) => el("p", { title: text }, text)));
   }

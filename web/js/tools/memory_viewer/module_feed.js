@@ -1,6 +1,7 @@
 // @ts-check
 // Asks for the session's modules until all their figures are there.
 import { fetchModules } from "../../api.js";
+import { mergeModules } from "./data/modules.js";
 
 const FIRST_PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 1500;
@@ -11,12 +12,14 @@ export function createModuleFeed(session, progress, { onReply, onError }) {
   let startedMs = 0;
   let pauseMs = FIRST_PAUSE_MS;
   let timer = 0;
+  let reply = null; // all that was told so far
 
   async function ask(label) {
     try {
-      const request = fetchModules(session, controller.signal);
-      const reply = await (label ? progress.during(label, request) : request);
+      const request = fetchModules(session, reply?.version, controller.signal);
+      const told = await (label ? progress.during(label, request) : request);
       if (controller.signal.aborted) return;
+      reply = mergeModules(reply, told);
       onReply(reply);
       if (!reply.complete) again();
     } catch (error) {

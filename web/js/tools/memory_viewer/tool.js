@@ -9,7 +9,7 @@ import { createModuleList } from "./views/module_list.js";
 import { createMemoryTypes } from "./views/memory_types.js";
 import { createWorkspace } from "./workspace.js";
 import { MOUSE, toolKeys } from "./tool_keys.js";
-import { findModule } from "./data/modules.js";
+import { findModule, moduleAddress, namedHosts } from "./data/modules.js";
 import { noModules, errorMessage, errorSentence } from "../../shell/messages.js";
 import { failedModule, unknownModule } from "./views/empty_states.js";
 
@@ -32,8 +32,8 @@ export function mount(shell) {
   openFromAddress();
   feed.start();
 
-  function openModule(name) {
-    params.go({ module_name: name, step: null, buffer: null, zoom: null });
+  function openModule(module) {
+    params.go({ ...moduleAddress(reply, module), step: null, buffer: null, zoom: null });
   }
 
   function showModules(now) {
@@ -49,10 +49,10 @@ export function mount(shell) {
     const wanted = params.get().module_name;
     if (wanted === null) {
       if (now.complete || now.modules.length === 1 || feed.isPatienceOver())
-        params.set({ module_name: list.first() });
+        params.set(moduleAddress(now, list.first()));
       return;
     }
-    const found = findModule(now.modules, wanted);
+    const found = findModule(now.modules, wanted, params.get().host);
     if (!found) return showEmpty(unknownModule(wanted, now, openModule));
     if (found.name !== wanted) params.set({ module_name: found.name });
     else openFromAddress();
@@ -60,14 +60,15 @@ export function mount(shell) {
   }
 
   function showHosts(now) {
-    const several = now.hosts.length > 1;
-    const hosts = now.hosts.map((host) => ({
+    const hosts = namedHosts(now).map((host) => ({
       value: host.name,
       label: host.error ? `${host.name} (unreadable)` : host.name,
     }));
-    const options = several ? [{ value: "", label: "all hosts" }, ...hosts] : hosts;
-    const notes = now.hosts.filter((host) => host.error).map((host) => `${host.name}: ${errorSentence(host.error)}`);
-    shell.hosts.show(options, params.get().host ?? options[0]?.value ?? null, { count: now.hosts.length, notes });
+    const options = hosts.length > 1 ? [{ value: "", label: "all hosts" }, ...hosts] : hosts;
+    const broken = now.hosts.filter((host) => host.error);
+    const notes = broken.map((host) => `${host.name || host.file}: ${errorSentence(host.error)}`);
+    const host = hosts.length ? params.get().host : null;
+    shell.hosts.show(options, host ?? options[0]?.value ?? null, { count: hosts.length, notes });
   }
 
   async function openFromAddress() {

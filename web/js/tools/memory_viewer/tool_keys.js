@@ -19,8 +19,8 @@ export function toolKeys({ workspace, list, openModule }) {
     if (state) run(state, event);
   };
   const open = (delta) => () => {
-    const name = list.neighbour(delta);
-    if (name) openModule(name);
+    const module = list.neighbour(delta);
+    if (module) openModule(module);
   };
   const move = (sign) => act((state, event) => state.actions.moveStep(sign * (event.shiftKey ? longStep(state) : 1)));
   return [

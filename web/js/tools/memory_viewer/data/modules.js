@@ -15,9 +15,34 @@ export function sortModules(modules) {
   );
 }
 
-/** XProf's `moduleName` may come without the program id. */
-export function findModule(modules, name) {
-  return modules.find((one) => one.name === name) ?? modules.find((one) => one.module_name === name) ?? null;
+const keyOf = (module) => JSON.stringify([module.name, module.host]);
+
+/** A reply that tells only what changed since the one before, put into that one. */
+export function mergeModules(before, told) {
+  if (told.since === undefined || before === null) return told;
+  const changed = new Map(told.modules.map((one) => [keyOf(one), one]));
+  const modules = before.modules.map((one) => changed.get(keyOf(one)) ?? one);
+  return { ...before, version: told.version, complete: told.complete, modules };
+}
+
+/** XProf's `moduleName` may come without the program id. Of several with one name that of the host, else the first. */
+export function findModule(modules, name, host = null) {
+  const named = modules.filter((one) => one.name === name);
+  const found = named.length ? named : modules.filter((one) => one.module_name === name);
+  const there = host ? found.find((one) => one.hosts.includes(host)) : null;
+  return there ?? found[0] ?? null;
+}
+
+/** The hosts of a session: none where it consists of HLO files, or of a dump, which have a file for each program. */
+export function namedHosts(reply) {
+  return reply.hosts.filter((host) => host.name && host.name !== host.file);
+}
+
+/** What the address says of a module: its host, or its file, only where the name alone would mean another one too. */
+export function moduleAddress(reply, module) {
+  const isAlone = reply.modules.filter((one) => one.name === module.name).length === 1;
+  if (!isAlone) return { module_name: module.name, host: module.host };
+  return namedHosts(reply).length ? { module_name: module.name } : { module_name: module.name, host: null };
 }
 
 export function spacesWithData(spaces) {

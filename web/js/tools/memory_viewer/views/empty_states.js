@@ -2,16 +2,19 @@
 // What the Memory Viewer says when there is a module but nothing, or not everything, to draw.
 import { button, el } from "../../../base/dom.js";
 import { formatSize, plural } from "../../../base/format.js";
+import { namedHosts } from "../data/modules.js";
 import { code, errorMessage, message, paragraph } from "../../../shell/messages.js";
 
 const LISTED = 12;
 
 export function unknownModule(name, reply, onOpen) {
+  const hosts = namedHosts(reply);
+  const names = hosts.map((host) => host.name).join(", ");
   const links = reply.modules.slice(0, LISTED).map((one) =>
     el(
       "li",
       {},
-      button(one.name, () => onOpen(one.name), { class: "link" }),
+      button(one.name, () => onOpen(one), { class: "link" }),
     ),
   );
   const more =
@@ -19,10 +22,10 @@ export function unknownModule(name, reply, onOpen) {
   return message(
     `This session has no module "${name}".`,
     paragraph(
-      "It was looked for on ",
-      reply.hosts.length === 1 ? "its one host" : `its ${reply.hosts.length} hosts`,
-      ": ",
-      code(reply.hosts.map((host) => host.name).join(", ")),
+      "It was looked for ",
+      ...(hosts.length === 0
+        ? [`in its ${plural(reply.hosts.length, "file")}`]
+        : [hosts.length === 1 ? "on its one host" : `on its ${hosts.length} hosts`, ": ", code(names)]),
       ". Modules that are there:",
     ),
     el("ul", {}, ...links),

@@ -6,7 +6,7 @@ import { sizeFigure } from "../../../base/figures.js";
 import { unitMode } from "../../../shell/unit_switch.js";
 import { createSearchBox } from "../../../base/search_box.js";
 import { matcher } from "../../../base/text_match.js";
-import { peakOf, sortModules } from "../data/modules.js";
+import { findModule, namedHosts, peakOf, sortModules } from "../data/modules.js";
 
 export function createModuleList(params, onOpen) {
   const title = el("h2", { class: "side-title" }, "HLO Modules");
@@ -33,11 +33,15 @@ export function createModuleList(params, onOpen) {
     none,
   );
   let modules = [];
-  let severalHosts = false;
+  let asTold = [];
+  let hasHosts = false;
+  let saysWhere = false;
 
   function setModules(reply) {
-    modules = sortModules(reply.modules);
-    severalHosts = reply.hosts.length > 1;
+    asTold = reply.modules;
+    modules = sortModules(asTold);
+    hasHosts = namedHosts(reply).length > 0;
+    saysWhere = reply.hosts.length > 1;
     filter.node.hidden = modules.length < 4;
     show();
   }
@@ -46,31 +50,39 @@ export function createModuleList(params, onOpen) {
     const { host } = params.get();
     const test = matcher(wanted);
     return modules.filter(
-      (one) => (!host || one.hosts.length === 0 || one.hosts.includes(host)) && (!test || test(one.name)),
+      (one) => (!host || !hasHosts || one.hosts.length === 0 || one.hosts.includes(host)) && (!test || test(one.name)),
     );
   }
 
   function show() {
     const rows = shown();
-    const { module_name: open } = params.get();
+    const open = openModule();
     const largest = Math.max(1, ...modules.map((one) => peakOf(one) ?? 0));
     const unit = unitMode(params.get());
     setText(
       title,
       `HLO Modules (${rows.length === modules.length ? modules.length : `${rows.length} of ${modules.length}`})`,
     );
-    const focused = document.activeElement?.closest(".module")?.getAttribute("data-name");
-    list.replaceChildren(...rows.map((one) => moduleRow(one, { open, largest, unit, severalHosts, onOpen })));
-    if (focused) [...list.querySelectorAll(".module")].find((row) => row.dataset.name === focused)?.focus();
+    const focused = /** @type {HTMLElement | null | undefined} */ (document.activeElement?.closest(".module"))?.dataset;
+    list.replaceChildren(...rows.map((one) => moduleRow(one, { open, largest, unit, saysWhere, onOpen })));
+    if (focused)
+      [...list.querySelectorAll(".module")]
+        .find((row) => row.dataset.name === focused.name && row.dataset.host === focused.host)
+        ?.focus();
     setText(none, modules.length > 0 && rows.length === 0 ? "No module matches." : "");
+  }
+
+  function openModule() {
+    const { module_name: name, host } = params.get();
+    return name === null ? null : findModule(asTold, name, host);
   }
 
   /** The module `delta` places further down the list, as j and k go. */
   function neighbour(delta) {
     const rows = shown();
     if (rows.length === 0) return null;
-    const at = rows.findIndex((one) => one.name === params.get().module_name);
-    return rows[Math.max(0, Math.min(rows.length - 1, at + delta))].name;
+    const at = rows.indexOf(openModule());
+    return rows[Math.max(0, Math.min(rows.length - 1, at + delta))];
   }
 
   const stop = params.watch(["module_name", "host", "unit"], () => {
@@ -80,23 +92,24 @@ export function createModuleList(params, onOpen) {
   function showOpen() {
     list.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
   }
-  return { node, setModules, neighbour, first: () => modules[0]?.name ?? null, dispose: stop };
+  return { node, setModules, neighbour, first: () => modules[0] ?? null, dispose: stop };
 }
 
-function moduleRow(one, { open, largest, unit, severalHosts, onOpen }) {
+function moduleRow(one, { open, largest, unit, saysWhere, onOpen }) {
   const peak = peakOf(one);
   const track = el("span", { class: "module-track" });
   track.style.width = `${(100 * (peak ?? 0)) / largest}%`;
-  const hosts = severalHosts ? el("span", { class: "module-hosts ellipsis" }, one.hosts.join(", ")) : null;
+  const where = one.hosts.join(", ");
+  const hosts = saysWhere && where ? el("span", { class: "module-hosts ellipsis" }, where) : null;
   const row = el(
     "button",
     {
       type: "button",
       class: "module",
-      data: { name: one.name },
+      data: { name: one.name, host: one.host },
       title: tooltip(one, peak),
-      "aria-current": one.name === open ? "true" : null,
-      on: { click: () => onOpen(one.name) },
+      "aria-current": one === open ? "true" : null,
+      on: { click: () => onOpen(one) },
     },
     track,
     el("span", { class: "module-name ellipsis" }, one.name),
@@ -114,5 +127,6 @@ function figure(one, peak, unit) {
 function tooltip(one, peak) {
   if (one.state === "error") return `${one.name}: ${one.error?.message ?? "cannot be read"}`;
   const size = peak === null ? "being computed" : `${formatSize(peak)} (${exactBytes(peak)}) at peak`;
-  return `${one.name}: ${size}; hosts: ${one.hosts.join(", ") || "not known"}`;
+  const isFile = one.host === "" || one.host === one.file;
+  return `${one.name}: ${size}; ${isFile ? `file: ${one.file}` : `hosts: ${one.hosts.join(", ")}`}`;
 }
