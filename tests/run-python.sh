@@ -7,9 +7,9 @@ logs=build/logs
 mkdir -p "$logs"
 log=$(mktemp "$logs/$1-XXXXXX")
 PYTHONDONTWRITEBYTECODE=1 python3 -m unittest discover -s "tests/$1" -p "${ONLY:-test_*}.py" -v 2>&1 | tee "$log"
-verdict=$(tail -n 1 "$log")
+verdict=$(grep -E '^(OK|FAILED)( |$)' "$log" | tail -n 1)  # the interpreter may warn after it
 # number NAME: what the closing "OK (...)" or "FAILED (...)" says of it, else 0.
-number() { tail -n 3 "$log" | sed -n "s/^\(OK\|FAILED\) (.*$1=\([0-9]*\).*/\2/p" | grep . || echo 0; }
+number() { echo "$verdict" | sed -n "s/^\(OK\|FAILED\) (.*$1=\([0-9]*\).*/\2/p" | grep . || echo 0; }
 total=$(sed -n 's/^Ran \([0-9]*\) test.*/\1/p' "$log" | tail -n 1)
 total=${total:-0}
 failed=$(($(number failures) + $(number errors)))

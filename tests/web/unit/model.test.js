@@ -13,7 +13,15 @@ import { matchRows, rankedMatches, countFlags } from "../../../web/js/tools/memo
 import { compositionOf, fitOf } from "../../../web/js/tools/memory_viewer/data/composition.js";
 import { overviewLines } from "../../../web/js/tools/memory_viewer/data/overview.js";
 import { factsOf } from "../../../web/js/tools/memory_viewer/data/card_facts.js";
-import { findModule, mergeModules, moduleAddress, namedHosts, peakOf, sortModules, spacesWithData } from "../../../web/js/tools/memory_viewer/data/modules.js";
+import {
+  findModule,
+  mergeModules,
+  moduleAddress,
+  namedHosts,
+  peakOf,
+  sortModules,
+  spacesWithData,
+} from "../../../web/js/tools/memory_viewer/data/modules.js";
 import { sampleView } from "./sample_view.js";
 
 const model = buildModel(sampleView());
