@@ -215,13 +215,15 @@ compile_commands.json:  ## for editors
 	@{ echo '['; for f in $(C_FILES); do printf '%s{"directory": "%s", "file": "%s", "command": "%s"}\n' "$$comma" \
 	    '$(CURDIR)' "$$f" "$(COMPILE) -c $$f"; comma=,; done; echo ']'; } > $@
 
-.PHONY: bench bench-xprof bench-advice install uninstall clean help
+.PHONY: bench bench-xprof bench-advice count-lines install uninstall clean help
 bench: $(BIN) $(DIR)/bench_analysis  ## times of this program; BENCH_INPUT=FILE for another profile
 	HBMVIEW=$(BIN) BENCH_ANALYSIS=$(DIR)/bench_analysis scripts/bench
-bench-xprof: $(BIN) $(DIR)/bench_analysis  ## the same work against XProf
+bench-xprof: $(BIN) $(DIR)/bench_analysis  ## the same work against XProf and xprof-rs
 	HBMVIEW=$(BIN) BENCH_ANALYSIS=$(DIR)/bench_analysis scripts/bench-xprof
 bench-advice: $(BIN)  ## predicted against recompiled programs; PAIRS='gpt_scan_12 dense_8/halve_batch' for some
 	HBMVIEW=$(BIN) scripts/bench-advice $(PAIRS)
+count-lines:  ## lines of the program by room; SINCE=COMMIT compares
+	@scripts/count-lines $(SINCE)
 $(DIR)/bench_analysis: $(call object,$(wildcard tests/bench/*.c)) $(SERVER_OBJ) $(CORE_LIB) ; $(link)
 install: $(BIN)  ## to $(DESTDIR)$(PREFIX)/bin
 	install -D -m 755 $(BIN) '$(DESTDIR)$(PREFIX)/bin/hbmview'
