@@ -231,6 +231,29 @@ static void roots_make_steps_with_names(void **state) {
     assert_false(timeline->flags[1] & MEMORY_EVENT_STEP_IS_COMPLETED);
 }
 
+static void add_root(struct wire_build *line, uint64_t offset_ps, uint64_t duration_ps, uint64_t stat, uint64_t id) {
+    struct wire_build root = event_head(TRAIN, offset_ps, duration_ps);
+    add_stat(&root, STAT_ROOT, XSTAT_INT64_VALUE, 1);
+    add_stat(&root, stat == STAT_PRODUCER_ID ? STAT_PRODUCER_TYPE : STAT_CONSUMER_TYPE, XSTAT_INT64_VALUE, 3);
+    add_stat(&root, stat, XSTAT_INT64_VALUE, id);
+    wire_build_message(line, XLINE_EVENTS, &root);
+}
+
+static void a_root_that_a_later_one_leads_to_is_no_step(void **state) {
+    struct fixture *f = *state;
+    struct wire_build lines[] = {line_head("leads", 3), line_head("is led to", 3)};
+    add_root(&lines[0], 200, 500, STAT_PRODUCER_ID, 7);
+    add_memory_event(&lines[0], ALLOCATION, 300, 100, 1);
+    add_root(&lines[1], 100, 50, STAT_CONSUMER_ID, 7);
+    add_memory_event(&lines[1], ALLOCATION, 110, 200, 2);
+    read_space(f, space_of(lines, 2, false));
+    const struct memory_timeline *timeline = only_timeline(f);
+    assert_int_equal(f->profile.step_count, 1);
+    assert_int_equal(f->profile.steps[0].begin_ps, 200);
+    assert_int_equal(timeline->step[0], 0);
+    assert_int_equal(timeline->step[1], 0);
+}
+
 // --- Events that are laid out differently ---
 
 enum { LAYOUTS = 7 };
@@ -438,6 +461,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_reused_address_belongs_to_the_newer_allocation, set_up, tear_down),
         cmocka_unit_test_setup_teardown(roots_make_steps_with_names, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_event_is_read_alike_after_any_other, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_root_that_a_later_one_leads_to_is_no_step, set_up, tear_down),
         cmocka_unit_test_setup_teardown(odd_spellings_say_the_same, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_event_as_long_as_no_event_is_left_out, set_up, tear_down),
         cmocka_unit_test_setup_teardown(times_end_where_numbers_end, set_up, tear_down),
