@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "server/app.h"
+#include "server/command/command.h"
 #include "server/http/http.h"
 #include "server/routes.h"
 #include "server/http/listener.h"
@@ -18,11 +19,6 @@ enum { THREADS_DEFAULT_MAX = 4 };
 extern char **environ;
 
 // --- Words for the user ---
-
-static enum exit_code complain(enum exit_code code, const char *problem) {
-    fprintf(stderr, "hbmview: %s\n", problem);
-    return code;
-}
 
 static void greet(const struct app *app) {
     const struct access *access = &app->access;
@@ -92,7 +88,7 @@ static enum exit_code serve_on(struct app *app, int socket_fd) {
     struct http_server *server = app->summaries ? http_start(app, socket_fd) : NULL;
     if (!server) {
         module_summaries_free(app->summaries);
-        return complain(EXIT_CODE_USAGE, "The server could not start: no memory or no threads left.");
+        return command_complain(EXIT_CODE_USAGE, "The server could not start: no memory or no threads left.");
     }
     greet(app);
     if (app->options->open_browser) open_browser(app->access.urls[0]);
@@ -107,9 +103,9 @@ static enum exit_code serve(const struct options *options) {
     char problem[LISTENER_PROBLEM_BYTES];
     struct listener listener;
     if (options->logdir && !log_directory_check(options->logdir, problem, sizeof problem))
-        return complain(EXIT_CODE_UNREADABLE, problem);
+        return command_complain(EXIT_CODE_UNREADABLE, problem);
     if (!listener_open(options->host, options->bind_all, options->port, &listener, problem))
-        return complain(EXIT_CODE_USAGE, problem);
+        return command_complain(EXIT_CODE_USAGE, problem);
     struct arena arena;
     arena_init(&arena, 0);
     struct app app = {.options = options,
@@ -118,7 +114,7 @@ static enum exit_code serve(const struct options *options) {
     bool is_good = app.cache && app.store &&
                    access_init(&app.access, &arena, options->host, options->bind_all, options->no_token, listener.port);
     enum exit_code code = is_good ? serve_on(&app, listener.socket)
-                                  : complain(EXIT_CODE_USAGE, "There is not enough memory to start.");
+                                  : command_complain(EXIT_CODE_USAGE, "There is not enough memory to start.");
     store_free(app.store);
     cache_free(app.cache);
     arena_free(&arena);
@@ -128,7 +124,7 @@ static enum exit_code serve(const struct options *options) {
 enum exit_code serve_run(int count, char *const arguments[]) {
     struct options options;
     char problem[OPTIONS_PROBLEM_BYTES];
-    if (!options_parse(count, arguments, &options, problem)) return complain(EXIT_CODE_USAGE, problem);
+    if (!options_parse(count, arguments, &options, problem)) return command_complain(EXIT_CODE_USAGE, problem);
     if (options.show_help || options.show_version) {
         fputs(options.show_help ? options_help() : "hbmview " HBMVIEW_VERSION "\n", stdout);
         return EXIT_CODE_GOOD;

@@ -55,9 +55,9 @@ struct asked_profile {
 };
 
 static bool read_frames(const struct request *request, enum device_memory_frames *frames, struct error *error) {
-    const char *text = request_query(request, "frames");
+    const char *text = request_given(request, "frames");
     *frames = DEVICE_MEMORY_ALL_FRAMES;
-    if (!text || !*text) return true;
+    if (!text) return true;
     for (size_t i = 0; i < sizeof FRAMES / sizeof *FRAMES; i++) {
         if (strcmp(text, FRAMES[i]) != 0) continue;
         *frames = (enum device_memory_frames)i;
@@ -90,10 +90,9 @@ static bool write_profile(struct work *work, void *context, struct output *outpu
 bool api_device_memory_profile(struct request *request, struct reply *reply, struct error *error) {
     struct device_memory_session session;
     struct asked_profile asked;
-    const char *file_name = request_query(request, "file");
     if (!read_frames(request, &asked.frames, error) || !open_session(request, &session, error)) return false;
     asked.session = session.name;
-    asked.file = device_memory_store_find(&session, file_name && *file_name ? file_name : NULL, error);
+    asked.file = device_memory_store_find(&session, request_given(request, "file"), error);
     const char *file_key = asked.file ? file_store_key(&request->work, "device_memory_profile", asked.file, error)
                                       : NULL;
     if (!file_key) return false;

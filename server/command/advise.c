@@ -1,7 +1,5 @@
 #include "server/command/advise.h"
 
-#include <signal.h>
-#include <stdio.h>
 #include <unistd.h>
 
 #include "server/document/advice_text.h"
@@ -9,11 +7,6 @@
 #include "server/command/report_data.h"
 
 static const size_t NAMES_LIMIT_BYTES = (size_t)1 << 30;
-
-static enum exit_code complain(enum exit_code code, const char *problem) {
-    fprintf(stderr, "hbmview: %s\n", problem);
-    return code;
-}
 
 // --- Which program ---
 
@@ -77,17 +70,6 @@ static bool advise_on(struct report *report, const struct advise_options *option
     return good;
 }
 
-static enum exit_code finish(struct report *report, bool has_advice) {
-    const char *problem;
-    bool is_written = report_sink_finish(&report->sink, &problem);
-    report_errors_print(&report->errors);
-    if (!is_written) {
-        fprintf(stderr, "hbmview: The advice could not be written: %s.\n", problem);
-        return EXIT_CODE_UNREADABLE;
-    }
-    return has_advice && !report_errors_any(&report->errors) ? EXIT_CODE_GOOD : EXIT_CODE_UNREADABLE;
-}
-
 static enum exit_code run(const struct advise_options *options) {
     struct arena arena;
     struct report report = {.errors = {.arena = &arena}};
@@ -105,8 +87,9 @@ static enum exit_code run(const struct advise_options *options) {
     const struct report_program *program = largest_program(&report);
     bool has_advice = program && advise_on(&report, options, program);
     if (!program && !report_errors_any(&report.errors))
-        complain(EXIT_CODE_UNREADABLE, "There is no compiled program in that PATH.");
-    enum exit_code code = finish(&report, has_advice);
+        command_complain(EXIT_CODE_UNREADABLE, "There is no compiled program in that PATH.");
+    enum exit_code code = command_ends(&report.sink, &report.errors, "advice");
+    if (!has_advice) code = EXIT_CODE_UNREADABLE;
     report_source_close(&report.source);
     report_sink_free(&report.sink);
     arena_free(&arena);
@@ -115,12 +98,9 @@ static enum exit_code run(const struct advise_options *options) {
 
 enum exit_code advise_run(int count, char *const arguments[]) {
     struct advise_options options;
-    char problem[OPTIONS_PROBLEM_BYTES] = "";
-    if (!advise_options_parse(count, arguments, &options, problem)) return complain(EXIT_CODE_USAGE, problem);
-    if (options.show_help) {
-        fputs(advise_options_help(), stdout);
-        return EXIT_CODE_GOOD;
-    }
-    signal(SIGPIPE, SIG_IGN);
-    return run(&options);
+    char problem[OPTIONS_PROBLEM_BYTES];
+    enum exit_code code;
+    bool is_good = advise_options_parse(count, arguments, &options, problem);
+    const char *help = is_good && options.show_help ? advise_options_help() : NULL;
+    return command_begins(is_good ? NULL : problem, help, &code) ? run(&options) : code;
 }

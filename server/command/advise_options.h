@@ -2,8 +2,7 @@
 #pragma once
 
 #include "analysis/advice/advice.h"
-#include "server/command/format.h"
-#include "server/options.h"
+#include "server/command/command.h"
 
 struct advise_options {
     const char *path;

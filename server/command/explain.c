@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,14 +10,8 @@
 #include "server/document/explain_json.h"
 #include "server/command/explain_options.h"
 #include "server/document/explain_text.h"
-#include "server/command/report_sink.h"
 
 enum { CACHE_BYTES = 160 << 20 };
-
-static enum exit_code complain(enum exit_code code, const char *problem) {
-    fprintf(stderr, "hbmview: %s\n", problem);
-    return code;
-}
 
 // --- Reading ---
 
@@ -66,14 +59,11 @@ static void write_explanation(const struct explain_options *options, const struc
 static enum exit_code write_out(const struct explain_options *options, const struct explanation *explanation,
                                 struct arena *arena) {
     struct report_sink sink;
-    const char *problem;
     report_sink_init(&sink, STDOUT_FILENO);
     write_explanation(options, explanation, arena, &sink.output);
-    bool is_written = report_sink_finish(&sink, &problem);
+    enum exit_code code = command_ends(&sink, NULL, "explanation");
     report_sink_free(&sink);
-    if (is_written) return EXIT_CODE_GOOD;
-    fprintf(stderr, "hbmview: The explanation could not be written: %s.\n", problem);
-    return EXIT_CODE_UNREADABLE;
+    return code;
 }
 
 // --- The command ---
@@ -98,8 +88,9 @@ static enum exit_code explain(struct work *work, struct store *store, const stru
     struct error error;
     if (store && !can_join(work, store, options)) return EXIT_CODE_UNREADABLE;
     if (!explanation_make(work, store, &asked, &explanation, &error))
-        return complain(EXIT_CODE_UNREADABLE, error.message);
-    if (explanation.log.message_count == 0) return complain(EXIT_CODE_CHECK_FAILED, "no out-of-memory message found");
+        return command_complain(EXIT_CODE_UNREADABLE, error.message);
+    if (explanation.log.message_count == 0)
+        return command_complain(EXIT_CODE_CHECK_FAILED, "no out-of-memory message found");
     return write_out(options, &explanation, &work->arena);
 }
 
@@ -112,7 +103,7 @@ static enum exit_code run(const struct explain_options *options) {
     output_init(&log, OOM_LOG_BYTES_MAX);
     work_init(&work, cache);
     if (!cache || (options->logdir && !store))
-        complain(code, "There is not enough memory to start.");
+        command_complain(code, "There is not enough memory to start.");
     else if (read_log(options->path, &log))
         code = explain(&work, store, options, output_bytes(&log));
     work_free(&work);
@@ -125,11 +116,8 @@ static enum exit_code run(const struct explain_options *options) {
 enum exit_code explain_run(int count, char *const arguments[]) {
     struct explain_options options;
     char problem[OPTIONS_PROBLEM_BYTES];
-    if (!explain_options_parse(count, arguments, &options, problem)) return complain(EXIT_CODE_USAGE, problem);
-    if (options.show_help) {
-        fputs(explain_options_help(), stdout);
-        return EXIT_CODE_GOOD;
-    }
-    signal(SIGPIPE, SIG_IGN);
-    return run(&options);
+    enum exit_code code;
+    bool is_good = explain_options_parse(count, arguments, &options, problem);
+    const char *help = is_good && options.show_help ? explain_options_help() : NULL;
+    return command_begins(is_good ? NULL : problem, help, &code) ? run(&options) : code;
 }

@@ -3,8 +3,7 @@
 
 #include <stdint.h>
 
-#include "server/command/format.h"
-#include "server/options.h"
+#include "server/command/command.h"
 
 struct explain_options {
     const char *path;  // "-" for standard input

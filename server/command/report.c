@@ -1,7 +1,5 @@
 #include "server/command/report.h"
 
-#include <signal.h>
-#include <stdio.h>
 #include <unistd.h>
 
 #include "server/command/report_csv.h"
@@ -12,11 +10,6 @@
 
 static const size_t NAMES_LIMIT_BYTES = (size_t)1 << 30;
 
-static enum exit_code complain(enum exit_code code, const char *problem) {
-    fprintf(stderr, "hbmview: %s\n", problem);
-    return code;
-}
-
 static void write_report(struct report *report) {
     if (report->options.format == FORMAT_JSON)
         report_json_write(report);
@@ -24,17 +17,6 @@ static void write_report(struct report *report) {
         report_csv_write(report);
     else
         report_text_write(report);
-}
-
-static enum exit_code finish(struct report *report) {
-    const char *problem;
-    bool is_written = report_sink_finish(&report->sink, &problem);
-    report_errors_print(&report->errors);
-    if (!is_written) {
-        fprintf(stderr, "hbmview: The report could not be written: %s.\n", problem);
-        return EXIT_CODE_UNREADABLE;
-    }
-    return report_errors_any(&report->errors) ? EXIT_CODE_UNREADABLE : EXIT_CODE_GOOD;
 }
 
 static void write_modules(struct report *report, struct arena *arena) {
@@ -61,7 +43,7 @@ static enum exit_code run(const struct report_options *options) {
         is_within = report_profile_write(&report, &arena);
     else
         write_modules(&report, &arena);
-    enum exit_code code = finish(&report);
+    enum exit_code code = command_ends(&report.sink, &report.errors, "report");
     if (code == EXIT_CODE_GOOD && !is_within) code = EXIT_CODE_CHECK_FAILED;
     report_source_close(&report.source);
     report_sink_free(&report.sink);
@@ -72,11 +54,8 @@ static enum exit_code run(const struct report_options *options) {
 enum exit_code report_run(int count, char *const arguments[]) {
     struct report_options options;
     char problem[OPTIONS_PROBLEM_BYTES];
-    if (!report_options_parse(count, arguments, &options, problem)) return complain(EXIT_CODE_USAGE, problem);
-    if (options.show_help) {
-        fputs(report_options_help(), stdout);
-        return EXIT_CODE_GOOD;
-    }
-    signal(SIGPIPE, SIG_IGN);
-    return run(&options);
+    enum exit_code code;
+    bool is_good = report_options_parse(count, arguments, &options, problem);
+    const char *help = is_good && options.show_help ? report_options_help() : NULL;
+    return command_begins(is_good ? NULL : problem, help, &code) ? run(&options) : code;
 }

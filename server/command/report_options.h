@@ -3,8 +3,7 @@
 
 #include <stdint.h>
 
-#include "server/command/format.h"
-#include "server/options.h"
+#include "server/command/command.h"
 
 enum report_tool { REPORT_MEMORY_VIEWER, REPORT_MEMORY_PROFILE };
 

@@ -1,41 +1,39 @@
 #include "server/document/advice_json.h"
 
-static void write_texts(struct json_writer *w, const char *key, const char *const *texts, size_t count) {
-    json_key(w, key);
-    json_open_array(w);
-    for (size_t i = 0; i < count; i++) json_write_text(w, texts[i]);
-    json_close_array(w);
-}
+#include "server/text/fields.h"
 
-static void write_dimension(const struct advice_dimension *dimension, struct json_writer *w) {
-    json_key(w, "dimension");
-    json_open_object(w);
-    json_write_text_key(w, "shape", dimension->shape);
-    json_write_text_key(w, "op_name", dimension->op_name);
-    json_write_int64_key(w, "dimension", dimension->dimension);
-    json_write_int64_key(w, "from", dimension->from);
-    json_write_int64_key(w, "to", dimension->to);
-    json_write_int64_key(w, "padded", dimension->padded);
-    json_close_object(w);
-}
+static const struct field dimension_fields[] = {
+    FIELD("shape", struct advice_dimension, shape),
+    FIELD("op_name", struct advice_dimension, op_name),
+    FIELD("dimension", struct advice_dimension, dimension),
+    FIELD("from", struct advice_dimension, from),
+    FIELD("to", struct advice_dimension, to),
+    FIELD("padded", struct advice_dimension, padded),
+    FIELD_END,
+};
+
+static const struct field item_fields[] = {
+    FIELD("predicted_total_bytes", struct advice_item, predicted_total_bytes),
+    FIELD("predicted_peak_bytes", struct advice_item, predicted_peak_bytes),
+    FIELD("saves_bytes", struct advice_item, saves_bytes),
+    FIELD("low_bytes", struct advice_item, low_bytes),
+    FIELD("high_bytes", struct advice_item, high_bytes),
+    FIELD("changes_numerics", struct advice_item, changes_numerics),
+    FIELD_END,
+};
 
 static void write_item(const struct advice_item *item, struct json_writer *w) {
     json_open_object(w);
     json_write_text_key(w, "id", advice_id_name(item->id));
     json_write_bool_key(w, "applies", item->applies);
     if (item->ways) json_write_int64_key(w, "ways", item->ways);
-    json_write_int64_key(w, "predicted_total_bytes", item->predicted_total_bytes);
-    json_write_int64_key(w, "predicted_peak_bytes", item->predicted_peak_bytes);
-    json_write_int64_key(w, "saves_bytes", item->saves_bytes);
-    json_write_int64_key(w, "low_bytes", item->low_bytes);
-    json_write_int64_key(w, "high_bytes", item->high_bytes);
-    json_write_bool_key(w, "changes_numerics", item->changes_numerics);
+    fields_write(w, item_fields, item);
     if (item->has_dimension) {
-        write_dimension(&item->dimension, w);
+        fields_write_object_key(w, "dimension", dimension_fields, &item->dimension);
         json_write_int64_key(w, "from", item->dimension.from);
         json_write_int64_key(w, "to", item->dimension.to);
     }
-    write_texts(w, "evidence", item->evidence, item->evidence_count);
+    json_write_texts_key(w, "evidence", item->evidence, item->evidence_count);
     json_write_text_key(w, "how", item->how);
     json_close_object(w);
 }
@@ -47,7 +45,7 @@ void advice_plan_json_write(const struct advice_plan *plan, struct json_writer *
     json_open_object(w);
     json_write_bool_key(w, "is_needed", plan->is_needed);
     json_write_bool_key(w, "fits", plan->fits);
-    write_texts(w, "interventions", ids, plan->count);
+    json_write_texts_key(w, "interventions", ids, plan->count);
     json_write_int64_key(w, "predicted_total_bytes", plan->predicted_total_bytes);
     json_close_object(w);
 }
@@ -72,7 +70,7 @@ void advice_json_write(const struct advice_document *document, struct json_write
     json_write_int64_key(w, "peak_bytes", advice->peak_bytes);
     write_optional(w, "batch", advice->batch);
     json_write_bool_key(w, "is_training", advice->is_training);
-    write_texts(w, "not_counted", not_counted, sizeof not_counted / sizeof *not_counted);
+    json_write_texts_key(w, "not_counted", not_counted, sizeof not_counted / sizeof *not_counted);
     json_key(w, "interventions");
     json_open_array(w);
     for (int id = 0; id < ADVICE_ID_COUNT; id++) write_item(&advice->items[id], w);

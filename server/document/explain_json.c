@@ -1,40 +1,26 @@
-#include "server/document/advice_json.h"
 #include "server/document/explain_json.h"
 
-static void write_figure(struct json_writer *w, const char *key, int64_t value) {
-    json_key(w, key);
-    if (value < 0)
-        json_write_null(w);
-    else
-        json_write_int64(w, value);
-}
-
-static void write_words(struct json_writer *w, const char *key, struct bytes text) {
-    json_key(w, key);
-    if (text.size)
-        json_write_string(w, text);
-    else
-        json_write_null(w);
-}
-
-static void write_texts(struct json_writer *w, const char *key, const char *const *texts, size_t count) {
-    json_key(w, key);
-    json_open_array(w);
-    for (size_t i = 0; i < count; i++) json_write_text(w, texts[i]);
-    json_close_array(w);
-}
+#include "server/document/advice_json.h"
+#include "server/text/fields.h"
 
 // --- What the message says ---
 
+#define FIGURE(name, row, member) FIELD_AS(name, row, member, FIELD_KNOWN)
+
+static const struct field figure_fields[] = {
+    FIGURE("needed_bytes", struct oom_message, needed_bytes),
+    FIGURE("capacity_bytes", struct oom_message, capacity_bytes),
+    FIGURE("exceeded_bytes", struct oom_message, exceeded_bytes),
+    FIGURE("requested_bytes", struct oom_message, requested_bytes),
+    FIGURE("free_bytes", struct oom_message, free_bytes),
+    FIGURE("reservable_bytes", struct oom_message, reservable_bytes),
+    FIGURE("tensorcore_bytes", struct oom_message, tensorcore_bytes),
+    FIGURE("sparsecore_bytes", struct oom_message, sparsecore_bytes),
+    FIELD_END,
+};
+
 static void write_figures(const struct oom_message *message, struct json_writer *w) {
-    write_figure(w, "needed_bytes", message->needed_bytes);
-    write_figure(w, "capacity_bytes", message->capacity_bytes);
-    write_figure(w, "exceeded_bytes", message->exceeded_bytes);
-    write_figure(w, "requested_bytes", message->requested_bytes);
-    write_figure(w, "free_bytes", message->free_bytes);
-    write_figure(w, "reservable_bytes", message->reservable_bytes);
-    write_figure(w, "tensorcore_bytes", message->tensorcore_bytes);
-    write_figure(w, "sparsecore_bytes", message->sparsecore_bytes);
+    fields_write(w, figure_fields, message);
     json_key(w, "breakdown");
     json_open_object(w);
     for (size_t i = 0; i < message->row_count; i++)
@@ -42,31 +28,37 @@ static void write_figures(const struct oom_message *message, struct json_writer 
     json_close_object(w);
 }
 
-static void write_entry(const struct oom_entry *entry, struct json_writer *w) {
+static const struct field entry_fields[] = {
+    FIGURE("size_bytes", struct oom_entry, size_bytes),
+    FIGURE("unpadded_bytes", struct oom_entry, unpadded_bytes),
+    FIELD("op_name", struct oom_entry, op_name),
+    FIELD("source", struct oom_entry, source),
+    FIELD("shape", struct oom_entry, shape),
+    FIELD("label", struct oom_entry, label),
+    FIELD("allocation_type", struct oom_entry, allocation_type),
+    FIELD_END,
+};
+
+static void write_entry(const struct oom_entry *entry, const char *link, struct json_writer *w) {
     json_open_object(w);
-    write_figure(w, "size_bytes", entry->size_bytes);
-    write_figure(w, "unpadded_bytes", entry->unpadded_bytes);
-    json_write_text_key(w, "op_name", entry->op_name);
-    json_write_text_key(w, "source", entry->source);
-    json_write_text_key(w, "shape", entry->shape);
-    json_write_text_key(w, "label", entry->label);
-    json_write_text_key(w, "allocation_type", entry->allocation_type);
-    json_write_text_key(w, "link", NULL);
+    fields_write(w, entry_fields, entry);
+    json_write_text_key(w, "link", link);
     json_close_object(w);
 }
 
-static void write_buffer(const struct explain_join *join, const struct oom_buffer *buffer, struct arena *scratch,
-                         struct json_writer *w) {
-    json_open_object(w);
-    write_figure(w, "size_bytes", buffer->size_bytes);
-    write_figure(w, "unpadded_bytes", buffer->unpadded_bytes);
-    write_words(w, "op_name", buffer->words.op_name);
-    json_write_text_key(w, "source", buffer->source);
-    write_words(w, "shape", buffer->words.shape);
-    write_words(w, "label", buffer->words.name);
-    json_write_text_key(w, "allocation_type", allocation_category_name(buffer->category));
-    json_write_text_key(w, "link", explain_link(join, buffer->logical_buffer_id, scratch));
-    json_close_object(w);
+static const char *words_of(struct bytes text, struct arena *scratch) {
+    return text.size ? arena_string(scratch, text) : NULL;
+}
+
+// A buffer of the program in the words of a message.
+static struct oom_entry entry_of(const struct oom_buffer *buffer, struct arena *scratch) {
+    return (struct oom_entry){.size_bytes = buffer->size_bytes,
+                              .unpadded_bytes = buffer->unpadded_bytes,
+                              .op_name = words_of(buffer->words.op_name, scratch),
+                              .source = buffer->source,
+                              .shape = words_of(buffer->words.shape, scratch),
+                              .label = words_of(buffer->words.name, scratch),
+                              .allocation_type = allocation_category_name(buffer->category)};
 }
 
 static void write_largest(const struct explained *item, struct arena *scratch, struct json_writer *w) {
@@ -74,44 +66,37 @@ static void write_largest(const struct explained *item, struct arena *scratch, s
     bool is_listed = message->entry_count > 0;
     json_key(w, "largest");
     json_open_array(w);
-    for (size_t i = 0; i < message->entry_count; i++) write_entry(&message->entries[i], w);
-    for (size_t i = 0; !is_listed && item->join && i < item->join->evidence.largest_count; i++)
-        write_buffer(item->join, &item->join->evidence.largest[i], scratch, w);
+    for (size_t i = 0; i < message->entry_count; i++) write_entry(&message->entries[i], NULL, w);
+    for (size_t i = 0; !is_listed && item->join && i < item->join->evidence.largest_count; i++) {
+        const struct oom_buffer *buffer = &item->join->evidence.largest[i];
+        struct oom_entry entry = entry_of(buffer, scratch);
+        write_entry(&entry, explain_link(item->join, buffer->logical_buffer_id, scratch), w);
+    }
     json_close_array(w);
     json_write_text_key(w, "largest_from", is_listed ? "message" : item->join ? "profile" : NULL);
 }
 
 // --- What we say ---
 
-static void write_fixes(const struct oom_diagnosis *diagnosis, struct json_writer *w) {
-    json_key(w, "fixes");
-    json_open_array(w);
-    for (size_t i = 0; i < diagnosis->fix_count; i++) {
-        const struct oom_fix *fix = &diagnosis->fixes[i];
-        json_open_object(w);
-        json_write_text_key(w, "id", fix->id);
-        json_write_text_key(w, "text", fix->text);
-        json_write_text_key(w, "how", fix->how);
-        json_write_bool_key(w, "changes_numerics", fix->changes_numerics);
-        write_figure(w, "saves_bytes", fix->saves_bytes);
-        json_close_object(w);
-    }
-    json_close_array(w);
-}
+static const struct field fix_fields[] = {
+    FIELD("id", struct oom_fix, id),
+    FIELD("text", struct oom_fix, text),
+    FIELD("how", struct oom_fix, how),
+    FIELD("changes_numerics", struct oom_fix, changes_numerics),
+    FIGURE("saves_bytes", struct oom_fix, saves_bytes),
+    FIELD_END,
+};
 
-static void write_totals(const struct oom_evidence *evidence, struct json_writer *w) {
-    const int64_t *bytes = evidence->totals.bytes;
-    json_key(w, "totals");
-    json_open_object(w);
-    json_write_int64_key(w, "total_allocation_bytes", evidence->totals.total_bytes);
-    json_write_int64_key(w, "peak_bytes", evidence->peak_bytes);
-    json_write_int64_key(w, "padding_bytes", evidence->padding_bytes);
-    json_write_int64_key(w, "argument_bytes", evidence->argument_bytes);
-    json_write_int64_key(w, "output_bytes", bytes[ALLOCATION_OUTPUT]);
-    json_write_int64_key(w, "constant_bytes", bytes[ALLOCATION_CONSTANT]);
-    json_write_int64_key(w, "temporary_bytes", bytes[ALLOCATION_TEMPORARY]);
-    json_close_object(w);
-}
+static const struct field total_fields[] = {
+    FIELD("total_allocation_bytes", struct oom_evidence, totals.total_bytes),
+    FIELD("peak_bytes", struct oom_evidence, peak_bytes),
+    FIELD("padding_bytes", struct oom_evidence, padding_bytes),
+    FIELD("argument_bytes", struct oom_evidence, argument_bytes),
+    FIELD("output_bytes", struct oom_evidence, totals.bytes[ALLOCATION_OUTPUT]),
+    FIELD("constant_bytes", struct oom_evidence, totals.bytes[ALLOCATION_CONSTANT]),
+    FIELD("temporary_bytes", struct oom_evidence, totals.bytes[ALLOCATION_TEMPORARY]),
+    FIELD_END,
+};
 
 static void write_replicated(const struct oom_evidence *evidence, struct json_writer *w) {
     json_key(w, "replicated_arguments");
@@ -143,9 +128,9 @@ static void write_join(const struct explained *item, struct arena *scratch, stru
     json_write_text_key(w, "host", join->host);
     json_write_text_key(w, "module", join->module);
     json_write_text_key(w, "link", explain_link(join, -1, scratch));
-    write_totals(&join->evidence, w);
+    fields_write_object_key(w, "totals", total_fields, &join->evidence);
     write_replicated(&join->evidence, w);
-    write_texts(w, "disagreements", diagnosis->disagreements, diagnosis->disagreement_count);
+    json_write_texts_key(w, "disagreements", diagnosis->disagreements, diagnosis->disagreement_count);
     json_close_object(w);
 }
 
@@ -171,8 +156,8 @@ static void write_message(const struct explained *item, struct arena *scratch, s
     json_write_text_key(w, "scenario", diagnosis->scenario);
     json_write_text_key(w, "scenario_reason", diagnosis->scenario_reason);
     json_write_text_key(w, "cause", diagnosis->cause);
-    write_texts(w, "causes", diagnosis->causes, diagnosis->cause_count);
-    write_fixes(diagnosis, w);
+    json_write_texts_key(w, "causes", diagnosis->causes, diagnosis->cause_count);
+    fields_write_objects_key(w, "fixes", fix_fields, diagnosis->fixes, diagnosis->fix_count, sizeof *diagnosis->fixes);
     write_join(item, scratch, w);
     write_plan(item, w);
     json_write_text_key(w, "allocator", message->allocator);

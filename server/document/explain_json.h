@@ -4,5 +4,5 @@
 #include "server/explanation/explanation.h"
 #include "server/text/json_writer.h"
 
-// `scratch` is for links; at its limit they are null.
+// `scratch` is for links and words; at its limit they are null.
 void explain_json_write(const struct explanation *explanation, struct arena *scratch, struct json_writer *w);

@@ -23,8 +23,7 @@ static bool open_and_find(struct request *request, const struct session_place *p
 
 static bool find_of_api(struct request *request, struct module_request *asked, struct error *error) {
     const char *host = request_query(request, "host");
-    return module_store_find(&request->work, &asked->session, host && *host ? host : NULL, asked->module, &asked->found,
-                             error);
+    return module_store_find(&request->work, &asked->session, host, asked->module, &asked->found, error);
 }
 
 bool module_request_of_api(struct request *request, struct module_request *asked, struct error *error) {
@@ -34,6 +33,11 @@ bool module_request_of_api(struct request *request, struct module_request *asked
            request_need(request, "module", &asked->module, error) &&
            request_int64(request, "memory_space", 0, &asked->space, error) &&
            open_and_find(request, &place, find_of_api, asked, error);
+}
+
+struct session_place session_place_of_xprof(const struct request *request) {
+    return (struct session_place){request_given(request, "run"), request_given(request, "session_path"),
+                                  request_given(request, "run_path")};
 }
 
 static int64_t number_or_zero(const char *text) {
@@ -52,7 +56,7 @@ static bool has_host(const struct session *session, const char *host) {
 }
 
 static bool check_host(const struct request *request, const struct session *session, struct error *error) {
-    const char *host = request_query(request, "host");
+    const char *host = request_given(request, "host");
     if (!host || !*host || has_host(session, host)) return true;
     return error_set(error, ERROR_NOT_FOUND, "No xplane file found for host: %.100s in run: %.100s", host,
                      session->name);
@@ -109,11 +113,7 @@ static bool find_of_xprof(struct request *request, struct module_request *asked,
 }
 
 bool module_request_of_xprof(struct request *request, struct module_request *asked, struct error *error) {
-    const struct session_place place = {
-        .name = request_query(request, "run"),
-        .session_path = request_query(request, "session_path"),
-        .run_path = request_query(request, "run_path"),
-    };
+    const struct session_place place = session_place_of_xprof(request);
     *asked = (struct module_request){.space = number_or_zero(request_query(request, "memory_space"))};
     return open_and_find(request, &place, find_of_xprof, asked, error);
 }

@@ -16,6 +16,9 @@ struct module_request {
     int64_t space;
 };
 
+// The session that a request of XProf's means: run, session_path, run_path.
+struct session_place session_place_of_xprof(const struct request *request);
+
 MUST_USE bool module_request_of_api(struct request *request, struct module_request *asked, struct error *error);
 
 // As XProf reads its arguments: a memory_space that is no number means 0; program_id is looked for inside the names.

@@ -1,29 +1,20 @@
 #include "server/xprof/xprof_lists.h"
 
 #include "server/app.h"
+#include "server/http/module_request.h"
 #include "server/text/json_writer.h"
 #include "server/store/module_list.h"
 
-static const char *argument(const struct request *request, const char *name) {
-    const char *value = request_query(request, name);
-    return value && *value ? value : NULL;
-}
-
-struct session_place xprof_place(const struct request *request) {
-    return (struct session_place){argument(request, "run"), argument(request, "session_path"),
-                                  argument(request, "run_path")};
-}
-
 // The session of the request; without files when there is none of that name.
 static bool open_or_empty(struct request *request, struct session *session, struct error *error) {
-    struct session_place place = xprof_place(request);
+    struct session_place place = session_place_of_xprof(request);
     if (store_open_session(request->app->store, &request->work, &place, STORE_LIST_ANEW, session, error)) return true;
     *session = (struct session){.name = ""};
     return error->code == ERROR_NOT_FOUND;
 }
 
 bool xprof_runs(struct request *request, struct reply *reply, struct error *error) {
-    struct session_place place = xprof_place(request);
+    struct session_place place = session_place_of_xprof(request);
     struct name_list list;
     if (!store_session_names(request->app->store, &request->work, &place, &list, error)) return false;
     struct output *output = reply_output(request, error);

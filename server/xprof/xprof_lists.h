@@ -5,10 +5,6 @@
 #pragma once
 
 #include "server/http/reply.h"
-#include "server/store/store.h"
-
-// The session a request of XProf's means: run, session_path, run_path.
-struct session_place xprof_place(const struct request *request);
 
 bool xprof_runs(struct request *request, struct reply *reply, struct error *error);
 bool xprof_run_tools(struct request *request, struct reply *reply, struct error *error);

@@ -2,6 +2,7 @@
 
 #include "server/app.h"
 #include "server/http/kept_reply.h"
+#include "server/http/module_request.h"
 #include "server/store/profile_store.h"
 #include "server/text/utf8.h"
 #include "server/xprof/xprof_memory_profile.h"
@@ -30,11 +31,7 @@ static const struct input_file *find_host(const struct session *session, const c
 }
 
 static const struct input_file *find_file(struct request *request, struct error *error) {
-    const struct session_place place = {
-        .name = request_query(request, "run"),
-        .session_path = request_query(request, "session_path"),
-        .run_path = request_query(request, "run_path"),
-    };
+    const struct session_place place = session_place_of_xprof(request);
     struct session session;
     if (!store_open_session(request->app->store, &request->work, &place, STORE_LIST_ANEW, &session, error)) return NULL;
     const char *hosts = request_query(request, "hosts"), *host = request_query(request, "host");

@@ -1,0 +1,21 @@
+// What the commands have in common: the formats they write in, how they begin, complain and end.
+#pragma once
+
+#include "server/command/report_errors.h"
+#include "server/command/report_sink.h"
+#include "server/options.h"
+
+enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_CSV, FORMAT_MARKDOWN };
+
+// For flags: all of them, and those of commands whose answer is no table.
+extern const struct flag_choice format_choices[], format_choices_without_csv[];
+
+// One line on stderr; returns `code`.
+enum exit_code command_complain(enum exit_code code, const char *problem);
+
+// False: the command is done with *code, having told the problem of its arguments (NULL: there is none), or its help
+// (NULL: not asked for).
+bool command_begins(const char *problem, const char *help, enum exit_code *code);
+
+// Writes the rest of `what` ("report"), tells the errors (NULL: none), and returns how the command ends.
+enum exit_code command_ends(struct report_sink *sink, const struct report_errors *errors, const char *what);
