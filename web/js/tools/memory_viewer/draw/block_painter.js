@@ -7,17 +7,18 @@ import { palette } from "../../../base/palette.js";
 import { clipped, drawByteAxis, drawCursor, drawMark, drawOutline, drawXAxis, openPlot } from "../../../base/plot.js";
 import { nameOf } from "../data/model.js";
 import { BLOCK_GUTTERS, stepTicks } from "../layout/axes.js";
-import { rasterBlocks } from "../layout/raster.js";
+import { nothingDrawn, rasterBlocks } from "../layout/raster.js";
 import { isFadedStyle } from "./block_styles.js";
 
+const BLOCKS_PER_STEP = 1 << 14;
 const NAME_COLOR = "#14181c";
 
-/** Keeps its ImageData between frames. */
+/** Keeps its ImageData between frames. `paint` goes in steps (base/slices.js) and shows the blocks after the last. */
 export function createBlockPainter(canvas) {
   let image = null;
   let pixels = null;
 
-  function paint({ model, blocks, view, colors, ofBlock }) {
+  function* paint({ model, blocks, view, colors, ofBlock }) {
     const { context, width, height, ratio } = fitCanvas(canvas);
     if (!image || image.width !== canvas.width || image.height !== canvas.height) {
       image = context.createImageData(canvas.width, canvas.height);
@@ -31,7 +32,13 @@ export function createBlockPainter(canvas) {
       labelWidth: 58 * ratio,
       labelHeight: 13 * ratio,
     };
-    const drawn = rasterBlocks(blocks, view, target, { ...colors, ofBlock });
+    const styles = { ...colors, ofBlock };
+    const drawn = nothingDrawn();
+    for (let begin = 0; begin < blocks.count; begin += BLOCKS_PER_STEP) {
+      const end = Math.min(blocks.count, begin + BLOCKS_PER_STEP);
+      rasterBlocks(blocks, view, target, styles, { begin, end }, drawn);
+      yield;
+    }
     context.putImageData(image, 0, 0);
     drawNames(context, { model, blocks, view, width, height, ofBlock }, drawn.large);
     return drawn;

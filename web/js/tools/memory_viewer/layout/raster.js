@@ -14,21 +14,20 @@ const EDGE_MIN_PIXELS = 4;
  * @param {{x: {begin: number, end: number}, y: {begin: number, end: number}}} view
  * @param {{width: number, height: number, pixels: Uint32Array, labelWidth?: number, labelHeight?: number}} target
  * @param {{fill: Uint32Array, edge: Uint32Array, ofBlock: Uint8Array}} styles fill and edge by style, style by block
- * @returns {{visible: number, merged: number, large: number[]}} `large` are the blocks with room for a label
+ * @param {{begin: number, end: number}} part of the blocks
+ * @param {{visible: number, merged: number, large: number[]}} drawn so far; `large` are the blocks with room for a label
  */
-export function rasterBlocks(blocks, view, target, styles) {
+export function rasterBlocks(blocks, view, target, styles, part = wholeOf(blocks), drawn = nothingDrawn()) {
   const scaleX = target.width / (view.x.end - view.x.begin);
   const scaleY = target.height / (view.y.end - view.y.begin);
   const { labelWidth = Infinity, labelHeight = Infinity } = target;
-  let visible = 0;
-  let merged = 0;
-  const large = [];
-  const { x0, x1, y0, y1, count } = blocks;
+  let { visible, merged } = drawn;
+  const { x0, x1, y0, y1 } = blocks;
   const { width, height, pixels } = target;
   const { fill, edge, ofBlock } = styles;
   const { begin: beginX } = view.x;
   const { begin: beginY } = view.y;
-  for (let i = 0; i < count; i += 1) {
+  for (let i = part.begin; i < part.end; i += 1) {
     const left = (x0[i] - beginX) * scaleX;
     const right = (x1[i] - beginX) * scaleX;
     if ((right <= 0 && left < 0) || left >= width) continue;
@@ -37,14 +36,17 @@ export function rasterBlocks(blocks, view, target, styles) {
     if ((bottom <= 0 && top < 0) || top >= height) continue;
     visible += 1;
     if (right - left < 1 || bottom - top < 1) merged += 1;
-    if (bottom - top >= labelHeight && shownLength(left, right, width) >= labelWidth) large.push(i);
+    if (bottom - top >= labelHeight && shownLength(left, right, width) >= labelWidth) drawn.large.push(i);
     const style = ofBlock[i];
     const isOnePixel = left >= 0 && top >= 0 && right < (left | 0) + 2 && bottom < (top | 0) + 2;
     if (isOnePixel) pixels[(top | 0) * width + (left | 0)] = fill[style];
     else paintBlock(target, left, right, top, bottom, fill[style], edge[style]);
   }
-  return { visible, merged, large };
+  return Object.assign(drawn, { visible, merged });
 }
+
+const wholeOf = (blocks) => ({ begin: 0, end: blocks.count });
+export const nothingDrawn = () => ({ visible: 0, merged: 0, large: /** @type {number[]} */ ([]) });
 
 /** A call of fill costs more than a few stores. */
 function fillRun(pixels, color, from, to) {

@@ -5,6 +5,7 @@ import { button, el, setText } from "../../../base/dom.js";
 import { formatSize, groupDigits, plural } from "../../../base/format.js";
 import { requestFrame } from "../../../base/frame.js";
 import { sameRange, span } from "../../../base/range.js";
+import { runInSlices } from "../../../base/slices.js";
 import { nameOf } from "../data/model.js";
 import { blockAt } from "../layout/blocks.js";
 import { createBlockPainter, drawBlockOverlay } from "../draw/block_painter.js";
@@ -34,6 +35,9 @@ export function createBlocks(state) {
   let colors = null;
   let ofBlock = null;
   let mark = null;
+  let isPainting = false;
+  let isStale = false;
+  let stopPainting = () => {};
 
   function restyle() {
     const { flags, step } = state.get();
@@ -46,11 +50,18 @@ export function createBlocks(state) {
     return { x, y };
   }
 
+  /** Very many blocks take some frames: what changes meanwhile is drawn when they stand. */
   function draw() {
     if (!ofBlock) return;
-    const drawn = painter.paint({ model, blocks, view: view(), colors, ofBlock });
-    showElided(drawn);
     drawOverlay();
+    isStale = isPainting;
+    if (isPainting) return;
+    isPainting = true;
+    stopPainting = runInSlices(painter.paint({ model, blocks, view: view(), colors, ofBlock }), (drawn) => {
+      isPainting = false;
+      showElided(drawn);
+      if (isStale) requestFrame(draw);
+    });
   }
 
   function drawOverlay() {
@@ -113,6 +124,7 @@ export function createBlocks(state) {
     redraw,
     dispose() {
       observer.disconnect();
+      stopPainting();
       stops.forEach((stop) => stop());
     },
   };
