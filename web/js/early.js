@@ -6,13 +6,15 @@ import { findTool, TOOLS } from "./tools.js";
 /** Where the page stands on its server: "/", or what a proxy puts before it. This module is one folder below. */
 const ROOT = new URL("../", import.meta.url).pathname;
 
-/** @type {Map<string, Promise<Response>>} */
+/** What is asked for, and null for what the page has taken over or asks for itself. @type {Map<string, any>} */
 const early = new Map();
+let isOver = false;
 
 /** The early answer to `url`, once; null when it was not asked for, or failed: then ask again. */
 export async function takeEarly(url) {
   const reply = early.get(url);
-  early.delete(url);
+  if (isOver) early.delete(url);
+  else early.set(url, null);
   return (await reply?.catch(() => null)) ?? null;
 }
 
@@ -36,6 +38,7 @@ export function memoryProfileUrl(resource, query) {
 }
 
 function ask(url) {
+  if (early.has(url)) return null;
   const reply = fetch(url, { headers: { Accept: "application/json" } });
   early.set(url, reply);
   return reply;
@@ -43,7 +46,7 @@ function ask(url) {
 
 /** What an early answer says; null when it failed, or was taken over already. */
 async function look(reply) {
-  const answer = await reply.catch(() => null);
+  const answer = await reply?.catch(() => null);
   return answer?.ok && !answer.bodyUsed ? answer.clone().json().catch(() => null) : null;
 }
 
@@ -68,4 +71,6 @@ async function askAhead(address) {
   ask(memoryOverviewUrl({ session, module, host: address.get("host"), space: address.get("memory_space") }));
 }
 
-askAhead(new URLSearchParams(location.search));
+askAhead(new URLSearchParams(location.search)).finally(() => {
+  isOver = true;
+});

@@ -15,7 +15,7 @@ const EDGE_MIN_PIXELS = 4;
  * @param {{width: number, height: number, pixels: Uint32Array, labelWidth?: number, labelHeight?: number}} target
  * @param {{fill: Uint32Array, edge: Uint32Array, ofBlock: Uint8Array}} styles fill and edge by style, style by block
  * @param {{begin: number, end: number}} part of the blocks
- * @param {{visible: number, merged: number, large: number[]}} drawn so far; `large` are the blocks with room for a label
+ * @param {{visible: number, merged: number, large: number[]}} drawn so far; `large`: with room for a label
  */
 export function rasterBlocks(blocks, view, target, styles, part = wholeOf(blocks), drawn = nothingDrawn()) {
   const scaleX = target.width / (view.x.end - view.x.begin);

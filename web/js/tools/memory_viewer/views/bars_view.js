@@ -30,9 +30,14 @@ export function createBars(state) {
     ...charts.map((chart) => chart.node),
   );
 
+  let width = 0;
+
+  /** The width is read before anything is written: after that the browser would have to lay out again. */
   function layout() {
+    width = charts[0].width();
     showHead();
-    charts.forEach((chart) => chart.layout());
+    charts.forEach((chart) => chart.layout(width));
+    draw();
     const count = Math.max(0, ...charts.map((chart) => chart.merged()));
     setText(merged, count ? `${groupDigits(count)} under a pixel merged` : "");
   }
@@ -56,7 +61,10 @@ export function createBars(state) {
   }
 
   const draw = () => charts.forEach((chart) => chart.draw());
-  const observer = new ResizeObserver(() => requestFrame(layout));
+  const resize = () => {
+    if (charts[0].width() !== width) layout();
+  };
+  const observer = new ResizeObserver(() => requestFrame(resize));
   observer.observe(node);
   const stops = [
     state.watch(["rows", "unit", "step"], () => requestFrame(layout)),
@@ -79,16 +87,15 @@ function createBarRow(state, order) {
   const node = el("div", { class: "bar-row" }, label, canvas);
   let bar = null;
 
-  function layout() {
+  function layout(width) {
     const rows = orderRows(state.model, state.get().rows, order.key);
-    bar = layoutBar(state.model, rows, canvas.clientWidth);
+    bar = layoutBar(state.model, rows, width);
     const count = rows.length + state.model.uncounted;
     setText(label, `${order.label} (${groupDigits(count)})`);
     canvas.setAttribute(
       "aria-label",
       `${order.label}: ${plural(count, "buffer")}, width to scale. The table below lists them.`,
     );
-    draw();
   }
 
   function draw() {
@@ -108,5 +115,5 @@ function createBarRow(state, order) {
     const row = rowAt(event);
     if (row !== null) state.actions.pinRow(row);
   });
-  return { node, layout, draw, merged: () => bar?.merged ?? 0 };
+  return { node, layout, draw, width: () => canvas.clientWidth, merged: () => bar?.merged ?? 0 };
 }
