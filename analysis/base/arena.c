@@ -1,6 +1,5 @@
 #include "analysis/base/arena.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -98,14 +97,20 @@ char *arena_string(struct arena *arena, struct bytes text) {
     return copy;
 }
 
-char *arena_printf(struct arena *arena, const char *format, ...) {
-    va_list arguments, again;
-    va_start(arguments, format);
+char *arena_vprintf(struct arena *arena, const char *format, va_list arguments) {
+    va_list again;
     va_copy(again, arguments);
     int length = vsnprintf(NULL, 0, format, arguments);
-    va_end(arguments);
     char *text = length < 0 ? NULL : arena_push_raw(arena, (size_t)length + 1, 1);
     if (text) vsnprintf(text, (size_t)length + 1, format, again);
     va_end(again);
+    return text;
+}
+
+char *arena_printf(struct arena *arena, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    char *text = arena_vprintf(arena, format, arguments);
+    va_end(arguments);
     return text;
 }

@@ -10,6 +10,7 @@
 // AddressSanitizer.
 #pragma once
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -40,4 +41,5 @@ void *arena_push_raw(struct arena *arena, size_t count, size_t size);
 char *arena_string(struct arena *arena, struct bytes text);
 
 // A NUL-terminated string made by printf's rules; NULL at the limit.
+__attribute__((format(printf, 2, 0))) char *arena_vprintf(struct arena *arena, const char *format, va_list arguments);
 __attribute__((format(printf, 2, 3))) char *arena_printf(struct arena *arena, const char *format, ...);

@@ -8,28 +8,34 @@
 
 enum { PADDING_SHARE_PERCENT = 20, HALF_PERCENT = 50, BALANCED_PERCENT = 60 };
 
-static void conclude(struct oom_facts *facts, const char *scenario, const char *reason) {
+__attribute__((format(printf, 3, 4))) static void conclude(struct oom_facts *facts, const char *scenario,
+                                                           const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    const char *reason = arena_vprintf(facts->arena, format, arguments);
+    va_end(arguments);
     facts->diagnosis->scenario = scenario;
     facts->diagnosis->scenario_reason = reason ? reason : "";
 }
 
 // --- Scenario 1 ---
 
+static void add_fixes_of_cores(struct oom_facts *facts, bool is_sparse, bool is_dense) {
+    if (!is_dense)
+        oom_add_fixes(facts, "sparsecore_serialize_tables sparsecore_prefetch sparsecore_padding sparsecore_sharding");
+    if (!is_sparse)
+        oom_add_fixes(facts, "halve_batch donate_inputs rematerialize bf16_temporaries shard_parameters more_chips");
+}
+
 static void diagnose_cores(struct oom_facts *facts) {
-    static const char *const sparsecore[] = {"sparsecore_serialize_tables", "sparsecore_prefetch", "sparsecore_padding",
-                                             "sparsecore_sharding", NULL};
-    static const char *const tensorcore[] = {
-        "halve_batch", "donate_inputs", "rematerialize", "bf16_temporaries", "shard_parameters", "more_chips", NULL};
-    const struct oom_message *message = facts->message;
-    int64_t dense = message->tensorcore_bytes, sparse = message->sparsecore_bytes;
-    struct oom_size_words t = oom_words_of(dense), s = oom_words_of(sparse), c = oom_words_of(facts->capacity);
+    int64_t dense = facts->message->tensorcore_bytes, sparse = facts->message->sparsecore_bytes;
+    const char *dense_size = oom_size(facts, dense), *sparse_size = oom_size(facts, sparse);
     if (dense == OOM_ABSENT || sparse == OOM_ABSENT) {
         conclude(facts, "1",
-                 arena_printf(facts->arena,
-                              "TensorCore (%s) and SparseCore (%s) share one memory; the "
-                              "message is cut, so which side to begin with is open.",
-                              t.text, s.text));
-        oom_add_fixes(facts, sparsecore), oom_add_fixes(facts, tensorcore);
+                 "TensorCore (%s) and SparseCore (%s) share one memory; the message is cut, so which side to begin "
+                 "with is open.",
+                 dense_size, sparse_size);
+        add_fixes_of_cores(facts, false, false);
         return;
     }
     bool is_sparse = oom_is_share(sparse, dense + sparse, BALANCED_PERCENT);
@@ -37,14 +43,13 @@ static void diagnose_cores(struct oom_facts *facts) {
     const char *side = is_sparse  ? "the SparseCore side is the larger: begin there"
                        : is_dense ? "the TensorCore side is the larger: begin there"
                                   : "neither stands out: both must shrink";
-    conclude(facts, "1",
-             arena_printf(facts->arena, "TensorCore takes %s and SparseCore %s (%d %% of the sum) of %s; %s.", t.text,
-                          s.text, oom_share_of(sparse, dense + sparse), c.text, side));
-    oom_add_cause(facts, is_sparse  ? "SparseCore: embedding tables, their stack and their prefetched inputs."
-                         : is_dense ? "TensorCore: the dense part of the model."
-                                    : "TensorCore and SparseCore are about equally large.");
-    if (!is_dense) oom_add_fixes(facts, sparsecore);
-    if (!is_sparse) oom_add_fixes(facts, tensorcore);
+    conclude(facts, "1", "TensorCore takes %s and SparseCore %s (%d %% of the sum) of %s; %s.", dense_size, sparse_size,
+             oom_share_of(sparse, dense + sparse), oom_size(facts, facts->capacity), side);
+    oom_say(facts, "%s",
+            is_sparse  ? "SparseCore: embedding tables, their stack and their prefetched inputs."
+            : is_dense ? "TensorCore: the dense part of the model."
+                       : "TensorCore and SparseCore are about equally large.");
+    add_fixes_of_cores(facts, is_sparse, is_dense);
 }
 
 // --- Scenario 2 ---
@@ -85,51 +90,44 @@ static bool mentions(struct bytes text, const char *word) {
 }
 
 static const char *describe(struct oom_facts *facts, const struct suspect *suspect) {
-    struct oom_size_words size = oom_words_of(suspect->size_bytes);
-    return arena_printf(facts->arena, "%s%s%.*s%s%.*s%s%s", size.text, suspect->shape.size ? ", " : "",
-                        (int)suspect->shape.size, (const char *)suspect->shape.data, suspect->name.size ? ", " : "",
-                        (int)suspect->name.size, (const char *)suspect->name.data, suspect->source ? ", from " : "",
-                        suspect->source ? suspect->source : "");
+    return arena_printf(facts->arena, "%s%s%.*s%s%.*s%s%s", oom_size(facts, suspect->size_bytes),
+                        suspect->shape.size ? ", " : "", (int)suspect->shape.size, (const char *)suspect->shape.data,
+                        suspect->name.size ? ", " : "", (int)suspect->name.size, (const char *)suspect->name.data,
+                        suspect->source ? ", from " : "", suspect->source ? suspect->source : "");
 }
 
 static bool diagnose_replicated(struct oom_facts *facts) {
     const struct oom_buffer *argument = facts->evidence ? oom_replicated_argument(facts->evidence) : NULL;
     if (!argument || facts->evidence->partitions < 2) return false;
     int64_t sharded = oom_sharded_bytes(facts->evidence, argument);
-    struct oom_size_words whole = oom_words_of(argument->size_bytes), part = oom_words_of(sharded);
     struct bytes name = argument->words.op_name.size ? argument->words.op_name : argument->words.name;
-    oom_add_cause(facts,
-                  arena_printf(facts->arena,
-                               "The argument %.*s is replicated: each of the %" PRId64 " chips holds all %s of it; "
-                               "divided over them it would take %s of each.",
-                               (int)name.size, (const char *)name.data, facts->evidence->partitions, whole.text,
-                               part.text));
+    oom_say(facts,
+            "The argument %.*s is replicated: each of the %" PRId64 " chips holds all %s of it; divided over them it "
+            "would take %s of each.",
+            (int)name.size, (const char *)name.data, facts->evidence->partitions, oom_size(facts, argument->size_bytes),
+            oom_size(facts, sharded));
     struct oom_fix *fix = oom_add_fix(facts, "shard_parameters");
     if (fix) fix->saves_bytes = argument->size_bytes - sharded;
     return true;
 }
 
 static void diagnose_one(struct oom_facts *facts, const struct suspect *suspect) {
-    static const char *const unsharded[] = {"check_sharding",   "shard_all",  "split_computation", "remove_debug_print",
-                                            "bf16_temporaries", "more_chips", "profile",           NULL};
-    struct oom_size_words capacity = oom_words_of(facts->capacity);
     const char *which = describe(facts, suspect);
-    conclude(facts, "2",
-             arena_printf(facts->arena, "One allocation alone is %d %% of the %s there are: %s.",
-                          oom_share_of(suspect->size_bytes, facts->capacity), capacity.text, which ? which : ""));
+    conclude(facts, "2", "One allocation alone is %d %% of the %s there are: %s.",
+             oom_share_of(suspect->size_bytes, facts->capacity), oom_size(facts, facts->capacity), which ? which : "");
     bool is_debug = mentions(suspect->op_name, "debug") || mentions(suspect->op_name, "callback") ||
                     mentions(suspect->name, "callback");
     if (is_debug) {
-        oom_add_cause(facts, "It is made for a debug print or a host callback, which needs the whole value in memory.");
+        oom_say(facts, "It is made for a debug print or a host callback, which needs the whole value in memory.");
         oom_add_fix(facts, "remove_debug_print");
     }
     if (!diagnose_replicated(facts))
-        oom_add_cause(facts,
-                      "An allocation of this size is seldom meant: look for an array that is not divided over the "
-                      "chips, a value that could be computed in blocks, or a dimension that is too large.");
+        oom_say(facts, "An allocation of this size is seldom meant: look for an array that is not divided over the "
+                       "chips, a value that could be computed in blocks, or a dimension that is too large.");
     if (suspect->buffer && suspect->buffer->category == ALLOCATION_OUTPUT)
-        oom_add_cause(facts, "It is an output of the program: it exists whole whatever the compiler does.");
-    oom_add_fixes(facts, unsharded);
+        oom_say(facts, "It is an output of the program: it exists whole whatever the compiler does.");
+    oom_add_fixes(facts, "check_sharding shard_all split_computation remove_debug_print bf16_temporaries more_chips "
+                         "profile");
 }
 
 // --- Scenario 3 ---
@@ -160,89 +158,56 @@ static int64_t temporaries_of(const struct oom_facts *facts) {
 }
 
 static void begin_with_padding(struct oom_facts *facts) {
-    static const char *const ids[] = {"align_dimensions", "bf16_temporaries", "halve_batch", "profile", NULL};
-    struct oom_size_words padding = oom_words_of(padding_of(facts)), needed = oom_words_of(facts->needed);
     conclude(facts, "3C",
-             arena_printf(facts->arena,
-                          "No single allocation stands out, but %s of the %s are padding: "
-                          "dimensions are rounded up to the tile.",
-                          padding.text, needed.text));
-    oom_add_cause(facts, "Small or odd dimensions are padded to multiples of 8 and 128.");
-    oom_add_fixes(facts, ids);
+             "No single allocation stands out, but %s of the %s are padding: dimensions are rounded up to the tile.",
+             oom_size(facts, padding_of(facts)), oom_size(facts, facts->needed));
+    oom_say(facts, "Small or odd dimensions are padded to multiples of 8 and 128.");
+    oom_add_fixes(facts, "align_dimensions bf16_temporaries halve_batch profile");
 }
 
 static void begin_with_arguments(struct oom_facts *facts) {
-    static const char *const ids[] = {"shard_parameters",       "shard_all",  "donate_inputs", "bf16_parameters",
-                                      "host_offload_optimizer", "more_chips", "profile",       NULL};
-    struct oom_size_words arguments = oom_words_of(arguments_of(facts)), needed = oom_words_of(facts->needed);
-    struct oom_size_words capacity = oom_words_of(facts->capacity);
+    int64_t arguments = arguments_of(facts);
     conclude(facts, "3B",
-             arena_printf(facts->arena,
-                          "The sum does not fit: of %s needed, %s (%d %%) are the program's "
-                          "arguments, against %s; no setting of the compiler changes those.",
-                          needed.text, arguments.text, oom_share_of(arguments_of(facts), facts->needed),
-                          capacity.text));
-    oom_add_cause(facts, "Parameters, optimizer state and inputs are too large for one chip.");
-    oom_add_fixes(facts, ids);
+             "The sum does not fit: of %s needed, %s (%d %%) are the program's arguments, against %s; no setting of "
+             "the compiler changes those.",
+             oom_size(facts, facts->needed), oom_size(facts, arguments), oom_share_of(arguments, facts->needed),
+             oom_size(facts, facts->capacity));
+    oom_say(facts, "Parameters, optimizer state and inputs are too large for one chip.");
+    oom_add_fixes(facts, "shard_parameters shard_all donate_inputs bf16_parameters host_offload_optimizer more_chips "
+                         "profile");
 }
 
 static void begin_with_rematerialization(struct oom_facts *facts) {
-    static const char *const ids[] = {"rematerialize",
-                                      "donate_inputs",
-                                      "xla_flags",
-                                      "micro_batch",
-                                      "halve_batch",
-                                      "bf16_temporaries",
-                                      "host_offload_activations",
-                                      "profile",
-                                      NULL};
-    struct oom_size_words over = oom_words_of(facts->needed - facts->capacity),
-                          capacity = oom_words_of(facts->capacity);
-    struct oom_size_words temporaries = oom_words_of(temporaries_of(facts));
+    int64_t over = facts->needed - facts->capacity;
     conclude(facts, "3E",
-             arena_printf(facts->arena,
-                          "The sum is only %s (%d %%) over the %s there are, and temporaries "
-                          "are %s: recomputing some of them is enough.",
-                          over.text, oom_share_of(facts->needed - facts->capacity, facts->capacity), capacity.text,
-                          temporaries.text));
-    oom_add_fixes(facts, ids);
+             "The sum is only %s (%d %%) over the %s there are, and temporaries are %s: recomputing some of them is "
+             "enough.",
+             oom_size(facts, over), oom_share_of(over, facts->capacity), oom_size(facts, facts->capacity),
+             oom_size(facts, temporaries_of(facts)));
+    oom_add_fixes(facts, "rematerialize donate_inputs xla_flags micro_batch halve_batch bf16_temporaries "
+                         "host_offload_activations profile");
 }
 
 static void begin_with_configuration(struct oom_facts *facts) {
-    static const char *const ids[] = {"rematerialize",
-                                      "micro_batch",
-                                      "halve_batch",
-                                      "bf16_temporaries",
-                                      "donate_inputs",
-                                      "shard_all",
-                                      "host_offload_activations",
-                                      "xla_flags",
-                                      "more_chips",
-                                      "profile",
-                                      NULL};
-    struct oom_size_words temporaries = oom_words_of(temporaries_of(facts)), needed = oom_words_of(facts->needed);
-    struct oom_size_words capacity = oom_words_of(facts->capacity);
+    int64_t temporaries = temporaries_of(facts);
     conclude(facts, "3A",
-             arena_printf(facts->arena,
-                          "The sum does not fit: of %s needed, %s (%d %%) are temporaries, "
-                          "which grow with the batch, against %s; no single one is over half of that.",
-                          needed.text, temporaries.text, oom_share_of(temporaries_of(facts), facts->needed),
-                          capacity.text));
-    oom_add_fixes(facts, ids);
+             "The sum does not fit: of %s needed, %s (%d %%) are temporaries, which grow with the batch, against %s; "
+             "no single one is over half of that.",
+             oom_size(facts, facts->needed), oom_size(facts, temporaries), oom_share_of(temporaries, facts->needed),
+             oom_size(facts, facts->capacity));
+    oom_add_fixes(facts, "rematerialize micro_batch halve_batch bf16_temporaries donate_inputs shard_all "
+                         "host_offload_activations xla_flags more_chips profile");
 }
 
 static void look_closer(struct oom_facts *facts) {
-    static const char *const ids[] = {
-        "profile",       "donate_inputs",    "halve_batch",      "micro_batch", "bf16_temporaries",
-        "rematerialize", "shard_parameters", "align_dimensions", "xla_flags",   NULL};
-    struct oom_size_words needed = oom_words_of(facts->needed), capacity = oom_words_of(facts->capacity);
-    bool has_list = facts->message->entry_count > 0;
-    conclude(facts, "3",
-             arena_printf(facts->arena, "The sum, %s, does not fit into %s; %s.", needed.text, capacity.text,
-                          has_list ? "none of the listed allocations is over half of that"
-                                   : "the message lists no allocations, so whether a single one is to blame "
-                                     "(scenario 2) only the program's buffers can tell"));
-    oom_add_fixes(facts, ids);
+    conclude(facts, "3", "The sum, %s, does not fit into %s; %s.", oom_size(facts, facts->needed),
+             oom_size(facts, facts->capacity),
+             facts->message->entry_count > 0
+                 ? "none of the listed allocations is over half of that"
+                 : "the message lists no allocations, so whether a single one is to blame (scenario 2) only the "
+                   "program's buffers can tell");
+    oom_add_fixes(facts, "profile donate_inputs halve_batch micro_batch bf16_temporaries rematerialize "
+                         "shard_parameters align_dimensions xla_flags");
 }
 
 static void diagnose_sum(struct oom_facts *facts) {
@@ -268,13 +233,12 @@ static bool is_hbm(const struct oom_message *message) {
 }
 
 static void diagnose_compile(struct oom_facts *facts) {
-    static const char *const scratch[] = {"smaller_blocks", "scoped_vmem_limit", "profile", NULL};
     if (!is_hbm(facts->message)) {
-        oom_add_cause(facts, arena_printf(facts->arena,
-                                          "The memory space %s is the chip's own small memory, not HBM: a kernel "
-                                          "or a fusion asks for too much of it.",
-                                          facts->message->memory_space));
-        oom_add_fixes(facts, scratch);
+        oom_say(facts,
+                "The memory space %s is the chip's own small memory, not HBM: a kernel or a fusion asks for too much "
+                "of it.",
+                facts->message->memory_space);
+        oom_add_fixes(facts, "smaller_blocks scoped_vmem_limit profile");
         return;
     }
     struct suspect suspect = largest_of(facts);

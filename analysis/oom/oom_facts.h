@@ -1,7 +1,6 @@
 // What the rules of a diagnosis look at and write into; for oom_diagnosis.c and oom_runtime_diagnosis.c.
 #pragma once
 
-#include "analysis/base/size_text.h"
 #include "analysis/oom/oom_diagnosis.h"
 #include "analysis/oom/oom_size.h"
 
@@ -17,21 +16,17 @@ struct oom_facts {
     struct oom_diagnosis *diagnosis;
 };
 
-struct oom_size_words {
-    char text[SIZE_TEXT_BYTES];
-};
+// "18.00 GiB", or "an unknown size". On the arena.
+const char *oom_size(const struct oom_facts *facts, int64_t bytes);
 
-// "18.00 GiB", or "an unknown size".
-struct oom_size_words oom_words_of(int64_t bytes);
-
-// A NULL text (no memory) is left out.
-void oom_add_cause(struct oom_facts *facts, const char *text);
+// Adds a cause; one that finds no memory is left out.
+__attribute__((format(printf, 2, 3))) void oom_say(struct oom_facts *facts, const char *format, ...);
 
 // The fix of that id, which is added when it is not there yet; NULL when there is no room.
 struct oom_fix *oom_add_fix(struct oom_facts *facts, const char *id);
 
-// A list that ends with NULL.
-void oom_add_fixes(struct oom_facts *facts, const char *const *ids);
+// Those of several ids, with a blank between them.
+void oom_add_fixes(struct oom_facts *facts, const char *ids);
 
 // Whether `part` is at least `percent` of `whole`.
 bool oom_is_share(int64_t part, int64_t whole, int64_t percent);

@@ -1,7 +1,5 @@
 #include "analysis/oom/oom_fixes.h"
 
-#include <string.h>
-
 static const struct oom_fix fixes[] = {
     // --- The program ---
     {"shard_parameters",
@@ -126,9 +124,9 @@ static const struct oom_fix fixes[] = {
      "LIBTPU_INIT_ARGS=\"--xla_tpu_scoped_vmem_limit_kib=32768\"", false, -1},
 };
 
-const struct oom_fix *oom_fix_find(const char *id) {
+const struct oom_fix *oom_fix_find(struct bytes id) {
     for (size_t i = 0; i < sizeof fixes / sizeof fixes[0]; i++) {
-        if (strcmp(fixes[i].id, id) == 0) return &fixes[i];
+        if (bytes_equal(bytes_of(fixes[i].id), id)) return &fixes[i];
     }
     return NULL;
 }

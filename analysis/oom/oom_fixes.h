@@ -16,4 +16,4 @@ struct oom_fix {
 };
 
 // The fix of that id; every id that this program knows has one. NULL for another.
-const struct oom_fix *oom_fix_find(const char *id);
+const struct oom_fix *oom_fix_find(struct bytes id);
