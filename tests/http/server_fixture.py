@@ -45,8 +45,9 @@ class Answer:
 
 
 class Server:
-    def __init__(self, *arguments, logdir=FIXTURES / "logdir"):
+    def __init__(self, *arguments, logdir=FIXTURES / "logdir", environment=None):
         """`arguments` come after --logdir (none when logdir is None) and --port=0."""
+        self.environment = environment
         self.command = [program(), "--port=0", *map(str, arguments)]
         if logdir is not None:
             self.command.insert(1, f"--logdir={logdir}")
@@ -65,7 +66,8 @@ class Server:
 
     def start(self):
         self.stderr = tempfile.TemporaryFile()
-        self.process = subprocess.Popen(self.command, stdout=subprocess.PIPE, stderr=self.stderr, text=True, cwd=REPO)
+        self.process = subprocess.Popen(self.command, stdout=subprocess.PIPE, stderr=self.stderr, text=True, cwd=REPO,
+                                        env=self.environment)
         ready = threading.Event()
         threading.Thread(target=self._read_stdout, args=(ready,), daemon=True).start()
         ready.wait(READY_SECONDS)
