@@ -2,7 +2,6 @@
 // (the cache, the store, the summaries) lock themselves.
 #pragma once
 
-#include "server/http/access.h"
 #include "server/store/cache.h"
 #include "server/store/module_summaries.h"
 #include "server/options.h"
@@ -10,8 +9,9 @@
 
 #define HBMVIEW_VERSION "0.1.0"
 
-struct request;
+struct access;
 struct reply;
+struct request;
 
 struct app {
     void (*answer)(struct request *request, struct reply *reply);  // routes_answer: http.c knows no routes
@@ -20,5 +20,5 @@ struct app {
     struct cache *cache;
     struct store *store;
     struct module_summaries *summaries;
-    struct access access;
+    const struct access *access;
 };

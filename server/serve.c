@@ -9,6 +9,7 @@
 
 #include "server/app.h"
 #include "server/command/command.h"
+#include "server/http/access.h"
 #include "server/http/http.h"
 #include "server/routes.h"
 #include "server/http/listener.h"
@@ -21,7 +22,7 @@ extern char **environ;
 // --- Words for the user ---
 
 static void greet(const struct app *app) {
-    const struct access *access = &app->access;
+    const struct access *access = app->access;
     printf("hbmview is ready: %s\n", access->urls[0]);
     for (size_t i = 1; i < access->url_count; i++) printf("                  %s\n", access->urls[i]);
     if (!app->options->logdir) printf("Showing a built-in sample. For your own profiles: hbmview --logdir=DIR\n");
@@ -91,7 +92,7 @@ static enum exit_code serve_on(struct app *app, int socket_fd) {
         return command_complain(EXIT_CODE_USAGE, "The server could not start: no memory or no threads left.");
     }
     greet(app);
-    if (app->options->open_browser) open_browser(app->access.urls[0]);
+    if (app->options->open_browser) open_browser(app->access->urls[0]);
     wait_for_stop(&stops);
     end_soon();
     http_stop(server);
@@ -108,11 +109,13 @@ static enum exit_code serve(const struct options *options) {
         return command_complain(EXIT_CODE_USAGE, problem);
     struct arena arena;
     arena_init(&arena, 0);
+    struct access access;
     struct app app = {.options = options,
+                      .access = &access,
                       .cache = cache_new((size_t)options->cache_mib << 20, parallel_loads(options)),
                       .store = store_new(options->logdir)};
     bool is_good = app.cache && app.store &&
-                   access_init(&app.access, &arena, options->host, options->bind_all, options->no_token, listener.port);
+                   access_init(&access, &arena, options->host, options->bind_all, options->no_token, listener.port);
     enum exit_code code = is_good ? serve_on(&app, listener.socket)
                                   : command_complain(EXIT_CODE_USAGE, "There is not enough memory to start.");
     store_free(app.store);

@@ -1,6 +1,7 @@
 #include "server/api/api.h"
 
 #include "server/app.h"
+#include "server/http/access.h"
 #include "server/text/json_writer.h"
 
 static void write_cache(struct cache *cache, struct json_writer *w) {
@@ -24,10 +25,10 @@ bool api_server(struct request *request, struct reply *reply, struct error *erro
     json_write_text_key(&w, "version", HBMVIEW_VERSION);
     json_write_text_key(&w, "logdir", logdir ? logdir : "");
     json_write_bool_key(&w, "sample", !logdir);
-    json_write_bool_key(&w, "shared", app->access.is_shared);
+    json_write_bool_key(&w, "shared", app->access->is_shared);
     json_key(&w, "urls");
     json_open_array(&w);
-    for (size_t i = 0; i < app->access.url_count; i++) json_write_text(&w, app->access.urls[i]);
+    for (size_t i = 0; i < app->access->url_count; i++) json_write_text(&w, app->access->urls[i]);
     json_close_array(&w);
     write_cache(app->cache, &w);
     json_close_object(&w);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "server/app.h"
+#include "server/http/access.h"
 
 static const char no_token_page[] =
     "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>hbmview</title>"
@@ -51,14 +52,14 @@ static void offer_retry(struct request *request, struct reply *reply) {
 // A first visit by the shared link: the token moves into a cookie, and out of the page's address.
 static void welcome(struct request *request, struct reply *reply) {
     char cookie[ACCESS_COOKIE_BYTES];
-    access_cookie(&request->app->access, cookie);
+    access_cookie(request->app->access, cookie);
     reply->set_cookie = arena_string(&request->work.arena, bytes_of(cookie));
 }
 
 static enum access_verdict judge(const struct request *request) {
     struct access_request asked = {request->headers.host, request_query(request, "token"), request->headers.cookie,
                                    request->headers.authorization};
-    return access_judge(&request->app->access, &asked);
+    return access_judge(request->app->access, &asked);
 }
 
 bool gate_is_open(const struct request *request) {

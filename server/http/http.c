@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "server/http/access.h"
 #include "server/http/reply.h"
 
 enum { BODY_SWALLOWED_MAX_BYTES = 64 << 20 };
