@@ -99,6 +99,18 @@ static void drops_the_least_recently_used(void **state) {
     assert_int_equal(atomic_load(&alive), 0);
 }
 
+static void a_byte_over_the_budget_is_too_much(void **state) {
+    (void)state;
+    struct cache *cache = cache_new(2 * (10 + cache_entry_bytes("a")), 1);
+    get(cache, "a", (struct recipe){.number = 1, .cost_bytes = 10});
+    get(cache, "b", (struct recipe){.number = 2, .cost_bytes = 10});
+    assert_int_equal(cache_stats_read(cache).entries, 2);
+    get(cache, "c", (struct recipe){.number = 3, .cost_bytes = 11});
+    assert_int_equal(cache_stats_read(cache).entries, 1);
+    assert_int_equal(cache_stats_read(cache).evictions, 2);
+    cache_free(cache);
+}
+
 // Values of a few bytes under keys of hundreds: names of files make such keys.
 static void keys_and_entries_count(void **state) {
     (void)state;
@@ -276,6 +288,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(loads_once_then_answers_from_memory),
         cmocka_unit_test(drops_the_least_recently_used),
+        cmocka_unit_test(a_byte_over_the_budget_is_too_much),
         cmocka_unit_test(keys_and_entries_count),
         cmocka_unit_test(keeps_what_is_in_use),
         cmocka_unit_test(does_not_keep_errors),
