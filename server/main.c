@@ -4,9 +4,7 @@
 #include <malloc.h>
 #include <string.h>
 
-#include "server/command/advise.h"
-#include "server/command/explain.h"
-#include "server/command/report.h"
+#include "server/command/command.h"
 #include "server/serve.h"
 
 // A thread serves each connection, and glibc would keep a pool of freed memory for each. A load takes and frees tens of

@@ -5,8 +5,7 @@
 #include "server/api/api.h"
 #include "server/http/gate.h"
 #include "server/http/page.h"
-#include "server/xprof/xprof_data.h"
-#include "server/xprof/xprof_lists.h"
+#include "server/xprof/xprof.h"
 
 static const char API_PREFIX[] = "/api/";
 static const char XPROF_PREFIX[] = "/data/plugin/profile";

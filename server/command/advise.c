@@ -1,5 +1,3 @@
-#include "server/command/advise.h"
-
 #include <unistd.h>
 
 #include "server/document/advice_text.h"

@@ -1,9 +1,14 @@
-// What the commands have in common: the formats they write in, how they begin, complain and end.
+// The commands that print, and what they have in common: the formats they write in, how they begin, complain and end.
 #pragma once
 
 #include "server/command/report_errors.h"
 #include "server/command/report_sink.h"
 #include "server/options.h"
+
+// Each runs with its arguments, without the names of program and command; its --help says what it does.
+enum exit_code advise_run(int count, char *const arguments[]);
+enum exit_code explain_run(int count, char *const arguments[]);
+enum exit_code report_run(int count, char *const arguments[]);
 
 enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_CSV, FORMAT_MARKDOWN };
 

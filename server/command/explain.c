@@ -1,5 +1,3 @@
-#include "server/command/explain.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,12 +1,7 @@
-#include "server/command/report.h"
-
 #include <unistd.h>
 
-#include "server/command/report_csv.h"
+#include "server/command/report_formats.h"
 #include "server/command/report_device_memory.h"
-#include "server/command/report_json.h"
-#include "server/command/report_profile.h"
-#include "server/command/report_text.h"
 
 static const size_t NAMES_LIMIT_BYTES = (size_t)1 << 30;
 

@@ -1,4 +1,4 @@
-#include "server/command/report_csv.h"
+#include "server/command/report_formats.h"
 
 #include "server/document/program_fields.h"
 

@@ -1,4 +1,4 @@
-#include "server/command/report_json.h"
+#include "server/command/report_formats.h"
 
 #include "server/command/report_device_memory.h"
 #include "server/text/error_json.h"

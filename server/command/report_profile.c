@@ -1,8 +1,4 @@
-#include "server/command/report_profile.h"
-
-#include "server/command/report_profile_csv.h"
-#include "server/command/report_profile_json.h"
-#include "server/command/report_profile_text.h"
+#include "server/command/report_formats.h"
 
 bool report_profile_write(struct report *report, struct arena *arena) {
     struct report_profile profile;

@@ -1,4 +1,4 @@
-#include "server/command/report_profile_csv.h"
+#include "server/command/report_formats.h"
 
 #include "server/text/fields.h"
 

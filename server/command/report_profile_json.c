@@ -1,4 +1,4 @@
-#include "server/command/report_profile_json.h"
+#include "server/command/report_formats.h"
 
 #include "server/document/growth_json.h"
 #include "server/document/pressure_json.h"

@@ -1,4 +1,4 @@
-#include "server/command/report_profile_text.h"
+#include "server/command/report_formats.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

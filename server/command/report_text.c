@@ -1,4 +1,4 @@
-#include "server/command/report_text.h"
+#include "server/command/report_formats.h"
 
 #include "server/command/report_details.h"
 

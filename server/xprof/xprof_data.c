@@ -1,9 +1,6 @@
-#include "server/xprof/xprof_data.h"
+#include "server/xprof/xprof.h"
 
 #include <string.h>
-
-#include "server/xprof/xprof_memory_profile_reply.h"
-#include "server/xprof/xprof_memory_viewer_reply.h"
 
 static const struct {
     const char *tag;

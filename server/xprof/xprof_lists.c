@@ -1,4 +1,4 @@
-#include "server/xprof/xprof_lists.h"
+#include "server/xprof/xprof.h"
 
 #include "server/app.h"
 #include "server/http/module_request.h"

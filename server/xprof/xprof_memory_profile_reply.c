@@ -1,4 +1,4 @@
-#include "server/xprof/xprof_memory_profile_reply.h"
+#include "server/xprof/xprof.h"
 
 #include "server/app.h"
 #include "server/http/kept_reply.h"

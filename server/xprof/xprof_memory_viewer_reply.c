@@ -1,4 +1,4 @@
-#include "server/xprof/xprof_memory_viewer_reply.h"
+#include "server/xprof/xprof.h"
 
 #include "server/xprof/allocation_timeline.h"
 #include "server/http/kept_reply.h"
