@@ -73,7 +73,11 @@ test("a link to a step, a buffer and a zoom is followed once the columns are her
   assert.equal(await page.locator(".bars").count(), 0, "no bars of another step than the link's");
   await page.keyboard.press("ArrowRight");
   await page.mouse.move(...(await boxOf(page, ".u-over canvas")).at(0.5, 0.5));
+  await page.evaluate(() => {
+    window.wheeled = new Promise((resolve) => window.addEventListener("wheel", resolve, { once: true }));
+  });
   await page.mouse.wheel(0, -200);
+  await page.evaluate(async () => void (await window.wheeled));
   await whole();
   assert.equal(await page.textContent(".bars .facts"), expected);
   assert.equal(await param(page, "zoom"), "400,600");

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { buildFirstModel } from "../../../web/js/tools/memory_viewer/data/first_model.js";
 import { buildModel, instructionOf, nameOf, paddingOf } from "../../../web/js/tools/memory_viewer/data/model.js";
 import { largestFirst } from "../../../web/js/tools/memory_viewer/data/size_order.js";
+import { largestRow } from "../../../web/js/tools/memory_viewer/data/live.js";
 import { layoutBar, orderRows } from "../../../web/js/tools/memory_viewer/layout/bars.js";
 import { sampleCurve } from "../../../web/js/tools/memory_viewer/layout/curve_samples.js";
 import { sampleView } from "./sample_view.js";
@@ -54,6 +55,18 @@ test("the first reply draws the curve and the peak as the whole one does", () =>
   assert.deepEqual([first.isWhole, first.wholeCount], [false, whole.count]);
 });
 
+test("a curve that is reduced begins where the program does", () => {
+  const overview = sampleOverview();
+  const { program } = overview;
+  const kept = [0, 2, 6];
+  for (const key of ["step", "heap_bytes", "unpadded_bytes"]) program[key] = kept.map((at) => program[key][at]);
+  assert.deepEqual(buildFirstModel(overview).samples.map((values) => [...values]), [
+    [0, 1, 5, 6],
+    [90, 180, 90, 90],
+    [100, 200, 100, 100],
+  ]);
+});
+
 test("its bars are to scale: the largest, and one for the others", () => {
   const [first, whole] = [buildFirstModel(sampleOverview()), buildModel(sampleView())];
   const names = [...first.atPeak].map((row) => nameOf(first, row));
@@ -70,6 +83,9 @@ test("its bars are to scale: the largest, and one for the others", () => {
   const same = [...first.atPeak].find((row) => nameOf(first, row) === nameOf(whole, largest));
   for (const order of ["program", "size", "padding"])
     assert.equal(width(first, same, order), width(whole, largest, order), order);
+  for (const order of ["program", "size", "padding"])
+    assert.equal(orderRows(first, first.atPeak, order).at(-1), first.othersRow, order);
+  assert.notEqual(largestRow(first, first.atPeak), first.othersRow);
   const padding = (model) => [...model.atPeak].reduce((sum, row) => sum + paddingOf(model, row), 0);
   assert.equal(padding(first), padding(whole));
 });

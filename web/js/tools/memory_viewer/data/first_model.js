@@ -62,9 +62,10 @@ function addOthers(buffers, strings, { left_out: others, categories, program }) 
   for (const key of Object.keys(buffers)) buffers[key].push(row[key] ?? 0);
 }
 
-/** Before each event, as the reply has it, is after the one before. */
+/** Before each event, as the reply has it, is after the one before; what stands before the first has no such place. */
 function samplesOf({ steps, step, heap_bytes: heap, unpadded_bytes: unpadded }) {
-  const first = step[0] === 0 ? 1 : 0;
+  const first = step[0] === 0 && step[1] === 1 ? 1 : 0;
   const held = (values) => Float64Array.from([...values.slice(first), values.at(-1) ?? 0]);
-  return [Float64Array.from([...step.slice(first).map((one) => one - 1), steps]), held(unpadded), held(heap)];
+  const places = step.slice(first).map((one) => Math.max(0, one - 1));
+  return [Float64Array.from([...places, steps]), held(unpadded), held(heap)];
 }

@@ -22,9 +22,11 @@ export function sumOf(column, rows) {
   return total;
 }
 
-/** The row with most bytes, or null of none. */
+/** The buffer with most bytes, or null of none. */
 export function largestRow(model, rows) {
   let best = null;
-  for (const row of rows) if (best === null || model.size[row] > model.size[best]) best = row;
+  for (const row of rows) {
+    if (row !== model.othersRow && (best === null || model.size[row] > model.size[best])) best = row;
+  }
   return best;
 }

@@ -23,8 +23,9 @@ export function drawBar(canvas, model, bar, look) {
 }
 
 function drawGroup({ context, height, colors, model, bar, look }, group) {
-  const single = group.end - group.first === 1;
   const row = bar.rows[group.first];
+  const isOneRow = group.end - group.first === 1;
+  const single = isOneRow && row !== model.othersRow;
   const category = single ? model.category[row] : dominantCategory(model, bar, group);
   const width = Math.max(1, group.x1 - group.x0);
   const inner = width >= GAP_MIN_WIDTH ? width - 1 : width;
@@ -33,7 +34,7 @@ function drawGroup({ context, height, colors, model, bar, look }, group) {
   context.fillRect(group.x0, 0, inner, height);
   if (single && look.showPadding)
     hatchPadding(context, group.x0, inner, height, paddingOf(model, row) / model.size[row], colors);
-  if (single && width >= NAME_MIN_WIDTH) drawName(context, nameOf(model, row), group.x0, width, height);
+  if (isOneRow && width >= NAME_MIN_WIDTH) drawName(context, nameOf(model, row), group.x0, width, height);
 }
 
 function isFaded(bar, group, flags) {

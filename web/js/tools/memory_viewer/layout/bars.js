@@ -9,14 +9,15 @@
  * `edges` keep every buffer, so a merged one can still be pointed at. Pure.
  */
 
-/** The three orders of XProf's bar charts. */
+/** The three orders of XProf's bar charts. The row that stands for many stays last. */
 export function orderRows(model, rows, order) {
   const out = Uint32Array.from(rows);
-  if (order === "program") return out;
+  const buffers = model.othersRow === null ? out : out.subarray(0, -1);
   const bySize = (a, b) => model.size[b] - model.size[a] || a - b;
-  if (order === "size") return out.sort(bySize);
   const padding = (row) => (model.unpadded[row] < 0 ? 0 : Math.max(0, model.size[row] - model.unpadded[row]));
-  return out.sort((a, b) => padding(b) - padding(a) || bySize(a, b));
+  if (order === "size") buffers.sort(bySize);
+  if (order === "padding") buffers.sort((a, b) => padding(b) - padding(a) || bySize(a, b));
+  return out;
 }
 
 export function layoutBar(model, rows, width) {
