@@ -154,11 +154,11 @@ check-corpus: $(BIN)  ## the wide comparison with XProf, when CORPUS is there
 
 .PHONY: asan ubsan tsan valgrind fuzz coverage mutate
 asan:  ## the tests under AddressSanitizer and UBSan
-	$(MAKE) -Otarget MODE=asan check-unit check-fuzz check-golden check-http check-cli
+	$(MAKE) --no-print-directory -Otarget MODE=asan check-unit check-fuzz check-golden check-http check-cli
 ubsan:  ## the C tests under UBSan alone
-	$(MAKE) -Otarget MODE=ubsan check-unit check-fuzz
+	$(MAKE) --no-print-directory -Otarget MODE=ubsan check-unit check-fuzz
 tsan:  ## the server's tests under ThreadSanitizer
-	$(MAKE) -Otarget MODE=tsan check-unit-server check-http
+	$(MAKE) --no-print-directory -Otarget MODE=tsan check-unit-server check-http
 valgrind: valgrind-unit valgrind-fuzz  ## no byte is read before it is written: C tests and fuzz corpus under memcheck
 fuzz:  ## look for crashes: make fuzz T=xspace FUZZ_SECONDS=600
 	$(MAKE) MODE=fuzz CC=clang fuzz-run T=$(T)
@@ -187,7 +187,7 @@ fuzz-run: $(DIR)/fuzz_$(T)
 # --- Care of the sources ---
 .PHONY: lint check-layers check-style check-types check-headers tidy format format-check compile_commands.json
 lint:  ## all checks of the sources; of C files, those that changed since they last passed
-	@$(MAKE) -k -Otarget $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc)) $(LINT)
+	@$(MAKE) --no-print-directory -k -Otarget $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc)) $(LINT)
 LINT = check-layers check-style check-types check-headers format-check tidy
 check-layers check-style:
 	@scripts/$@

@@ -7,18 +7,27 @@ import unittest
 REPO = pathlib.Path(__file__).resolve().parents[2]
 GOOD = {"what": "a change", "file": "tests/scripts/test_mutations.py", "old": "GO" + "OD = {", "new": "BAD = {",
         "test": "unit test_base"}
+SPAN = {"file": "web/js/base/range.js", "old": "return r.end - r.begin;", "test": "web range"}
 
 
-def check(*options):
-    return subprocess.run(["scripts/mutate", "--check", *options], cwd=REPO, text=True, stdout=subprocess.PIPE,
+def mutate(*options):
+    return subprocess.run(["scripts/mutate", *options], cwd=REPO, text=True, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT)
 
 
-def check_list(**changes):
+def mutate_by(*options, **changes):
     entry = "[[mutation]]\n" + "".join(f"{key} = '''{value}'''\n" for key, value in {**GOOD, **changes}.items())
     with tempfile.TemporaryDirectory() as folder:
         (pathlib.Path(folder) / "list.toml").write_text(entry)
-        return check("--folder", folder)
+        return mutate("--folder", folder, *options)
+
+
+def check(*options):
+    return mutate("--check", *options)
+
+
+def check_list(**changes):
+    return mutate_by("--check", **changes)
 
 
 class MutationsTest(unittest.TestCase):
@@ -45,6 +54,16 @@ class MutationsTest(unittest.TestCase):
     def test_an_empty_list_is_an_error(self):
         with tempfile.TemporaryDirectory() as folder:
             self.assertEqual(2, check("--folder", folder).returncode)
+
+    def test_a_change_that_its_test_sees_is_caught(self):
+        done = mutate_by(**SPAN, new="return r.begin - r.end;")
+        self.assertIn("1 of 1 mutations caught", done.stdout)
+        self.assertEqual(0, done.returncode)
+
+    def test_a_change_that_no_test_sees_survives(self):
+        done = mutate_by(**SPAN, new="return -r.begin + r.end;")
+        self.assertIn("SURVIVED", done.stdout)
+        self.assertEqual(1, done.returncode)
 
 
 if __name__ == "__main__":
