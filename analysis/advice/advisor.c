@@ -100,7 +100,8 @@ void advisor_say(const struct advisor *advisor, struct advice_item *item, const 
 const char *advisor_buffer_text(const struct advisor *advisor, uint32_t buffer) {
     const struct hlo_module *module = advisor->module;
     struct hlo_instruction instruction = hlo_instruction_read(module, module->buffers[buffer].instruction);
-    struct hlo_metadata metadata = hlo_metadata_read(instruction.metadata);
+    struct hlo_metadata metadata = hlo_instruction_metadata(module, module->buffers[buffer].instruction,
+                                                            instruction.metadata);
     const char *shape = shape_text(memory_view_shape(module, buffer, MEMORY_VIEW_EXACT), advisor->arena);
     const char *where = "";
     if (metadata.source_file.size)

@@ -67,6 +67,7 @@ bool hlo_module_load(struct bytes blob, struct arena *arena, struct hlo_module *
     if (!hlo_program_columns(arena, module) || !hlo_assignment_columns(arena, module)) {
         return hlo_message_too_big(error, arena);
     }
-    return take_steps(&loading, fill_steps, error) && hlo_load_stack_frames(arena, module, error) &&
-           hlo_load_links(arena->limit_bytes, module, error);
+    if (!take_steps(&loading, fill_steps, error)) return false;
+    if (!hlo_module_read_long(module, arena)) return hlo_message_too_big(error, arena);
+    return hlo_load_stack_frames(arena, module, error) && hlo_load_links(arena->limit_bytes, module, error);
 }

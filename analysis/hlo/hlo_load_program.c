@@ -35,7 +35,7 @@ static bool add_computation(struct bytes message, uint32_t computation, uint32_t
         if (f.number == HLO_COMPUTATION_NAME) module->computation_names[computation] = f.payload;
         if (f.number != HLO_COMPUTATION_INSTRUCTIONS) continue;
         struct hlo_instruction_ref *ref = &module->instructions[*next_instruction];
-        *ref = (struct hlo_instruction_ref){.message = f.payload, .computation = computation};
+        *ref = (struct hlo_instruction_ref){.message = f.payload, .computation = computation, .long_index = HLO_NONE};
         if (!read_instruction_id(module->blob, f.payload, &ref->id, error)) return false;
         (*next_instruction)++;
     }

@@ -4,10 +4,9 @@
 #include "proto/wire.h"
 
 // Stops as soon as everything is there: the four come first in an instruction, and most of its bytes come after.
-struct hlo_instruction hlo_instruction_read(const struct hlo_module *module, uint32_t instruction) {
+static struct hlo_instruction read_instruction(struct bytes message) {
     struct hlo_instruction result = {0};
-    if (instruction >= module->instruction_count) return result;
-    struct wire w = wire_open(module->instructions[instruction].message);
+    struct wire w = wire_open(message);
     struct wire_field f;
     while (!(result.name.data && result.opcode.data && result.shape.data && result.metadata.data) &&
            wire_next(&w, &f)) {
@@ -18,6 +17,17 @@ struct hlo_instruction hlo_instruction_read(const struct hlo_module *module, uin
         if (f.number == HLO_INSTRUCTION_METADATA) result.metadata = f.payload;
     }
     return result;
+}
+
+static const struct hlo_long_instruction *long_instruction(const struct hlo_module *module, uint32_t instruction) {
+    uint32_t index = module->instructions[instruction].long_index;
+    return index == HLO_NONE ? NULL : &module->long_instructions[index];
+}
+
+struct hlo_instruction hlo_instruction_read(const struct hlo_module *module, uint32_t instruction) {
+    if (instruction >= module->instruction_count) return (struct hlo_instruction){0};
+    const struct hlo_long_instruction *known = long_instruction(module, instruction);
+    return known ? known->instruction : read_instruction(module->instructions[instruction].message);
 }
 
 struct bytes hlo_instruction_backend_config(const struct hlo_module *module, uint32_t instruction) {
@@ -74,4 +84,28 @@ size_t hlo_buffer_shape_index(const struct hlo_buffer *buffer, int64_t *index, s
         }
     }
     return count;
+}
+
+struct hlo_metadata hlo_instruction_metadata(const struct hlo_module *module, uint32_t instruction,
+                                             struct bytes metadata) {
+    if (instruction >= module->instruction_count) return (struct hlo_metadata){0};
+    const struct hlo_long_instruction *known = long_instruction(module, instruction);
+    return known ? known->metadata : hlo_metadata_read(metadata);
+}
+
+bool hlo_module_read_long(struct hlo_module *module, struct arena *arena) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < module->instruction_count; i++) {
+        struct hlo_instruction_ref *ref = &module->instructions[i];
+        ref->long_index = ref->message.size > HLO_LONG_INSTRUCTION_BYTES ? count++ : HLO_NONE;
+    }
+    module->long_instructions = arena_push_raw(arena, count, sizeof *module->long_instructions);
+    for (uint32_t i = 0; i < module->instruction_count && module->long_instructions; i++) {
+        uint32_t index = module->instructions[i].long_index;
+        if (index == HLO_NONE) continue;
+        struct hlo_instruction instruction = read_instruction(module->instructions[i].message);
+        module->long_instructions[index] = (struct hlo_long_instruction){instruction,
+                                                                         hlo_metadata_read(instruction.metadata)};
+    }
+    return module->long_instructions != NULL;
 }

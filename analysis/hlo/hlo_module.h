@@ -27,7 +27,30 @@ struct hlo_instruction_ref {
     int64_t id;
     struct bytes message;
     uint32_t computation;
+    uint32_t long_index;  // into long_instructions, or HLO_NONE
 };
+
+// What an instruction says, read from its message. Views into the blob; empty where absent.
+struct hlo_instruction {
+    struct bytes name;
+    struct bytes opcode;
+    struct bytes shape;     // ShapeProto
+    struct bytes metadata;  // OpMetadata
+};
+
+struct hlo_metadata {
+    struct bytes op_name;
+    struct bytes source_file;
+    int32_t source_line;
+    int32_t stack_frame_id;  // 1-based into stack_frames, 0 is none
+};
+
+// An instruction that is long enough to be read once, however many buffers are parts of its value.
+struct hlo_long_instruction {
+    struct hlo_instruction instruction;
+    struct hlo_metadata metadata;
+};
+enum { HLO_LONG_INSTRUCTION_BYTES = 4096 };
 
 struct hlo_buffer {  // LogicalBufferProto: one value, or one element of a tuple
     int64_t id;
@@ -84,6 +107,7 @@ struct hlo_module {
     uint32_t computation_count;
     struct hlo_instruction_ref *instructions;
     uint32_t instruction_count;
+    struct hlo_long_instruction *long_instructions;
 
     struct hlo_buffer *buffers;
     uint32_t buffer_count;
@@ -117,27 +141,15 @@ static inline uint32_t hlo_buffer_of(const struct hlo_module *module, int64_t id
     return id_map_get(&module->far_buffer_of, id);
 }
 
-// What an instruction says, read from its message. Views into the blob; empty where absent.
-struct hlo_instruction {
-    struct bytes name;
-    struct bytes opcode;
-    struct bytes shape;     // ShapeProto
-    struct bytes metadata;  // OpMetadata
-};
-
 // A zeroed result for HLO_NONE and for a message that is damaged inside.
 struct hlo_instruction hlo_instruction_read(const struct hlo_module *module, uint32_t instruction);
 
 // The backend's own settings of an instruction (JSON); empty when it has none.
 struct bytes hlo_instruction_backend_config(const struct hlo_module *module, uint32_t instruction);
 
-struct hlo_metadata {
-    struct bytes op_name;
-    struct bytes source_file;
-    int32_t source_line;
-    int32_t stack_frame_id;  // 1-based into stack_frames, 0 is none
-};
-
+// What the metadata of an instruction says; `metadata` is from hlo_instruction_read.
+struct hlo_metadata hlo_instruction_metadata(const struct hlo_module *module, uint32_t instruction,
+                                             struct bytes metadata);
 struct hlo_metadata hlo_metadata_read(struct bytes metadata);
 
 // The shape index of a logical buffer ({1,0}: element 0 of element 1 of its instruction's tuple): writes at most
@@ -145,3 +157,6 @@ struct hlo_metadata hlo_metadata_read(struct bytes metadata);
 size_t hlo_buffer_shape_index(const struct hlo_buffer *buffer, int64_t *index, size_t capacity);
 
 enum { HLO_SHAPE_INDEX_MAX = 32 };  // deeper ones are cut in names; no compiler makes them
+
+// Reads the long instructions: the last step of loading (hlo_load.h). False at the arena's limit.
+MUST_USE bool hlo_module_read_long(struct hlo_module *module, struct arena *arena);

@@ -71,7 +71,7 @@ struct buffer_description buffer_describe(struct buffer_describer *describer, ui
     if (buffer == HLO_NONE || module->buffers[buffer].instruction == HLO_NONE) return description;
     const struct hlo_buffer *described = &module->buffers[buffer];
     struct hlo_instruction instruction = hlo_instruction_read(module, described->instruction);
-    struct hlo_metadata metadata = hlo_metadata_read(instruction.metadata);
+    struct hlo_metadata metadata = hlo_instruction_metadata(module, described->instruction, instruction.metadata);
     description.instruction = instruction.name;
     description.name = name_with_index(described, instruction.name, describer->arena);
     description.opcode = instruction.opcode;

@@ -68,6 +68,33 @@ static void buffers_are_found_by_any_id(void **state) {
     hlo_build_free(&b);
 }
 
+// However many buffers are elements of its tuple, a long instruction is walked once, while loading: what its message
+// holds later is not looked at.
+static void a_long_instruction_is_read_once(void **state) {
+    (void)state;
+    struct hlo_build b = {0};
+    struct wire_build instruction = {0}, metadata = {0};
+    for (int i = 0; i < HLO_LONG_INSTRUCTION_BYTES; i++)
+        wire_build_varint(&instruction, HLO_INSTRUCTION_OPERAND_IDS, 1);
+    wire_build_text(&metadata, OP_METADATA_OP_NAME, "jit(f)/add");
+    wire_build_message(&instruction, HLO_INSTRUCTION_METADATA, &metadata);
+    wire_build_text(&instruction, HLO_INSTRUCTION_NAME, "long");
+    wire_build_message(&b.computation, HLO_COMPUTATION_INSTRUCTIONS, &instruction);
+    hlo_build_instruction(&b, 1, "short", 1);
+    struct arena arena;
+    struct hlo_module m;
+    struct error error;
+    arena_init(&arena, 0);
+    assert_true(hlo_module_load(hlo_build_finish(&b), &arena, &m, &error));
+    memset((uint8_t *)(uintptr_t)m.instructions[0].message.data, 0xff, HLO_LONG_INSTRUCTION_BYTES);
+    struct hlo_instruction said = hlo_instruction_read(&m, 0);
+    assert_true(bytes_equal(said.name, BYTES("long")));
+    assert_true(bytes_equal(hlo_instruction_metadata(&m, 0, said.metadata).op_name, BYTES("jit(f)/add")));
+    assert_true(bytes_equal(hlo_instruction_read(&m, 1).name, BYTES("short")));
+    arena_free(&arena);
+    hlo_build_free(&b);
+}
+
 // Before 2022 a logical buffer named its instruction.
 static void buffers_are_found_by_instruction_name(void **state) {
     (void)state;
@@ -181,6 +208,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(columns_hold_what_the_message_says),
         cmocka_unit_test(buffers_are_found_by_any_id),
+        cmocka_unit_test(a_long_instruction_is_read_once),
         cmocka_unit_test(buffers_are_found_by_instruction_name),
         cmocka_unit_test(shape_indexes_are_read_packed_and_unpacked),
         cmocka_unit_test(truncation_is_an_error_with_an_offset),
