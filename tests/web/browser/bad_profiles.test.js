@@ -1,11 +1,11 @@
 // Log directories that hold nothing, or something broken, and a server that wants its token.
 import { after, before, test } from "node:test";
 import assert from "node:assert/strict";
-import { mkdtempSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, mkdirSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { LOGDIR, newPage, open, startBrowser, startServer } from "./harness.js";
+import { LOGDIR, newPage, open, param, settle, startBrowser, startServer } from "./harness.js";
 
 let browser;
 const folders = [];
@@ -107,4 +107,26 @@ test("a shared server is closed without its token, and keeps it out of the addre
   await page.context().clearCookies();
   await page.click('[aria-label="look again for sessions"]');
   await page.waitForSelector(".message >> text=needs its token");
+});
+
+test("files with programs of one name: each listed with its file, opened by it, kept in the address", async () => {
+  const folder = emptyLogdir();
+  const dump = path.join(LOGDIR, "..", "xla_dump", "v5e_padded");
+  const name = readdirSync(dump).find((one) => one.endsWith(".after_optimizations.hlo.pb.gz"));
+  const files = ["first.hlo_proto.pb", "second.hlo_proto.pb"];
+  files.forEach((file) => writeFileSync(path.join(folder, file), gunzipSync(readFileSync(path.join(dump, name)))));
+  files.forEach((file) => utimesSync(path.join(folder, file), 1.7e9, 1.7e9)); // not still being written
+  const server = await serve(folder);
+  const page = await newPage(browser, server);
+  await open(page, server, "");
+  const shown = await page.locator(".module-hosts").allTextContents();
+  assert.deepEqual(shown.sort(), files);
+  assert.ok(await page.getByLabel(/^Hosts/).isHidden());
+  for (const file of files) {
+    await page.locator(`.module[data-host="${file}"]`).click();
+    await settle(page);
+    assert.equal(await param(page, "host"), file);
+    assert.equal(await page.locator(".module[aria-current]").getAttribute("data-host"), file);
+  }
+  await page.context().close();
 });

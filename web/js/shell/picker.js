@@ -28,6 +28,7 @@ export function createPicker(noun, onPick, extra = null) {
     select.value = value ?? "";
     select.disabled = shown.length === 0;
     select.hidden = label.hidden = shown.length === 0 && extra === null;
+    node.hidden = select.hidden && notes.length === 0;
     select.title = select.selectedOptions[0]?.textContent ?? "";
     note.replaceChildren(...notes.map((text) => el("p", { title: text }, text)));
   }
