@@ -1,32 +1,19 @@
 #include "server/api/api.h"
 
 #include "server/app.h"
-#include "server/text/json_writer.h"
+#include "server/text/fields.h"
 
-static void write_sessions(struct json_writer *w, const char *key, const struct catalog_session *sessions,
-                           size_t count) {
-    json_key(w, key);
-    json_open_array(w);
-    for (size_t i = 0; i < count; i++) {
-        json_open_object(w);
-        json_write_text_key(w, "name", sessions[i].name);
-        json_write_int64_key(w, "modified_s", sessions[i].version.modified_s);
-        json_close_object(w);
-    }
-    json_close_array(w);
-}
+static const struct field session_fields[] = {
+    FIELD_AS("name", struct catalog_session, name, FIELD_TEXT),
+    FIELD("modified_s", struct catalog_session, version.modified_s),
+    FIELD_END,
+};
 
-static void write_remarks(struct json_writer *w, const char *key, const struct catalog_remark *remarks, size_t count) {
-    json_key(w, key);
-    json_open_array(w);
-    for (size_t i = 0; i < count; i++) {
-        json_open_object(w);
-        json_write_text_key(w, "path", remarks[i].path);
-        json_write_text_key(w, "reason", remarks[i].reason);
-        json_close_object(w);
-    }
-    json_close_array(w);
-}
+static const struct field remark_fields[] = {
+    FIELD_AS("path", struct catalog_remark, path, FIELD_TEXT),
+    FIELD_AS("reason", struct catalog_remark, reason, FIELD_TEXT),
+    FIELD_END,
+};
 
 bool api_sessions(struct request *request, struct reply *reply, struct error *error) {
     struct store *store = request->app->store;
@@ -37,10 +24,14 @@ bool api_sessions(struct request *request, struct reply *reply, struct error *er
     json_open_object(&w);
     json_write_text_key(&w, "logdir", store_logdir(store) ? catalog->root : "");
     json_write_bool_key(&w, "sample", !store_logdir(store));
-    write_sessions(&w, "sessions", catalog->sessions, catalog->session_count);
-    write_sessions(&w, "device_memory", catalog->device_memory, catalog->device_memory_count);
-    write_remarks(&w, "pending", catalog->pending, catalog->pending_count);
-    write_remarks(&w, "left_out", catalog->left_out, catalog->left_out_count);
+    fields_write_objects_key(&w, "sessions", session_fields, catalog->sessions, catalog->session_count,
+                             sizeof *catalog->sessions);
+    fields_write_objects_key(&w, "device_memory", session_fields, catalog->device_memory, catalog->device_memory_count,
+                             sizeof *catalog->device_memory);
+    fields_write_objects_key(&w, "pending", remark_fields, catalog->pending, catalog->pending_count,
+                             sizeof *catalog->pending);
+    fields_write_objects_key(&w, "left_out", remark_fields, catalog->left_out, catalog->left_out_count,
+                             sizeof *catalog->left_out);
     json_close_object(&w);
     return reply_written(reply, REPLY_JSON, output, error);
 }
