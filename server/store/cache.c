@@ -283,6 +283,15 @@ struct cache_entry *cache_get(struct cache *cache, const char *key, cache_load *
     return entry;
 }
 
+struct cache_entry *cache_peek(struct cache *cache, const char *key) {
+    pthread_mutex_lock(&cache->lock);
+    struct cache_entry *entry = find(cache, key);
+    if (entry && entry->state != ENTRY_READY) entry = NULL;
+    if (entry) use(cache, entry);
+    pthread_mutex_unlock(&cache->lock);
+    return entry;
+}
+
 void cache_release(struct cache *cache, struct cache_entry *entry) {
     pthread_mutex_lock(&cache->lock);
     struct cache_entry *to_free = unuse(cache, entry);

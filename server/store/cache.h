@@ -39,6 +39,9 @@ void cache_free(struct cache *cache);
 MUST_USE struct cache_entry *cache_get(struct cache *cache, const char *key, cache_load *load, void *context,
                                        struct error *error);
 
+// The entry when it is there already, else NULL at once.
+MUST_USE struct cache_entry *cache_peek(struct cache *cache, const char *key);
+
 void cache_release(struct cache *cache, struct cache_entry *entry);
 
 void *cache_data(const struct cache_entry *entry);

@@ -145,3 +145,8 @@ const void *file_store_get(struct work *work, const struct stored_kind *kind, co
     if (stored) *error = *stored->refusal;
     return NULL;
 }
+
+const void *file_store_peek(struct work *work, const char *key) {
+    const struct stored *stored = work_peek(work, key);
+    return stored && !stored->refusal ? stored->thing : NULL;
+}

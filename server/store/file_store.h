@@ -51,5 +51,8 @@ MUST_USE const char *file_store_key(struct work *work, const char *kind, const s
 MUST_USE const void *file_store_get(struct work *work, const struct stored_kind *kind, const char *key,
                                     const struct input_file *file, const void *of, struct error *error);
 
+// The thing when it is kept already, else NULL at once.
+MUST_USE const void *file_store_peek(struct work *work, const char *key);
+
 // Whether a fault is the content's own, and so lasts as long as this version of the file.
 bool file_store_is_lasting(const struct error *error);

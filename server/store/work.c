@@ -32,13 +32,23 @@ static bool add_pin(struct work *work, struct work_pin pin) {
     return true;
 }
 
+static void *pin(struct work *work, struct cache_entry *entry) {
+    if (add_pin(work, (struct work_pin){.entry = entry})) return cache_data(entry);
+    cache_release(work->cache, entry);
+    return NULL;
+}
+
 void *work_get(struct work *work, const char *key, cache_load *load, void *context, struct error *error) {
     struct cache_entry *entry = cache_get(work->cache, key, load, context, error);
     if (!entry) return NULL;
-    if (add_pin(work, (struct work_pin){.entry = entry})) return cache_data(entry);
-    cache_release(work->cache, entry);
-    work_out_of_memory(error);
-    return NULL;
+    void *data = pin(work, entry);
+    if (!data) work_out_of_memory(error);
+    return data;
+}
+
+void *work_peek(struct work *work, const char *key) {
+    struct cache_entry *entry = cache_peek(work->cache, key);
+    return entry ? pin(work, entry) : NULL;
 }
 
 bool work_defer(struct work *work, void (*release)(void *thing), void *thing) {

@@ -25,6 +25,9 @@ void work_free(struct work *work);
 // The data of the cache entry of `key`, pinned until the work ends. NULL: *error is filled.
 MUST_USE void *work_get(struct work *work, const char *key, cache_load *load, void *context, struct error *error);
 
+// The same when it is in the cache already, else NULL at once.
+MUST_USE void *work_peek(struct work *work, const char *key);
+
 // Calls release(thing) when the work ends. When there is no memory to remember that: at once, and false.
 MUST_USE bool work_defer(struct work *work, void (*release)(void *thing), void *thing);
 

@@ -254,6 +254,11 @@ void json_write_again(struct json_writer *w, struct json_part part) {
     output_advance(w->output, part.size);
 }
 
+void json_write_members(struct json_writer *w, struct bytes members) {
+    separate(w);
+    output_append(w->output, members);
+}
+
 void json_write_bool_key(struct json_writer *w, const char *key, bool value) {
     json_key(w, key);
     json_write_bool(w, value);

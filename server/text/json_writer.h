@@ -49,6 +49,9 @@ struct json_part json_part_begin(const struct json_writer *w);  // before the va
 void json_part_end(const struct json_writer *w, struct json_part *part);
 void json_write_again(struct json_writer *w, struct json_part part);
 
+// Members that were written elsewhere, into the object that is open.
+void json_write_members(struct json_writer *w, struct bytes members);
+
 // A key with its value.
 void json_write_bool_key(struct json_writer *w, const char *key, bool value);
 void json_write_int64_key(struct json_writer *w, const char *key, int64_t value);

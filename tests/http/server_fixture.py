@@ -114,6 +114,13 @@ class Server:
         finally:
             connection.close()
 
+    def overview(self, session):
+        """The Memory Profile's overview, asked for until every host has been read."""
+        while True:
+            answer = self.get("/api/v1/memory_profile", {"session": session})
+            if answer.status != 200 or answer.json()["complete"]:
+                return answer
+
     def get(self, path, query=None, headers=None):
         target = path + ("?" + urllib.parse.urlencode(query) if query else "")
         return self.request("GET", target, headers)

@@ -52,7 +52,9 @@ class MemoryProfile(unittest.TestCase):
         cls.server.__exit__(None, None, None)
 
     def ask(self, endpoint="", server=None, **query):
-        answer = (server or self.server).get(API + endpoint, query)
+        server = server or self.server
+        is_overview = not endpoint and list(query) == ["session"]
+        answer = server.overview(query["session"]) if is_overview else server.get(API + endpoint, query)
         self.assertEqual(answer.status, 200, answer)
         return answer.json()
 
@@ -85,6 +87,44 @@ class MemoryProfile(unittest.TestCase):
                     yield place, memory, self.events(**place)
 
     # --- The overview ---
+
+    def test_an_overview_tells_what_is_known_and_gets_further_each_time(self):
+        """Eight hosts, the first and the fourth of them broken, one more read for each answer."""
+        good = xplane("tf_tiny")
+        files = {f"s/host{i}.xplane.pb": good if i not in (0, 3) else b"\x0a\xff" for i in range(8)}
+        with folder(files) as logdir, Server(logdir=logdir) as server:
+            for read in (0, 0, *range(1, 8)):
+                reply = self.ask(server=server, session="s", load=1 if read else 0)
+                states = [host["state"] for host in reply["hosts"]]
+                self.assertEqual((states.count("loading"), reply["complete"]), (8 - read, False))
+                self.assertEqual(len({tuple(host) for host in reply["hosts"]}), 1, "one has other fields than another")
+            whole = self.ask(server=server, session="s", load=1)
+            self.assertEqual([host["state"] for host in whole["hosts"]], ["error", *2 * ["events"], "error",
+                                                                          *4 * ["events"]])
+            self.assertTrue(whole["complete"])
+            self.assertEqual(whole, self.ask(server=server, session="s"))
+            alone = self.ask(session="tf_tiny")["hosts"][0]
+            self.assertEqual(whole["hosts"][5], {**alone, "host": "host5"})
+
+    def test_the_host_that_is_asked_for_is_read_first(self):
+        good = xplane("tf_tiny")
+        with folder({f"s/host{i}.xplane.pb": good for i in range(4)}) as logdir, Server(logdir=logdir) as server:
+            for host, states in (("host2", ["loading", "loading", "events", "loading"]),
+                                 ("host2", ["events", "loading", "events", "loading"])):
+                reply = self.ask(server=server, session="s", load=1, first=host)
+                self.assertEqual([one["state"] for one in reply["hosts"]], states)
+
+    def test_a_host_that_cannot_be_opened_keeps_nobody_waiting(self):
+        good = xplane("tf_tiny")
+        with folder({f"s/host{i}.xplane.pb": good for i in range(3)}) as logdir, Server(logdir=logdir) as server:
+            place = logdir / "plugins" / "profile" / "s" / "host0.xplane.pb"
+            self.assertEqual(len(self.ask(server=server, session="s", load=0)["hosts"]), 3)
+            place.unlink()
+            place.mkdir()
+            replies = [self.ask(server=server, session="s", load=1) for _ in range(2)]
+            self.assertTrue(replies[1]["complete"])
+            states = {host["host"]: host["state"] for host in replies[1]["hosts"]}
+            self.assertEqual((states["host1"], states["host2"]), ("events", "events"))
 
     def test_overview_says_what_the_events_say(self):
         seen = 0

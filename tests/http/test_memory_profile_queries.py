@@ -28,7 +28,7 @@ class Queries(unittest.TestCase):
 
     def memories(self):
         for session in SESSIONS:
-            for host in self.server.get("/api/v1/memory_profile", {"session": session}).json()["hosts"]:
+            for host in self.server.overview(session).json()["hosts"]:
                 for memory in host["memories"]:
                     yield {"session": session, "host": host["host"], "memory_id": memory["memory_id"]}
 

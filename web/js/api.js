@@ -31,8 +31,12 @@ export function fetchBuffer({ session, module, host, space, buffer }, signal) {
   return getJson(apiUrl("buffer", query), signal);
 }
 
-/** All hosts and memories of a session at a glance. */
-export const fetchMemoryProfile = (session, signal) => getJson(memoryProfileUrl("", { session }), signal);
+/**
+ * All hosts and memories of a session at a glance, as far as they are known by now; the host `first` is read first.
+ * Asked again, it tells more, until it is `complete`.
+ */
+export const fetchMemoryProfile = (session, first, signal) =>
+  getJson(memoryProfileUrl("", { session, ...(first && { first }) }), signal);
 
 /**
  * What the allocator of one memory did. `where` is {session, host, memoryId}; the rest of each query is in docs/api.md.

@@ -3,10 +3,14 @@ import assert from "node:assert/strict";
 import { eventOf, eventText, factsOf } from "../../../web/js/tools/memory_profile/data/event_facts.js";
 import {
   chooseMemory,
+  isStillRead,
   listMemories,
+  listMoreMemories,
   overlaidMemories,
   toggleOverlay,
   windowOf,
+  readCount,
+  takeLater,
 } from "../../../web/js/tools/memory_profile/data/memories.js";
 import { notesOf, overviewRows, reasonOf } from "../../../web/js/tools/memory_profile/data/overview_rows.js";
 import { summaryLines } from "../../../web/js/tools/memory_profile/data/summary.js";
@@ -45,6 +49,32 @@ test("without an address the first host's busiest memory is meant, and an addres
   assert.equal(choose(null, "GPU_0"), "a/GPU_0");
   assert.equal(choose("b/c", "GPU_1"), null);
   assert.equal(choose("d"), null);
+});
+
+test("hosts that are read later join those that are shown, which stay what they are", () => {
+  const loading = (name) => host(name, [], { state: "loading" });
+  const first = { complete: false, hosts: [loading("a"), host("b", [memory("GPU_0", 10)]), loading("c")], notes: [] };
+  const shown = listMemories(first);
+  const kept = shown[0];
+  assert.deepEqual([isStillRead(first, { host: null }), isStillRead(first, { host: "b" })], [true, false]);
+  assert.equal(readCount(first), 1);
+  assert.match(reasonOf(first.hosts[0]), /being read/);
+  const reply = takeLater(first, {
+    complete: true,
+    hosts: [
+      host("a", [memory("GPU_0", 5)]),
+      host("b", [memory("GPU_0", 10)]),
+      host("c", [], { state: "error", error: { message: "cut short" } }),
+    ],
+    notes: ["more"],
+  });
+  const more = listMoreMemories(shown, reply);
+  assert.equal(reply, first);
+  assert.deepEqual(more.map((one) => one.token), ["a/GPU_0", "b/GPU_0"]);
+  assert.equal(more[1], kept);
+  assert.equal(readCount(reply), 3);
+  assert.deepEqual([reply.complete, reply.notes], [true, ["more"]]);
+  assert.match(overviewRows(reply, more).map((row) => (row.memory ? "" : reasonOf(row.host))).join(""), /cut short/);
 });
 
 test("memories drawn over the chosen one come and go in the address", () => {

@@ -1,13 +1,21 @@
 // @ts-check
 /**
- * Memory Profile as a tool of the shell: reads the overview of all hosts and memories once, and puts the workspace of
- * the memory that the address names on the page.
+ * Memory Profile as a tool of the shell: reads the overview of all hosts and memories, host by host where there are
+ * many, and puts the workspace of the memory that the address names on the page.
  */
 import { fetchMemoryProfile } from "../../api.js";
 import { createPicker } from "../../shell/picker.js";
-import { chooseMemory, listMemories, toggleOverlay } from "./data/memories.js";
+import {
+  chooseMemory,
+  isStillRead,
+  listMoreMemories,
+  readCount,
+  takeLater,
+  toggleOverlay,
+  windowOf,
+} from "./data/memories.js";
 import { createOverview } from "./views/overview_view.js";
-import { failedProfile, noMemories, noMemoryOnHost, unknownMemory } from "./views/empty_states.js";
+import { failedProfile, noMemories, noMemoryOnHost, stillReading, unknownMemory } from "./views/empty_states.js";
 import { createWorkspace } from "./workspace.js";
 import { MOUSE, toolKeys } from "./tool_keys.js";
 
@@ -21,10 +29,11 @@ export function mount(shell) {
     params.go({ memory_id: memoryId, host: chosenHost(), ...AFRESH }),
   );
   let reply = null;
-  let memories = [];
+  const memories = [];
   let overview = null;
   let workspace = null;
   let chosen = null;
+  let window = { begin: 0, end: 0 }; // that the workspace was made for
 
   shell.side.append(ids.node);
   const stops = [
@@ -36,16 +45,27 @@ export function mount(shell) {
 
   async function load() {
     try {
-      const request = fetchMemoryProfile(session, controller.signal);
-      const now = await progress.during(`reading the memory profile of ${session}`, request);
-      if (controller.signal.aborted) return;
-      reply = now;
-      memories = listMemories(reply);
-      overview = createOverview(reply, memories, params, { onChoose: open, onOverlay: toggle });
-      openFromAddress();
+      do show(await progress.during(progressText(), fetchMemoryProfile(session, params.get().host, controller.signal)));
+      while (!reply.complete && !controller.signal.aborted);
     } catch (error) {
       if (error.name !== "AbortError") await showLoadError(error);
     }
+  }
+
+  function progressText() {
+    const far = reply ? `: ${readCount(reply)} of ${reply.hosts.length} hosts` : "";
+    return `reading the memory profile of ${session}${far}`;
+  }
+
+  function show(now) {
+    if (controller.signal.aborted) return;
+    reply = reply ? takeLater(reply, now) : now;
+    memories.splice(0, memories.length, ...listMoreMemories(memories, reply));
+    overview ??= createOverview(reply, memories, params, { onChoose: open, onOverlay: toggle });
+    overview.refresh();
+    if (reply.complete && workspace && !isSameWindow(window, windowOf(memories))) chosen = null; // axes for all of it
+    openFromAddress();
+    showOverview();
   }
 
   function openFromAddress() {
@@ -58,6 +78,7 @@ export function mount(shell) {
     if (found === chosen && workspace) return;
     chosen = found;
     workspace?.dispose();
+    window = windowOf(memories);
     workspace = createWorkspace({ session, reply, memories, chosen, shell, overviewNode: overview.node });
     document.title = `${chosen.memory.memory_id}, ${session} | hbmview`;
     top.replaceChildren(workspace.top);
@@ -73,6 +94,7 @@ export function mount(shell) {
   }
 
   function whyNone(wanted) {
+    if (isStillRead(reply, wanted)) return stillReading(wanted, reply);
     if (memories.length === 0) return noMemories(reply, shell.openTool);
     const host = reply.hosts.find((one) => one.host === wanted.host);
     if (host && host.memories.length === 0) return noMemoryOnHost(host, reply, shell.openTool, openHost);
@@ -146,7 +168,12 @@ export function mount(shell) {
   return { unmount, redraw: () => workspace?.redraw() };
 }
 
+function isSameWindow(a, b) {
+  return a.begin === b.begin && a.end === b.end;
+}
+
 function hostLabel({ host, state }) {
   if (state === "error") return `${host} (unreadable)`;
+  if (state === "loading") return `${host} (being read)`;
   return state === "events" ? host : `${host} (no memory events)`;
 }

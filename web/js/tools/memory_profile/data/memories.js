@@ -11,6 +11,31 @@ export function listMemories(reply) {
   );
 }
 
+/**
+ * Takes a later reply into the one that is shown: hosts that were known stay the same objects, and so do their
+ * memories, which views hold on to.
+ * @returns {{hosts: any[]}} the reply, changed
+ */
+export function takeLater(reply, later) {
+  const known = new Map(reply.hosts.filter((one) => one.state !== "loading").map((one) => [one.host, one]));
+  return Object.assign(reply, later, { hosts: later.hosts.map((one) => known.get(one.host) ?? one) });
+}
+
+/** The same memories are the same entries. */
+export function listMoreMemories(before, reply) {
+  const known = new Map(before.map((one) => [one.memory, one]));
+  return listMemories(reply).map((one) => known.get(one.memory) ?? one);
+}
+
+/** Whether the memory that an address means may still come. */
+export function isStillRead(reply, { host }) {
+  return reply.hosts.some((one) => one.state === "loading" && (host === null || one.host === host));
+}
+
+export function readCount({ hosts }) {
+  return hosts.filter((one) => one.state !== "loading").length;
+}
+
 export function tokenOf(host, memoryId) {
   return `${escaped(host)}/${escaped(memoryId)}`;
 }

@@ -34,6 +34,7 @@ export function overviewRows(reply, memories) {
 
 /** Why a host has no row of figures. */
 export function reasonOf(host) {
+  if (host.state === "loading") return "being read ...";
   return host.error ? `cannot be read: ${host.error.message}` : host.reason || "no memory events";
 }
 

@@ -3,7 +3,7 @@
 import { el } from "../../../base/dom.js";
 import { copyable, errorMessage, errorSentence, message, paragraph } from "../../../shell/messages.js";
 import { toolLink } from "../../../shell/other_tool.js";
-import { listMemories } from "../data/memories.js";
+import { listMemories, readCount } from "../data/memories.js";
 
 const SNIPPET = `import jax
 
@@ -39,6 +39,14 @@ export function noMemoryOnHost(host, reply, openTool, openHost) {
     others.length ? paragraph("Hosts that have one: ", ...linked(others, openHost), ".") : null,
     goOn(openTool),
     howToRecord(),
+  );
+}
+
+/** What the address asks for may be in a host that comes later. */
+export function stillReading({ host }, reply) {
+  return message(
+    host ? `Host ${host} is being read.` : "The memory profile is being read.",
+    paragraph(`${readCount(reply)} of ${reply.hosts.length} hosts are there.`),
   );
 }
 

@@ -5,14 +5,15 @@ import { groupDigits, pickUnit, plural } from "../../../base/format.js";
 import { createSortedTable } from "../../../base/sorted_table.js";
 import { formatMs } from "../../../base/time_text.js";
 import { unitMode } from "../../../shell/unit_switch.js";
+import { readCount } from "../data/memories.js";
 import { COLUMNS, notesOf, overviewRows } from "../data/overview_rows.js";
 
 /** @param {any} reply @param {any[]} memories @param {any} params
  * @param {{onChoose: (row: any) => void, onOverlay: (row: any) => void}} acts */
 export function createOverview(reply, memories, params, acts) {
   const { onChoose, onOverlay } = acts;
-  const rows = overviewRows(reply, memories);
-  const several = memories.length > 1;
+  let rows = overviewRows(reply, memories);
+  const several = memories.length > 1 || reply.hosts.length > 1;
   const left = { over: !several, host: reply.hosts.length < 2 };
   const columns = COLUMNS.filter((column) => !left[column.key]);
   const count = el("span", { class: "facts" });
@@ -81,6 +82,11 @@ export function createOverview(reply, memories, params, acts) {
     return true;
   }
 
+  /** More hosts were read: the lists that this was made of are longer. */
+  function refresh() {
+    rows = overviewRows(reply, memories);
+  }
+
   function show(now, colors) {
     chosen = rows.find((row) => row.memory && row.memory === now?.memory) ?? null;
     over = colors;
@@ -89,7 +95,7 @@ export function createOverview(reply, memories, params, acts) {
     table.mark({ selected: chosen?.token ?? null });
   }
 
-  return { node, show, dispose: table.dispose };
+  return { node, show, refresh, dispose: table.dispose };
 }
 
 const HOW = "Enter chooses, o draws over";
@@ -97,5 +103,6 @@ const HOW = "Enter chooses, o draws over";
 function countText(reply, memories) {
   const events = memories.reduce((sum, one) => sum + one.memory.events, 0);
   const count = `${groupDigits(memories.length)} ${memories.length === 1 ? "memory" : "memories"}`;
-  return `${plural(reply.hosts.length, "host")}, ${count}, ${plural(events, "event")}`;
+  const read = reply.complete ? "" : ` (${groupDigits(readCount(reply))} read)`;
+  return `${plural(reply.hosts.length, "host")}${read}, ${count}, ${plural(events, "event")}`;
 }
