@@ -56,7 +56,7 @@ WEB_FILES = $(filter-out %.md,$(shell find web -type f 2>/dev/null | LC_ALL=C so
 PAGE_PACKAGES = $(addprefix node_modules/,uplot/dist/uPlot.esm.js uplot/dist/uPlot.min.css esbuild/package.json)
 SAMPLE = tests/fixtures/logdir/plugins/profile/v5e_gpt_12layer_oom/tpu-vm-0.xplane.pb.gz
 HEADERS = $(wildcard proto/*.h analysis/*/*.h analysis/*/*/*.h server/*.h server/*/*.h tests/*/*.h)
-C_FILES = $(CORE_SRC) $(SERVER_SRC) $(UNIT_SHARED_SRC) $(UNIT_SRC) $(wildcard tests/fuzz/*.c tests/bench/*.c) scripts/embed_assets.c
+C_FILES = $(CORE_SRC) $(SERVER_SRC) $(UNIT_SHARED_SRC) $(UNIT_SRC) $(wildcard tests/fuzz/*.c tests/bench/*.c tests/http/*.c) scripts/embed_assets.c
 
 object = $(patsubst %.c,$(DIR)/obj/%.o,$(1))
 GEN_SRC = $(PROTO:%.proto=$(GEN)/%.pb-c.c)
