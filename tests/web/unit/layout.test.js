@@ -70,6 +70,10 @@ test("the smallest block under the cursor is found; a thin one is as thick as a 
   assert.equal(blockAt(blocks, 5.5, 50, 0.1, 1), -1);
   assert.equal(blockAt(blocks, 6, 10, 0.1, 1), -1);
   assert.equal(blocks.row[blockAt(blocks, 6, 10, 4, 1)], 5);
+  const view = sampleView();
+  view.buffers.offset[3] = 40; // t1 shares addresses with t2, which is larger
+  const shared = buildBlocks(buildModel(view));
+  assert.equal(shared.row[blockAt(shared, 1.5, 50, 0.1, 1)], 3);
 });
 
 test("raster: blocks in their place, thin ones kept and counted, outside ones left out", () => {

@@ -18,6 +18,11 @@ test("zooming out ends at the full range, zooming in at the smallest span", () =
   assert.deepEqual(zoomRange(range(40, 60), 50, 0.001, FULL, 4), range(48, 52));
 });
 
+test("zooming out at an edge does not leave what there is", () => {
+  assert.deepEqual(zoomRange(range(0, 20), 20, 2, FULL, 1), range(0, 40));
+  assert.deepEqual(zoomRange(range(80, 100), 80, 2, FULL, 1), range(60, 100));
+});
+
 test("panning stops at the edges", () => {
   assert.deepEqual(panRange(range(10, 20), -50, FULL), range(0, 10));
   assert.deepEqual(panRange(range(10, 20), 500, FULL), range(90, 100));

@@ -1,5 +1,7 @@
 import { test } from "node:test";
 import assert from "node:assert/strict";
+import { unitsOf } from "../../../web/js/base/cells.js";
+import { column, columnsIn } from "../../../web/js/base/column.js";
 import { csvText } from "../../../web/js/base/csv.js";
 import { formatDuration, formatMs, msDigits } from "../../../web/js/base/time_text.js";
 import { parseSort, sortAfterClick, sortRows, sortText } from "../../../web/js/base/sorting.js";
@@ -34,6 +36,38 @@ test("equal rows keep their order and the list itself is not touched", () => {
     [3, 0, 2, 1],
   );
   assert.equal(rows[0].name, "x");
+});
+
+test("what is not known comes last, wherever it stood and in either direction", () => {
+  const rows = [null, 2, null, 1].map((bytes) => ({ bytes }));
+  const sorted = (descending) => sortRows(rows, columns, { key: "bytes", descending }).map((row) => row.bytes);
+  assert.deepEqual(
+    [sorted(true), sorted(false)],
+    [
+      [2, 1, null, null],
+      [1, 2, null, null],
+    ],
+  );
+});
+
+test("a column is narrow, or not there at all, in a table under its limit", () => {
+  const of = (width) => column("k", "K", "size", () => 1, { width });
+  const widths = (room) => columnsIn([of(80), of([110, 1250, 92]), of([70, 1250, 0]), of(undefined)], room);
+  assert.deepEqual(
+    widths(1250).map((one) => one.width),
+    [80, 110, 70, undefined],
+  );
+  assert.deepEqual(
+    widths(1249).map((one) => one.width),
+    [80, 92, undefined],
+  );
+});
+
+test("columns of one scale share the unit of their largest value, others have their own", () => {
+  const of = (key, more) => column(key, key, "size", (row) => row[key], more);
+  const sizes = [of("a", { scale: "held" }), of("b", { scale: "held" }), of("c")];
+  const units = unitsOf(sizes, [{ a: 2 ** 21, b: 3, c: 3 }], "auto");
+  assert.deepEqual([units.a.name, units.b.name, units.c.name], ["MiB", "MiB", "B"]);
 });
 
 test("CSV quotes what needs it and leaves the unknown empty", () => {

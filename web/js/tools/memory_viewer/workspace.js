@@ -10,7 +10,7 @@ import { requestFrame } from "../../base/frame.js";
 import { otherToolLine } from "../../shell/other_tool.js";
 import { buildFirstModel } from "./data/first_model.js";
 import { buildModel } from "./data/model.js";
-import { createBufferDetails } from "./data/buffer_details.js";
+import { createBufferDetails } from "./buffer_details.js";
 import { createViewerState } from "./viewer_state.js";
 import { createAdvice } from "./views/advice_view.js";
 import { createBars } from "./views/bars_view.js";
