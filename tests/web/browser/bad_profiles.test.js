@@ -91,7 +91,7 @@ test("a damaged module: marked in the list, explained in its place", async () =>
   await open(page, server, "?run=damaged");
   await page.waitForSelector(".error-line");
   assert.match(await page.textContent(".error-line"), /vm\.xplane\.pb, byte/);
-  assert.match(await page.textContent(".module"), /error/);
+  assert.match(await page.textContent(".modules-section .entry"), /error/);
 });
 
 test("a shared server is closed without its token, and keeps it out of the address", async () => {

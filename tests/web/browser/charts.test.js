@@ -221,10 +221,10 @@ test("the table fills its height, ends with the focused row in the card, and nee
 test("the capacity of one memory type is not held against another", async () => {
   await open(page, server, `${OOM}&capacity=15.75GiB`);
   assert.match(await page.textContent(".verdict"), /OVERFLOW/);
-  await page.locator(".space", { hasText: "VMEM" }).click();
+  await page.locator("[aria-label='Memory Types'] .entry", { hasText: "VMEM" }).click();
   await settle(page);
   assert.equal(await page.textContent(".verdict"), "");
-  await page.locator(".space", { hasText: "HBM" }).click();
+  await page.locator("[aria-label='Memory Types'] .entry", { hasText: "HBM" }).click();
   await settle(page);
   assert.match(await page.textContent(".verdict"), /OVERFLOW/);
 });

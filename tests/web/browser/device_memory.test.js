@@ -119,12 +119,12 @@ test("arrow keys walk, Enter zooms, Backspace and Escape come back", async () =>
 
 test("kind and device choose what counts", async () => {
   const page = await opened("/?run=with&tag=device_memory");
-  await page.click('.space[data-value="cpu:1"]');
+  await page.click('.entry[data-value="cpu:1"]');
   await settle(page);
   assert.equal(await param(page, "device"), "cpu:1");
   assert.match(await page.textContent(".headline-figures"), /512\.00 KiB held in 4 objects on cpu:1/);
-  await page.click('.space[data-value="null"] >> nth=1');
-  await page.click('.space[data-value="executable"]');
+  await page.click('.entry[data-value="null"] >> nth=1');
+  await page.click('.entry[data-value="executable"]');
   await settle(page);
   assert.match(await page.textContent(".headline-figures"), /0 B held in 8 executables/);
   assert.equal(await page.getAttribute('.toggle >> text="by count"', "aria-pressed"), "true");

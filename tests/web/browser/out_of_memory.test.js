@@ -151,7 +151,7 @@ test("several messages: each has its place, listed at the left, j and k go betwe
   await explained(page);
   assert.equal(await page.locator(".oom-message").count(), 2);
   assert.match(await page.locator(".oom-head").first().textContent(), /3 times in the log/);
-  assert.equal(await page.locator(".oom-side .space").count(), 2);
+  assert.equal(await page.locator(".oom-side .entry").count(), 2);
   const focused = () =>
     page.evaluate(() => [...document.querySelectorAll(".oom-message")].indexOf(document.activeElement));
   await page.evaluate(() => document.activeElement.blur());

@@ -15,8 +15,8 @@ after(async () => {
   server?.stop();
 });
 
-const openModule = () => page.textContent(".module[aria-current] .module-name");
-const moduleNames = () => page.locator(".module-name").allTextContents();
+const openModule = () => page.textContent(".modules-section .entry[aria-current] .entry-name");
+const moduleNames = () => page.locator(".modules-section .entry-name").allTextContents();
 
 test("without an address the newest session opens, and its largest module", async () => {
   await open(page, server, "");
@@ -34,7 +34,7 @@ test("XProf's own address opens the same view", async () => {
 
 test("modules: largest first, filtered, walked with j and k", async () => {
   await open(page, server, "?run=h100_programs");
-  await page.waitForFunction(() => !document.querySelector(".module .figure.unit"));
+  await page.waitForFunction(() => !document.querySelector(".modules-section .entry > .figure.unit"));
   const names = await moduleNames();
   assert.ok(names.length > 3);
   assert.equal(await openModule(), names[0]);
@@ -54,7 +54,7 @@ test("modules: largest first, filtered, walked with j and k", async () => {
 test("back and forward go through modules", async () => {
   await open(page, server, "?run=h100_programs");
   const first = await param(page, "module_name");
-  await page.locator(".module").nth(1).click();
+  await page.locator(".modules-section .entry").nth(1).click();
   await settle(page);
   const second = await param(page, "module_name");
   assert.notEqual(second, first);
@@ -66,13 +66,13 @@ test("back and forward go through modules", async () => {
 
 test("memory types: only those with data, each with its size", async () => {
   await open(page, server, "?run=v5e_gpt_12layer_oom");
-  const rows = await page.locator(".space").allTextContents();
+  const rows = await page.locator("[aria-label='Memory Types'] .entry").allTextContents();
   assert.ok(rows.length >= 2);
   assert.ok(
     rows.every((row) => /\d+(\.\d+)? (B|KiB|MiB|GiB)$/.test(row.replace(/\u202f/g, ""))),
     rows.join(),
   );
-  await page.click(".space >> text=VMEM");
+  await page.click("[aria-label='Memory Types'] .entry >> text=VMEM");
   await page.waitForFunction(() => document.querySelector(".headline-space")?.textContent.includes("VMEM"));
   await settle(page);
   assert.equal(await param(page, "memory_space"), "1");

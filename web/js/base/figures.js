@@ -1,5 +1,6 @@
 // @ts-check
-// Figures as elements: shown grouped or rounded, copied as the plain value, exact bytes in the tooltip.
+// Figures as elements: shown grouped or rounded, copied as the plain value, exact bytes in the tooltip; and the scraps of
+// colour beside them.
 import { el } from "./dom.js";
 import { digitGroups, exactBytes, figureIn, pickUnit } from "./format.js";
 
@@ -19,3 +20,12 @@ export function sizeFigure(bytes, mode, unit = pickUnit(bytes, mode)) {
     el("span", { class: "unit" }, ` ${unit.name}`),
   );
 }
+
+/** In one of the colours that css/base.css names, unless a class of that name says more. */
+export function colored(node, color) {
+  node.classList.add(color);
+  node.style.setProperty("--hue", `var(--${color})`);
+  return node;
+}
+
+export const swatch = (color) => colored(el("span", { class: "swatch" }), color);

@@ -1,46 +1,61 @@
 // @ts-check
-// A list of the side panel to choose from, each entry with what it holds: memory types, files, messages.
+// A list of the side panel to choose from, each entry with what it holds: modules, memory types, files, messages.
 import { el, setText } from "./dom.js";
 import { sizeFigure } from "./figures.js";
 
 /**
- * @typedef {{value: any, label: string, title: string, bytes: number | null, isBroken?: boolean}} Entry
+ * @typedef {{value: any, label: string, title: string, bytes: number | null, isBroken?: boolean, isPending?: boolean,
+ *            key?: string, share?: number, below?: string}} Entry `key` names it where `value` is no word; `share`: a bar
+ *     of so much of the width behind it; `below`: a line in small print
  * @param {string} noun
  * @param {(value: any) => void} onPick
+ * @param {any[]} above what stands between the title and the list
  */
-export function createSideList(noun, onPick) {
+export function createSideList(noun, onPick, ...above) {
   const title = el("h2", { class: "side-title" }, noun);
-  const list = el("ul", { class: "spaces", "aria-label": noun.toLowerCase() });
-  const node = el("section", { class: "side-section", hidden: true }, el("div", { class: "side-head" }, title), list);
+  const list = el("ul", { class: "entries", "aria-label": noun });
+  const head = el("div", { class: "side-head" }, title);
+  const node = el("section", { class: "side-section", hidden: true }, head, ...above, list);
 
-  /** @param {Entry[]} entries */
+  /** @param {Entry[]} entries @param {number | string} count what the title tells */
   function show(entries, chosen, mode, count = entries.length) {
     node.hidden = count === 0;
     setText(title, `${noun} (${count})`);
-    const focused = document.activeElement?.closest(".space")?.getAttribute("data-value");
+    const focused = document.activeElement?.closest(".entry")?.getAttribute("data-value");
     list.replaceChildren(
       ...entries.map((entry) => el("li", {}, entryNode(entry, entry.value === chosen, mode, onPick))),
     );
-    if (focused) [...list.querySelectorAll(".space")].find((one) => one.dataset.value === focused)?.focus();
+    if (focused) [...list.querySelectorAll(".entry")].find((one) => one.dataset.value === focused)?.focus();
   }
 
-  return { node, show };
+  return { node, show, showChosen: () => list.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" }) };
 }
 
 /** @param {Entry} entry */
-function entryNode({ value, label, title, bytes, isBroken }, isChosen, mode, onPick) {
-  const figure = bytes === null ? null : sizeFigure(bytes, mode);
+function entryNode(entry, isChosen, mode, onPick) {
+  const { value, key = String(value), label, title, share, below } = entry;
+  const bar = share === undefined ? null : el("span", { class: "entry-bar" });
+  if (bar) bar.style.width = `${100 * (share ?? 0)}%`;
   return el(
     "button",
     {
       type: "button",
-      class: "space",
+      class: "entry",
       title,
-      data: { value: String(value) },
+      data: { value: key },
       "aria-current": isChosen ? "true" : null,
       on: { click: () => onPick(value) },
     },
-    el("span", { class: "ellipsis" }, label),
-    isBroken ? el("span", { class: "module-error" }, "error") : figure,
+    bar,
+    el("span", { class: "entry-name ellipsis" }, label),
+    figureOf(entry, mode),
+    below === undefined ? null : el("span", { class: "entry-below ellipsis" }, below),
   );
+}
+
+/** @param {Entry} entry */
+function figureOf({ bytes, isBroken, isPending }, mode) {
+  if (isBroken) return el("span", { class: "entry-error" }, "error");
+  if (isPending) return el("span", { class: "figure unit" }, "…");
+  return bytes === null ? null : sizeFigure(bytes, mode);
 }

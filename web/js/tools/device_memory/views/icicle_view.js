@@ -1,6 +1,7 @@
 // @ts-check
 // The icicle: who called whom, by what they hold. Click a frame to zoom into it, its callers stand above as a path.
 import { button, el, setText } from "../../../base/dom.js";
+import { swatch } from "../../../base/figures.js";
 import { exactBytes, formatPercent, formatSize, groupDigits, plural } from "../../../base/format.js";
 import { requestFrame } from "../../../base/frame.js";
 import { nodeName, nodeSource, stackOf } from "../data/model.js";
@@ -97,7 +98,7 @@ export function createIcicle(state) {
 }
 
 function legend() {
-  const key = (name, text) => el("span", { class: "icicle-key" }, el("span", { class: `swatch ${name}` }), text);
+  const key = (name, text) => el("span", { class: "icicle-key" }, swatch(name), text);
   return el("span", { class: "icicle-keys" }, key("frame-own", "your code"), key("frame-library", "libraries"));
 }
 

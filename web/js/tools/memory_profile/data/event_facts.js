@@ -58,11 +58,9 @@ function partnerText(event, partner) {
 }
 
 function siteFacts(event) {
+  const untold = event.stepIsCompleted ? " (none told: after the last known)" : "";
   return [
-    {
-      label: "step",
-      text: `${groupDigits(event.step)}${event.stepIsCompleted ? " (none told: after the last known)" : ""}`,
-    },
+    { label: "step", text: `${groupDigits(event.step)}${untold}` },
     { label: "region type", text: event.region },
     { label: "data type", text: event.dataType },
     { label: "shape", text: event.shape },
@@ -71,23 +69,15 @@ function siteFacts(event) {
 }
 
 function stateFacts(event) {
-  /** @type {{label: string, bytes?: number | null, text?: string, title?: string}[]} */
-  const facts = [
+  const fragmentation = event.fragmentation === null ? "not told" : formatPercent(event.fragmentation, 2);
+  const title = "how far this state is from the one before plus what moved";
+  return [
     { label: "memory in use", bytes: event.heap === null ? null : event.heap + event.stack },
     { label: "stack", bytes: event.stack },
     { label: "free", bytes: event.free },
-    {
-      label: "fragmentation",
-      text: event.fragmentation === null ? "not told" : formatPercent(event.fragmentation, 2),
-    },
+    { label: "fragmentation", text: fragmentation },
+    ...(event.unexplained ? [{ label: "unexplained", bytes: event.unexplained, title }] : []),
   ];
-  if (event.unexplained)
-    facts.push({
-      label: "unexplained",
-      bytes: event.unexplained,
-      title: "how far this state is from the one before plus what moved",
-    });
-  return facts;
 }
 
 export function eventText(event, partner) {

@@ -18,102 +18,64 @@ export function summaryLines(memory) {
   return [countLines(memory), peakLines(memory), ownLines(memory)];
 }
 
-function countLines(memory) {
-  const { xprof } = memory;
+const bytesLine = (id, label, bytes, more = {}) => ({ id, label, bytes, ...more });
+const textLine = (id, label, text, more = {}) => ({ id, label, text, ...more });
+
+/** @returns {Line[]} */
+function countLines({ xprof, ...memory }) {
+  const lifetime = memory.lifetime_peak_bytes;
+  const theirs = xprof?.lifetime_peak_bytes ?? lifetime;
   return [
-    {
-      id: "allocations",
-      label: "#Allocation",
-      text: groupDigits(memory.allocations),
+    textLine("allocations", "#Allocation", groupDigits(memory.allocations), {
       xprof: differs(memory.allocations, xprof?.allocations, SAMPLED),
-    },
-    {
-      id: "deallocations",
-      label: "#Deallocation",
-      text: groupDigits(memory.frees),
+    }),
+    textLine("deallocations", "#Deallocation", groupDigits(memory.frees), {
       xprof: differs(memory.frees, xprof?.frees, SAMPLED),
-    },
-    {
-      id: "capacity",
-      label: "Memory Capacity",
-      bytes: memory.capacity_bytes,
-      title: "stack + heap + free, at the peak",
-    },
-    {
-      id: "lifetime-peak",
-      label: "Lifetime Peak Heap Usage",
+    }),
+    bytesLine("capacity", "Memory Capacity", memory.capacity_bytes, { title: "stack + heap + free, at the peak" }),
+    bytesLine("lifetime-peak", "Lifetime Peak Heap Usage", lifetime, {
       note: "(high water mark in lifetime, may be outside profiling window)",
-      bytes: memory.lifetime_peak_bytes,
-      xprof:
-        xprof && xprof.lifetime_peak_bytes !== null && xprof.lifetime_peak_bytes !== memory.lifetime_peak_bytes
-          ? { bytes: xprof.lifetime_peak_bytes, why: LAST_EVENT }
-          : undefined,
-    },
-    {
-      id: "window-peak",
-      label: "Profile-window Peak Memory Usage",
+      xprof: theirs === lifetime ? undefined : { bytes: theirs, why: LAST_EVENT },
+    }),
+    bytesLine("window-peak", "Profile-window Peak Memory Usage", memory.peak_bytes, {
       note: "(stack + heap, within profiling window)",
-      bytes: memory.peak_bytes,
-    },
+    }),
   ];
 }
 
-/** Where and how that peak was. */
-function peakLines(memory) {
-  const { at_peak: state, xprof } = memory;
-  const step = memory.peak_step === null || memory.peak_step < 0 ? "" : `, step ${groupDigits(memory.peak_step)}`;
+/** Where and how that peak was. @returns {Line[]} */
+function peakLines({ at_peak: state, xprof, ...memory }) {
   if (!state) return [];
+  const step = memory.peak_step === null || memory.peak_step < 0 ? "" : `, step ${groupDigits(memory.peak_step)}`;
+  const theirs = xprof?.peak_ps ?? memory.peak_ps;
   return [
-    {
-      id: "timestamp",
-      label: "Timestamp",
-      text: `${formatMs(memory.peak_ps)}${step}`,
-      xprof:
-        xprof && xprof.peak_ps !== null && xprof.peak_ps !== memory.peak_ps
-          ? { text: formatMs(xprof.peak_ps), why: OTHER_PEAK }
-          : undefined,
-    },
-    { id: "stack", label: "Stack Reservation", bytes: state.stack_bytes },
-    { id: "heap", label: "Heap Allocation", bytes: state.heap_bytes },
-    { id: "free", label: "Free Memory", bytes: memory.tells_free === false ? null : state.free_bytes },
-    {
-      id: "fragmentation",
-      label: "Fragmentation",
-      text: shareText(state.fragmentation),
-      title: FRAGMENTATION_MEANING,
-    },
+    textLine("timestamp", "Timestamp", `${formatMs(memory.peak_ps)}${step}`, {
+      xprof: theirs === memory.peak_ps ? undefined : { text: formatMs(theirs), why: OTHER_PEAK },
+    }),
+    bytesLine("stack", "Stack Reservation", state.stack_bytes),
+    bytesLine("heap", "Heap Allocation", state.heap_bytes),
+    bytesLine("free", "Free Memory", memory.tells_free === false ? null : state.free_bytes),
+    textLine("fragmentation", "Fragmentation", shareText(state.fragmentation), { title: FRAGMENTATION_MEANING }),
   ];
 }
 
-/** What XProf does not say. */
+/** What XProf does not say. @returns {Line[]} */
 function ownLines(memory) {
   const over = memory.requested_bytes > 0 ? memory.allocated_bytes / memory.requested_bytes : null;
   return [
-    {
-      id: "largest-free",
-      label: "Largest free block",
-      bytes: memory.at_peak?.largest_free_bytes,
+    bytesLine("largest-free", "Largest free block", memory.at_peak?.largest_free_bytes, {
       title: "at the peak: free x (1 - fragmentation)",
-    },
-    { id: "allocated", label: "Allocated in all", bytes: memory.allocated_bytes, title: "over all allocations seen" },
-    {
-      id: "over-allocation",
-      label: "Over-allocation",
-      text: over === null ? "not told" : `${over.toFixed(2)} x`,
+    }),
+    bytesLine("allocated", "Allocated in all", memory.allocated_bytes, { title: "over all allocations seen" }),
+    textLine("over-allocation", "Over-allocation", over === null ? "not told" : `${over.toFixed(2)} x`, {
       title: "allocated / requested, over all allocations seen",
-    },
-    {
-      id: "held-begin",
-      label: "Held before the first event",
-      bytes: memory.held_at_begin_bytes,
+    }),
+    bytesLine("held-begin", "Held before the first event", memory.held_at_begin_bytes, {
       title: "the heap before the first event: nobody here can say what it is",
-    },
-    {
-      id: "held-end",
-      label: "Still held at the end",
-      bytes: memory.held_at_end_bytes,
+    }),
+    bytesLine("held-end", "Still held at the end", memory.held_at_end_bytes, {
       title: `${plural(memory.held_allocations, "allocation")} seen here and not seen freed`,
-    },
+    }),
   ];
 }
 

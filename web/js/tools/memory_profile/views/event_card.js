@@ -4,7 +4,7 @@ import { button, el } from "../../../base/dom.js";
 import { copyButton } from "../../../base/clipboard.js";
 import { requestFrame } from "../../../base/frame.js";
 import { groupDigits, plural } from "../../../base/format.js";
-import { sizeFigure } from "../../../base/figures.js";
+import { sizeFigure, swatch } from "../../../base/figures.js";
 import { eventText, factsOf, kindOf } from "../data/event_facts.js";
 
 export function createEventCard(state, memory, details, onStep) {
@@ -43,7 +43,7 @@ export function createEventCard(state, memory, details, onStep) {
       el(
         "header",
         { class: "card-head" },
-        el("span", { class: `swatch ${event.isFree ? "mem-free" : "mem-heap"}` }),
+        swatch(event.isFree ? "mem-free" : "mem-heap"),
         el("h2", { class: "mono ellipsis", title: event.op }, event.op || "(no op name)"),
         el("span", { class: "card-sub" }, subtitle(event)),
         button("←", () => onStep(-1), { class: "quiet small", title: "the event before (←)" }),

@@ -1,6 +1,7 @@
 // @ts-check
 // All memories of the session side by side: choose one by mouse or keys, draw others over it.
 import { el, setText } from "../../../base/dom.js";
+import { swatch } from "../../../base/figures.js";
 import { groupDigits, pickUnit, plural } from "../../../base/format.js";
 import { createSortedTable } from "../../../base/sorted_table.js";
 import { formatMs } from "../../../base/time_text.js";
@@ -62,12 +63,7 @@ export function createOverview(reply, memories, params, acts) {
       "aria-label": `draw ${row.memory.memory_id} of ${row.host.host} over the chosen memory`,
       on: { click: (event) => event.stopPropagation(), change: () => onOverlay(row) },
     });
-    return el(
-      "span",
-      { class: "over-box" },
-      box,
-      el("span", { class: `swatch ${isChosen ? "mem-heap" : (color ?? "none")}` }),
-    );
+    return el("span", { class: "over-box" }, box, swatch(isChosen ? "mem-heap" : (color ?? "none")));
   }
 
   function decorate(tr, row) {

@@ -1,6 +1,7 @@
 // @ts-check
 // What the timeline says in words: its key, what is under the cursor, what is in view.
 import { el } from "../../../base/dom.js";
+import { swatch } from "../../../base/figures.js";
 import { formatPercent, formatSize, groupDigits, plural } from "../../../base/format.js";
 import { formatDuration, formatMs } from "../../../base/time_text.js";
 import { entriesUntil, isExactIn, tellAt } from "../data/curve.js";
@@ -11,10 +12,10 @@ export function legend(memory, over, figures) {
     ["mem-heap", "Heap"],
     ...(memory.tells_free === false ? [] : [["mem-free", "Free"]]),
   ];
-  const entries = parts.map(([color, text]) => entry(el("span", { class: `swatch ${color}` }), text));
+  const entries = parts.map(([color, text]) => entry(swatch(color), text));
   if (memory.tells_free !== false)
     entries.push(entry(el("span", { class: "key-line fragmentation" }), "Fragmentation"));
-  const others = over.map((one, i) => entry(el("span", { class: `swatch ${one.color}` }), one.name, figures[i].node));
+  const others = over.map((one, i) => entry(swatch(one.color), one.name, figures[i].node));
   return [...entries, ...others];
 }
 

@@ -20,53 +20,37 @@ export function factsOf(model, row, details) {
   return { ...groups, source, text: asText(model, row, groups, source, details) };
 }
 
+/** @returns {Fact} */
+const bytesFact = (label, bytes, more = {}) => ({ label, bytes, copy: String(bytes), ...more });
+/** @returns {Fact} */
+const textFact = (label, text, more = {}) => ({ label, text, ...more });
+
 function sizeFacts(model, row) {
   const unpadded = model.unpadded[row];
+  const padding = paddingOf(model, row);
   const expansion = expansionOf(model, row);
-  /** @type {Fact[]} */
-  const facts = [{ label: "Size", bytes: model.size[row], copy: String(model.size[row]) }];
-  if (unpadded >= 0) facts.push({ label: "Unpadded Size", bytes: unpadded, copy: String(unpadded) });
-  if (paddingOf(model, row) > 0)
-    facts.push({
-      label: "Extra memory due to padding",
-      bytes: paddingOf(model, row),
-      copy: String(paddingOf(model, row)),
-    });
-  if (expansion !== null)
-    facts.push({
-      label: "Expansion",
-      text: `${expansion.toFixed(expansion < 10 ? 2 : 1)} X`,
-      title: "size / unpadded size",
-    });
+  const facts = [bytesFact("Size", model.size[row])];
+  if (unpadded >= 0) facts.push(bytesFact("Unpadded Size", unpadded));
+  if (padding > 0) facts.push(bytesFact("Extra memory due to padding", padding));
+  if (expansion !== null) {
+    const times = `${expansion.toFixed(expansion < 10 ? 2 : 1)} X`;
+    facts.push(textFact("Expansion", times, { title: "size / unpadded size" }));
+  }
   return facts;
 }
 
 function placeFacts(model, row, details) {
-  /** @type {Fact[]} */
+  const { label, title } = categoryOf(model.category[row]);
+  const [offset, id] = [model.offset[row], String(model.id[row])];
   const facts = [
-    {
-      label: "Allocation Type",
-      text: categoryOf(model.category[row]).label,
-      title: categoryOf(model.category[row]).title,
-    },
+    textFact("Allocation Type", label, { title }),
+    { label: "Lifetime", ...lifetime(model, row) },
+    textFact("Allocation", allocationText(model, row, details)),
+    bytesFact("Offset", offset, { exact: true, title: `0x${offset.toString(16)}` }),
+    textFact("Buffer ID", id, { copy: id }),
   ];
-  facts.push({ label: "Lifetime", ...lifetime(model, row) });
-  facts.push({ label: "Allocation", text: allocationText(model, row, details) });
-  facts.push({
-    label: "Offset",
-    bytes: model.offset[row],
-    exact: true,
-    copy: String(model.offset[row]),
-    title: `0x${model.offset[row].toString(16)}`,
-  });
-  facts.push({ label: "Buffer ID", text: String(model.id[row]), copy: String(model.id[row]) });
-  if (details?.shares_with?.length)
-    facts.push({
-      label: "Shares with",
-      text: details.shares_with.map((one) => one.instruction).join(", "),
-      mono: true,
-    });
-  return facts;
+  const shared = (details?.shares_with ?? []).map((one) => one.instruction);
+  return shared.length === 0 ? facts : [...facts, textFact("Shares with", shared.join(", "), { mono: true })];
 }
 
 function lifetime(model, row) {
@@ -86,14 +70,14 @@ function allocationText(model, row, details) {
   return parameter === null || parameter === undefined ? number : `${number} (parameter ${parameter})`;
 }
 
-/** @returns {Fact[]} */
 function originFacts(model, row) {
   const shape = model.strings[model.shape[row]];
   const op = model.strings[model.opName[row]];
-  return [
-    shape ? { label: "Shape and minor-to-major order", text: shape, copy: shape, mono: true } : null,
-    op ? { label: "Framework Op", text: op, copy: op, mono: true } : null,
-  ].filter((fact) => fact !== null);
+  const named = [
+    ["Shape and minor-to-major order", shape],
+    ["Framework Op", op],
+  ];
+  return named.filter(([, text]) => text).map(([label, text]) => textFact(label, text, { copy: text, mono: true }));
 }
 
 function asText(model, row, groups, source, details) {

@@ -2,6 +2,7 @@
 // Everything about one buffer: the one under the mouse, else the pinned one. What the view already holds shows at once;
 // padding per dimension and the stack follow from the server.
 import { button, el } from "../../../base/dom.js";
+import { swatch } from "../../../base/figures.js";
 import { copyButton } from "../../../base/clipboard.js";
 import { requestFrame } from "../../../base/frame.js";
 import { factsOf } from "../data/card_facts.js";
@@ -42,7 +43,7 @@ export function createCard(state, details) {
       el(
         "header",
         { class: "card-head" },
-        el("span", { class: `swatch cat-${categoryOf(model.category[row]).key}` }),
+        swatch(`cat-${categoryOf(model.category[row]).key}`),
         el("h2", { class: "mono ellipsis", title: nameOf(model, row) }, nameOf(model, row)),
         el("span", { class: "card-sub" }, subtitle(row)),
         pinButton(row),

@@ -3,7 +3,7 @@
 import { shareText } from "../../../base/cells.js";
 import { el } from "../../../base/dom.js";
 import { exactBytes, formatSize, pickUnit } from "../../../base/format.js";
-import { sizeFigure } from "../../../base/figures.js";
+import { colored, sizeFigure, swatch } from "../../../base/figures.js";
 import { compositionOf } from "../data/composition.js";
 
 export function createComposition(state, view) {
@@ -34,11 +34,11 @@ export function createComposition(state, view) {
 
 function segmentNode(segment, scale, unit) {
   const node = el("span", {
-    class: `segment cat-${segment.key}`,
+    class: "segment",
     title: `${segment.label}: ${formatSize(segment.bytes, unit)} (${exactBytes(segment.bytes)}), ${segment.title}`,
   });
   node.style.width = `${(100 * segment.bytes) / scale}%`;
-  return node;
+  return colored(node, `cat-${segment.key}`);
 }
 
 function capacityMark(capacity, scale, unit) {
@@ -54,7 +54,7 @@ function legendRow(segment, total, unit, column) {
   return el(
     "li",
     { title: segment.title },
-    el("span", { class: `swatch cat-${segment.key}` }),
+    swatch(`cat-${segment.key}`),
     el("span", { class: "legend-label" }, segment.label),
     sizeFigure(segment.bytes, unit, vanishes(segment.bytes, column) && unit === "auto" ? undefined : column),
     el("span", { class: "figure share" }, shareText(segment.bytes / total)),

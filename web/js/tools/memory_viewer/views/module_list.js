@@ -2,14 +2,13 @@
 // HLO Modules of the session: peak beside each, largest first, with a filter. Figures arrive while the page is in use.
 import { el, setText } from "../../../base/dom.js";
 import { exactBytes, formatSize } from "../../../base/format.js";
-import { sizeFigure } from "../../../base/figures.js";
 import { unitMode } from "../../../shell/unit_switch.js";
 import { createSearchBox } from "../../../base/search_box.js";
+import { createSideList } from "../../../base/side_list.js";
 import { matcher } from "../../../base/text_match.js";
 import { findModule, namedHosts, peakOf, sortModules } from "../data/modules.js";
 
 export function createModuleList(params, onOpen) {
-  const title = el("h2", { class: "side-title" }, "HLO Modules");
   let wanted = "";
   const filter = createSearchBox({
     get: () => wanted,
@@ -22,16 +21,10 @@ export function createModuleList(params, onOpen) {
     placeholder: "filter modules",
     label: "filter modules",
   });
-  const list = el("ul", { class: "modules", "aria-label": "HLO modules" });
   const none = el("p", { class: "side-note" });
-  const node = el(
-    "section",
-    { class: "side-section modules-section" },
-    el("div", { class: "side-head" }, title),
-    filter.node,
-    list,
-    none,
-  );
+  const list = createSideList("HLO Modules", onOpen, filter.node);
+  list.node.classList.add("modules-section");
+  list.node.append(none);
   let modules = [];
   let asTold = [];
   let hasHosts = false;
@@ -56,19 +49,10 @@ export function createModuleList(params, onOpen) {
 
   function show() {
     const rows = shown();
-    const open = openModule();
     const largest = Math.max(1, ...modules.map((one) => peakOf(one) ?? 0));
-    const unit = unitMode(params.get());
-    setText(
-      title,
-      `HLO Modules (${rows.length === modules.length ? modules.length : `${rows.length} of ${modules.length}`})`,
-    );
-    const focused = /** @type {HTMLElement | null | undefined} */ (document.activeElement?.closest(".module"))?.dataset;
-    list.replaceChildren(...rows.map((one) => moduleRow(one, { open, largest, unit, saysWhere, onOpen })));
-    if (focused)
-      [...list.querySelectorAll(".module")]
-        .find((row) => row.dataset.name === focused.name && row.dataset.host === focused.host)
-        ?.focus();
+    const entries = rows.map((one) => entryOf(one, largest, saysWhere));
+    const count = rows.length === modules.length ? modules.length : `${rows.length} of ${modules.length}`;
+    list.show(entries, openModule(), unitMode(params.get()), count);
     setText(none, modules.length > 0 && rows.length === 0 ? "No module matches." : "");
   }
 
@@ -87,41 +71,24 @@ export function createModuleList(params, onOpen) {
 
   const stop = params.watch(["module_name", "host", "unit"], () => {
     show();
-    showOpen();
+    list.showChosen();
   });
-  function showOpen() {
-    list.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
-  }
-  return { node, setModules, neighbour, first: () => modules[0] ?? null, dispose: stop };
+  return { node: list.node, setModules, neighbour, first: () => modules[0] ?? null, dispose: stop };
 }
 
-function moduleRow(one, { open, largest, unit, saysWhere, onOpen }) {
+function entryOf(one, largest, saysWhere) {
   const peak = peakOf(one);
-  const track = el("span", { class: "module-track" });
-  track.style.width = `${(100 * (peak ?? 0)) / largest}%`;
-  const where = one.hosts.join(", ");
-  const hosts = saysWhere && where ? el("span", { class: "module-hosts ellipsis" }, where) : null;
-  const row = el(
-    "button",
-    {
-      type: "button",
-      class: "module",
-      data: { name: one.name, host: one.host },
-      title: tooltip(one, peak),
-      "aria-current": one === open ? "true" : null,
-      on: { click: () => onOpen(one) },
-    },
-    track,
-    el("span", { class: "module-name ellipsis" }, one.name),
-    figure(one, peak, unit),
-    hosts,
-  );
-  return el("li", {}, row);
-}
-
-function figure(one, peak, unit) {
-  if (one.state === "error") return el("span", { class: "module-error" }, "error");
-  return peak === null ? el("span", { class: "figure unit" }, "…") : sizeFigure(peak, unit);
+  return {
+    value: one,
+    key: `${one.name} ${one.host}`,
+    label: one.name,
+    title: tooltip(one, peak),
+    bytes: peak,
+    isBroken: one.state === "error",
+    isPending: peak === null,
+    share: (peak ?? 0) / largest,
+    below: (saysWhere && one.hosts.join(", ")) || undefined,
+  };
 }
 
 function tooltip(one, peak) {

@@ -1,6 +1,7 @@
 // @ts-check
 // The live buffers as a table: sortable, filtered by the page's search, as CSV.
 import { el, setText } from "../../../base/dom.js";
+import { swatch } from "../../../base/figures.js";
 import { formatSize, groupDigits, plural } from "../../../base/format.js";
 import { copyButton } from "../../../base/clipboard.js";
 import { requestFrame } from "../../../base/frame.js";
@@ -75,6 +76,6 @@ export function createTable(state) {
 
 function fillCategory(cell, model, row) {
   const { key, label } = categoryOf(model.category[row]);
-  cell.append(el("span", { class: `swatch cat-${key}` }), label);
+  cell.append(swatch(`cat-${key}`), label);
   return true;
 }

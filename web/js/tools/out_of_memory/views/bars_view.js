@@ -1,6 +1,7 @@
 // @ts-check
 // What was wanted against what there is: bars to one scale, with the capacity as a line through them.
 import { el } from "../../../base/dom.js";
+import { colored } from "../../../base/figures.js";
 import { exactBytes, formatSize } from "../../../base/format.js";
 import { barsOf } from "../data/facts.js";
 
@@ -37,11 +38,11 @@ function barNode(bar, capacity, share, mode) {
 
 function segmentNode(segment, share, mode) {
   const node = el("span", {
-    class: `segment ${segment.className}`,
+    class: "segment",
     title: `${segment.label}: ${formatSize(segment.bytes, mode)} (${exactBytes(segment.bytes)})`,
   });
   node.style.width = share(segment.bytes);
-  return node;
+  return colored(node, segment.className);
 }
 
 /** What is too much. */

@@ -3,6 +3,7 @@
 import { fetchEvents, fetchPressure } from "../../../../api.js";
 import { csvText } from "../../../../base/csv.js";
 import { el, setText } from "../../../../base/dom.js";
+import { swatch } from "../../../../base/figures.js";
 import { pickUnit, plural } from "../../../../base/format.js";
 import { requestFrame } from "../../../../base/frame.js";
 import { createSortedTable } from "../../../../base/sorted_table.js";
@@ -160,11 +161,11 @@ function key() {
   return el(
     "p",
     { class: "free-key" },
-    el("span", { class: "swatch largest" }),
+    swatch("largest"),
     "largest free block",
-    el("span", { class: "swatch free" }),
+    swatch("mem-free"),
     "free, but in smaller pieces",
-    el("span", { class: "swatch failed" }),
+    swatch("danger"),
     "a request seems to have failed",
   );
 }

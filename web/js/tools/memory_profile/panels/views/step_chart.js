@@ -1,6 +1,7 @@
 // @ts-check
 // What all ops, and one of them, hold at the end of each step: a bar a step, a button each that goes there.
 import { button, el, setText } from "../../../../base/dom.js";
+import { swatch } from "../../../../base/figures.js";
 import { exactBytes, formatSize } from "../../../../base/format.js";
 import { barHeights, stepBars } from "../layout/step_bars.js";
 
@@ -36,7 +37,7 @@ export function createStepChart({ onStep }) {
     const most = Math.max(...all, 1);
     node.classList.toggle("dense", !isRoomy);
     setText(caption, captionText(groups, steps, isRoomy));
-    key.replaceChildren(...(one ? [el("span", { class: "swatch one" }), one.op || "(no op name)"] : []));
+    key.replaceChildren(...(one ? [swatch("accent"), one.op || "(no op name)"] : []));
     const nodes = groups.map((group, i) => {
       const part = one ? (HEIGHT * one.held[group.last]) / most : 0;
       return bar(group, { steps, unit, isRoomy, height: heights[i], part, one, onStep });
