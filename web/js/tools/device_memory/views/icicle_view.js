@@ -4,6 +4,7 @@ import { button, el, setText } from "../../../base/dom.js";
 import { swatch } from "../../../base/figures.js";
 import { exactBytes, formatPercent, formatSize, groupDigits, plural } from "../../../base/format.js";
 import { requestFrame } from "../../../base/frame.js";
+import { inFrame, onResize, together } from "../../../base/upkeep.js";
 import { nodeName, nodeSource, stackOf } from "../data/model.js";
 import { foundTotal } from "../data/search.js";
 import { layoutIcicle, neighbour, nodeAt, rectOf } from "../layout/icicle.js";
@@ -80,20 +81,16 @@ export function createIcicle(state) {
     if (at !== null) state.actions.zoomTo(at === state.get().root ? Math.max(0, model.parent[at]) : at);
   });
   canvas.addEventListener("keydown", onKeyDown);
-  const observer = new ResizeObserver(() => requestFrame(arrange));
-  observer.observe(node);
-  const stops = [
-    state.watch(["root", "totals", "flags", "unit"], () => requestFrame(arrange)),
-    state.watch(["hover"], () => requestFrame(draw)),
-  ];
+  const dispose = together(
+    onResize(node, arrange),
+    inFrame(state, ["root", "totals", "flags", "unit"], arrange),
+    inFrame(state, ["hover"], draw),
+  );
   return {
     node,
     start: arrange,
     redraw: draw,
-    dispose() {
-      observer.disconnect();
-      stops.forEach((stop) => stop());
-    },
+    dispose,
   };
 }
 

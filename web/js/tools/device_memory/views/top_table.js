@@ -4,8 +4,8 @@ import { el, setText } from "../../../base/dom.js";
 import { csvText } from "../../../base/csv.js";
 import { groupDigits, pickUnit, plural } from "../../../base/format.js";
 import { copyButton } from "../../../base/clipboard.js";
-import { requestFrame } from "../../../base/frame.js";
 import { createSortedTable } from "../../../base/sorted_table.js";
+import { inFrame, together } from "../../../base/upkeep.js";
 import { COLUMNS, rowsFound, topRows } from "../data/top_rows.js";
 
 export function createTopTable(state) {
@@ -53,17 +53,15 @@ export function createTopTable(state) {
     table.show(kept, unit, { all: rows });
   }
 
-  const stops = [
-    state.watch(["figures"], () => requestFrame(collect)),
-    state.watch(["sort", "flags", "unit"], () => requestFrame(arrange)),
-  ];
+  const dispose = together(
+    inFrame(state, ["figures"], collect),
+    inFrame(state, ["sort", "flags", "unit"], arrange),
+    table.dispose,
+  );
   return {
     node,
     start: collect,
     redraw: arrange,
-    dispose() {
-      table.dispose();
-      stops.forEach((stop) => stop());
-    },
+    dispose,
   };
 }

@@ -4,6 +4,7 @@ import { attachChartMouse } from "../../../base/chart_mouse.js";
 import { button, el, setText } from "../../../base/dom.js";
 import { requestFrame } from "../../../base/frame.js";
 import { sameRange, span } from "../../../base/range.js";
+import { inFrame, onResize, together } from "../../../base/upkeep.js";
 import { areaInks, createAreaPainter } from "../draw/area_painter.js";
 import { drawTimelineOverlay } from "../draw/timeline_overlay.js";
 import { LANE_HEIGHT, bandAt, bandKey } from "../layout/frame.js";
@@ -140,12 +141,11 @@ export function createTimeline({ state, memory, feeds, lanes, onRow }) {
     layOut();
   }
 
-  const observer = new ResizeObserver(() => requestFrame(draw));
-  observer.observe(frame);
-  const stops = [
-    state.watch(["x", "y", "unit"], () => requestFrame(draw)),
-    state.watch(["hover", "at", "row", "run"], () => requestFrame(drawOver)),
-  ];
+  const dispose = together(
+    onResize(frame, draw),
+    inFrame(state, ["x", "y", "unit"], draw),
+    inFrame(state, ["hover", "at", "row", "run"], drawOver),
+  );
   return {
     node,
     start: layOut,
@@ -153,9 +153,6 @@ export function createTimeline({ state, memory, feeds, lanes, onRow }) {
     /** New curves, lanes or other memories. */
     refresh: layOut,
     curvesChanged: () => requestFrame(draw),
-    dispose() {
-      observer.disconnect();
-      stops.forEach((stop) => stop());
-    },
+    dispose,
   };
 }

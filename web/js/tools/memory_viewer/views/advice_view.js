@@ -7,6 +7,7 @@ import { createLatest } from "../../../api.js";
 import { button, el, setText } from "../../../base/dom.js";
 import { createCapacityField, createParamField } from "../../../base/param_field.js";
 import { parseSize } from "../../../base/size_text.js";
+import { together } from "../../../base/upkeep.js";
 import { errorSentence } from "../../../shell/messages.js";
 import { adviceOf, parseCount, planSentence } from "../data/advice.js";
 import { adviceTable } from "./advice_table.js";
@@ -99,19 +100,17 @@ export function createAdvice(state, params, view, fetchAdvice) {
     content.replaceChildren(el("p", { class: "error-line" }, errorSentence(error)));
   }
 
-  const stops = [
+  const dispose = together(
     params.watch(["panel", "capacity", "ways", "batch"], show),
     state.watch(["unit"], showAdvice),
     ...fields.map((field) => field.dispose),
-  ];
+    latest.stop,
+  );
   show();
   return {
     node,
     opener,
-    dispose() {
-      latest.stop();
-      stops.forEach((stop) => stop());
-    },
+    dispose,
   };
 }
 

@@ -2,7 +2,7 @@
 // "HLO Ops at Peak Memory Allocation Time", or at any other step: three rows of the same live buffers.
 import { button, el, setText } from "../../../base/dom.js";
 import { formatSize, groupDigits, plural } from "../../../base/format.js";
-import { requestFrame } from "../../../base/frame.js";
+import { inFrame, onResize, together } from "../../../base/upkeep.js";
 import { instructionOf } from "../data/model.js";
 import { sumOf } from "../data/live.js";
 import { barIndexAt, layoutBar, orderRows } from "../layout/bars.js";
@@ -64,20 +64,16 @@ export function createBars(state) {
   const resize = () => {
     if (charts[0].width() !== width) layout();
   };
-  const observer = new ResizeObserver(() => requestFrame(resize));
-  observer.observe(node);
-  const stops = [
-    state.watch(["rows", "unit", "step"], () => requestFrame(layout)),
-    state.watch(["hover", "pinned", "flags"], () => requestFrame(draw)),
-  ];
+  const dispose = together(
+    onResize(node, resize),
+    inFrame(state, ["rows", "unit", "step"], layout),
+    inFrame(state, ["hover", "pinned", "flags"], draw),
+  );
   return {
     node,
     start: layout,
     redraw: draw,
-    dispose() {
-      observer.disconnect();
-      stops.forEach((stop) => stop());
-    },
+    dispose,
   };
 }
 

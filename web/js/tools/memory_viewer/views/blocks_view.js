@@ -6,6 +6,7 @@ import { formatSize, groupDigits, plural } from "../../../base/format.js";
 import { requestFrame } from "../../../base/frame.js";
 import { sameRange, span } from "../../../base/range.js";
 import { runInSlices } from "../../../base/slices.js";
+import { inFrame, onResize, together } from "../../../base/upkeep.js";
 import { nameOf } from "../data/model.js";
 import { blockAt } from "../layout/blocks.js";
 import { createBlockPainter, drawBlockOverlay } from "../draw/block_painter.js";
@@ -111,22 +112,18 @@ export function createBlocks(state) {
     restyle();
   }
 
-  const observer = new ResizeObserver(() => requestFrame(draw));
-  observer.observe(frame);
-  const stops = [
-    state.watch(["x", "y", "unit"], () => requestFrame(draw)),
+  const dispose = together(
+    onResize(frame, draw),
+    inFrame(state, ["x", "y", "unit"], draw),
     state.watch(["flags", "step"], restyle),
-    state.watch(["hover", "pinned", "hoverStep", "step"], () => requestFrame(drawOverlay)),
-  ];
+    inFrame(state, ["hover", "pinned", "hoverStep", "step"], drawOverlay),
+    () => stopPainting(),
+  );
   return {
     node,
     start: redraw,
     redraw,
-    dispose() {
-      observer.disconnect();
-      stopPainting();
-      stops.forEach((stop) => stop());
-    },
+    dispose,
   };
 }
 

@@ -6,6 +6,7 @@ import { el, setText } from "../../../base/dom.js";
 import { exactBytes, formatSize, groupDigits } from "../../../base/format.js";
 import { requestFrame } from "../../../base/frame.js";
 import { range, sameRange } from "../../../base/range.js";
+import { inFrame, onResize, together } from "../../../base/upkeep.js";
 import { instructionOf } from "../data/model.js";
 import { GUTTER_LEFT, GUTTER_RIGHT } from "../layout/axes.js";
 import { sampleCurve } from "../layout/curve_samples.js";
@@ -114,23 +115,21 @@ export function createCurve(state) {
     zoom();
   }
 
-  const observer = new ResizeObserver(() => requestFrame(resize));
-  observer.observe(holder);
-  const stops = [
-    state.watch(["x"], () => requestFrame(zoom)),
-    state.watch(["hover", "pinned", "hoverStep", "step"], () => requestFrame(drawOverlay)),
-    state.watch(["unit", "capacity"], () => requestFrame(build)),
-  ];
+  const dispose = together(
+    onResize(holder, resize),
+    inFrame(state, ["x"], zoom),
+    inFrame(state, ["hover", "pinned", "hoverStep", "step"], drawOverlay),
+    inFrame(state, ["unit", "capacity"], build),
+    () => {
+      plot?.destroy();
+      plot = null;
+    },
+  );
   return {
     node,
     start: build,
     redraw: build,
-    dispose() {
-      observer.disconnect();
-      stops.forEach((stop) => stop());
-      plot?.destroy();
-      plot = null;
-    },
+    dispose,
   };
 }
 

@@ -4,8 +4,8 @@ import { el, setText } from "../../../base/dom.js";
 import { swatch } from "../../../base/figures.js";
 import { formatSize, groupDigits, plural } from "../../../base/format.js";
 import { copyButton } from "../../../base/clipboard.js";
-import { requestFrame } from "../../../base/frame.js";
 import { createSortedTable } from "../../../base/sorted_table.js";
+import { inFrame, together } from "../../../base/upkeep.js";
 import { categoryOf } from "../data/categories.js";
 import { sumOf } from "../data/live.js";
 import { bufferColumns, buffersAsCsv } from "../data/table_rows.js";
@@ -59,18 +59,16 @@ export function createTable(state) {
     table.mark({ hover, selected: pinned });
   }
 
-  const stops = [
-    state.watch(["rows", "sort", "flags", "unit"], () => requestFrame(arrange)),
-    state.watch(["hover", "pinned"], () => requestFrame(markRows)),
-  ];
+  const dispose = together(
+    inFrame(state, ["rows", "sort", "flags", "unit"], arrange),
+    inFrame(state, ["hover", "pinned"], markRows),
+    table.dispose,
+  );
   return {
     node,
     start: arrange,
     redraw: arrange,
-    dispose() {
-      table.dispose();
-      stops.forEach((stop) => stop());
-    },
+    dispose,
   };
 }
 

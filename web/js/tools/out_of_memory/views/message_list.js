@@ -1,6 +1,7 @@
 // @ts-check
 // The side panel: the messages that were found, to go to each.
 import { createSideList } from "../../../base/side_list.js";
+import { together } from "../../../base/upkeep.js";
 import { unitMode } from "../../../shell/unit_switch.js";
 import { kindOf } from "../data/kinds.js";
 import { wantedBytes } from "../data/facts.js";
@@ -13,9 +14,9 @@ export function createMessageList(state, params, reveal) {
     list.show((state.get().reply?.messages ?? []).map(entryOf), null, unitMode(params.get()));
   }
 
-  const stops = [state.watch(["reply"], show), params.watch(["unit"], show)];
+  const dispose = together(state.watch(["reply"], show), params.watch(["unit"], show));
   show();
-  return { node: list.node, dispose: () => stops.forEach((stop) => stop()) };
+  return { node: list.node, dispose };
 }
 
 function entryOf(message, i) {

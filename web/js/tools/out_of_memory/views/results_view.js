@@ -3,6 +3,7 @@
 import { el } from "../../../base/dom.js";
 import { plural } from "../../../base/format.js";
 import { requestFrame } from "../../../base/frame.js";
+import { together } from "../../../base/upkeep.js";
 import { unitMode } from "../../../shell/unit_switch.js";
 import { failed, nothingYet, notFound } from "./empty_states.js";
 import { messageNode } from "./message_view.js";
@@ -47,13 +48,13 @@ export function createResults(state, params, actions) {
     reveal(Math.max(0, Math.min(all.length - 1, at < 0 ? 0 : at + delta)));
   }
 
-  const stops = [state.watch(["reply", "error", "isBusy"], show), params.watch(["unit"], show)];
+  const dispose = together(state.watch(["reply", "error", "isBusy"], show), params.watch(["unit"], show));
   show();
   return {
     reveal,
     step,
     wrap: (input) => el("div", { class: "workspace out-of-memory" }, input, node),
-    dispose: () => stops.forEach((stop) => stop()),
+    dispose,
   };
 }
 

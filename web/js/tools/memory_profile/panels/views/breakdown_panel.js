@@ -7,6 +7,7 @@ import { formatSize, groupDigits, plural } from "../../../../base/format.js";
 import { requestFrame } from "../../../../base/frame.js";
 import { opName, treeName } from "../../../../base/cells.js";
 import { createSortedTable } from "../../../../base/sorted_table.js";
+import { inFrame, together } from "../../../../base/upkeep.js";
 import { BREAKDOWN_COLUMNS, BREAKDOWN_CSV, breakdownRows, selectRows } from "../data/breakdown_rows.js";
 import { groupByPath, groupIds, linesOf as treeLines } from "../data/op_tree.js";
 import { createBreakdownOptions } from "./breakdown_options.js";
@@ -128,21 +129,18 @@ function create(context) {
     if (event?.row.length) context.goTo({ at: event.time_ps[0], row });
   }
 
-  const stops = [
-    state.watch(["at", "row"], () => requestFrame(load)),
-    state.watch(["filter", "unit", "sort"], () => requestFrame(arrange)),
-  ];
+  const dispose = together(
+    inFrame(state, ["at", "row"], load),
+    inFrame(state, ["filter", "unit", "sort"], arrange),
+    loader.stop,
+    table.dispose,
+    filter.dispose,
+  );
   load();
   return {
     node: frame.node,
     update: load,
-    dispose() {
-      stops.forEach((stop) => stop());
-      loader.stop();
-      table.dispose();
-      filter.dispose();
-      reply = null;
-    },
+    dispose,
   };
 }
 

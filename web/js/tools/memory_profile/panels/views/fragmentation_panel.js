@@ -5,9 +5,9 @@ import { csvText } from "../../../../base/csv.js";
 import { el, setText } from "../../../../base/dom.js";
 import { swatch } from "../../../../base/figures.js";
 import { pickUnit, plural } from "../../../../base/format.js";
-import { requestFrame } from "../../../../base/frame.js";
 import { createSortedTable } from "../../../../base/sorted_table.js";
 import { formatMs } from "../../../../base/time_text.js";
+import { inFrame, together } from "../../../../base/upkeep.js";
 import { errorSentence } from "../../../../shell/messages.js";
 import {
   MOMENT_COLUMNS,
@@ -133,11 +133,15 @@ function create(context) {
     setText(problem, error.code ? errorSentence(error) : String(error));
   }
 
-  const stops = [
-    state.watch(["unit"], () => requestFrame(arrange)),
-    state.watch(["hover"], () => requestFrame(tell)),
+  const dispose = together(
+    inFrame(state, ["unit"], arrange),
+    inFrame(state, ["hover"], tell),
     state.watch(["at", "row"], () => chosen.update()),
-  ];
+    loader.stop,
+    chosen.stop,
+    chart.dispose,
+    table.dispose,
+  );
   load();
   return {
     node: frame.node,
@@ -146,14 +150,7 @@ function create(context) {
       chart.draw();
       arrange();
     },
-    dispose() {
-      stops.forEach((stop) => stop());
-      loader.stop();
-      chosen.stop();
-      chart.dispose();
-      table.dispose();
-      reply = null;
-    },
+    dispose,
   };
 }
 

@@ -4,6 +4,7 @@ import { fetchTimeline } from "../../../../api.js";
 import { attachChartMouse } from "../../../../base/chart_mouse.js";
 import { el } from "../../../../base/dom.js";
 import { requestFrame } from "../../../../base/frame.js";
+import { inFrame, onResize, together } from "../../../../base/upkeep.js";
 import { drawFree } from "../draw/free_painter.js";
 import { freeSteps, stepAt } from "../layout/free_curve.js";
 import { FREE_GUTTERS, freeHeights } from "../layout/free_frame.js";
@@ -67,12 +68,13 @@ export function createFreeChart(context, { onError, onSteps }) {
     onHover: (at) => state.actions.hoverAt(at && { time: at.x, row: null }),
     onClick: (at) => context.goTo({ at: Math.round(at.x) }),
   });
-  const observer = new ResizeObserver(windowChanged);
-  observer.observe(node);
-  const stops = [
+  const dispose = together(
+    onResize(node, windowChanged),
     state.watch(["x"], windowChanged),
-    state.watch(["hover", "at", "row", "unit"], () => requestFrame(draw)),
-  ];
+    inFrame(state, ["hover", "at", "row", "unit"], draw),
+    () => clearTimeout(timer),
+    () => controller.abort(),
+  );
   return {
     node,
     draw: windowChanged,
@@ -81,11 +83,6 @@ export function createFreeChart(context, { onError, onSteps }) {
       requestFrame(draw);
     },
     at: (time) => stepAt(steps, time),
-    dispose() {
-      clearTimeout(timer);
-      controller.abort();
-      observer.disconnect();
-      stops.forEach((stop) => stop());
-    },
+    dispose,
   };
 }
