@@ -1,6 +1,6 @@
 // @ts-check
 // What the page says when there is nothing to draw: what was looked for, where, and how to make it appear.
-import { el } from "../base/dom.js";
+import { button, el } from "../base/dom.js";
 import { copyButton } from "../base/clipboard.js";
 import { groupDigits } from "../base/format.js";
 import { toolLink } from "./other_tool.js";
@@ -30,6 +30,17 @@ export function copyable(text, title) {
     el("pre", {}, text),
     copyButton(() => text, { title }),
   );
+}
+
+const LINKS_SHOWN = 12;
+
+/** What is there instead, to open. @param {any[]} things @param {(thing: any) => string} nameOf */
+export function linkList(things, nameOf, open) {
+  const link = (thing) => button(nameOf(thing), () => open(thing), { class: "link" });
+  const items = things.slice(0, LINKS_SHOWN).map((thing) => el("li", {}, link(thing)));
+  const others = things.length - items.length;
+  if (others > 0) items.push(el("li", {}, `and ${others} more at the left`));
+  return el("ul", {}, ...items);
 }
 
 export function noSessions(reply, openTool) {

@@ -8,7 +8,9 @@
  * `anywhere` needs no session: it opens where there is none, stays mounted from one to the next, and watches "run"
  * itself. The context has
  *     params      the page's state (shell/params.js); the tool watches its keys
- *     side, top, main, dock   elements that the tool fills
+ *     side        the element of the side panel that the tool fills
+ *     show({title, top, main, dock})   what stands in the bar, in the middle, and below; `main` may be several
+ *     isGone(error)   a promise: the session is not there (any more), and the shell says so
  *     hosts       the host picker, filled by the tool: only it knows which hosts it can show
  *     progress, keys
  *     openTool(id)   the same session in another tool
@@ -28,11 +30,10 @@ import { createProgress } from "./progress.js";
 import { createThemeSwitch } from "./theme.js";
 import { createUnitSwitch } from "./unit_switch.js";
 import { parseQuery } from "../base/url_state.js";
-import { errorMessage, noSessions, noTool, pendingSession, unknownSession } from "./messages.js";
+import { errorMessage, linkList, noSessions, noTool, pendingSession, unknownSession } from "./messages.js";
 
 const KEPT = ["tag", "panel", "filter", "sort", "unit", "capacity"]; // from one session to the next
 const LOOK_AGAIN_MS = 2000;
-const LINKS_SHOWN = 12;
 const DEVICE_MEMORY = "device_memory"; // its tool, and where the sessions reply lists such sessions
 const VERSION_DELAY_MS = 1000; // the charts come first
 
@@ -115,7 +116,14 @@ export function createShell(tools) {
     if (pending.includes(params.get().run) && !names.includes(params.get().run)) return awaitSession(reply);
     if (names.length === 0 && params.get().run === null) return replaceTool(noSessions(reply, openTool));
     if (params.get().run === null) return params.set({ run: names[0] });
-    if (!names.includes(params.get().run)) replaceTool(unknownSession(params.get().run, reply, sessionLinks(names)));
+    if (!names.includes(params.get().run))
+      replaceTool(
+        unknownSession(
+          params.get().run,
+          reply,
+          linkList(names, (name) => name, openSession),
+        ),
+      );
     else if (mountKey() !== mountedFor) show(); // only now it is known which tools the session has
   }
 
@@ -164,19 +172,6 @@ export function createShell(tools) {
     const left = reply.left_out?.length ?? 0;
     if (left) notes.push(`left out: ${reply.left_out.map((one) => `${one.path}: ${one.reason}`).join("; ")}`);
     return notes;
-  }
-
-  function sessionLinks(names) {
-    const items = names.slice(0, LINKS_SHOWN).map((name) =>
-      el(
-        "li",
-        {},
-        button(name, () => openSession(name), { class: "link" }),
-      ),
-    );
-    const others = names.length - items.length;
-    if (others > 0) items.push(el("li", {}, `and ${others} more in the list at the left`));
-    return el("ul", {}, ...items);
   }
 
   function openSession(run) {
@@ -257,11 +252,23 @@ export function createShell(tools) {
       fail,
       openTool,
       sessions: () => sessions,
-      top: page.top,
       side: page.sideTool,
-      main: page.main,
-      dock: page.dock,
+      show: showParts,
+      isGone,
     };
+  }
+
+  function showParts({ title, top = [], main, dock = [] }) {
+    document.title = `${title} | hbmview`;
+    page.top.replaceChildren(...[top].flat());
+    page.main.replaceChildren(...[main].flat());
+    page.dock.replaceChildren(...[dock].flat());
+  }
+
+  async function isGone(error) {
+    const reply = await sessions.catch(() => null);
+    const known = reply ? [...reply.sessions, ...(reply[DEVICE_MEMORY] ?? [])] : [];
+    return error.status === 404 && reply !== null && !known.some((session) => session.name === params.get().run);
   }
 
   return { start };

@@ -15,7 +15,7 @@ const MOUSE = [
 ];
 
 export function mount(shell) {
-  const { params, progress, main, dock, top } = shell;
+  const { params, progress } = shell;
   const session = params.get().run;
   const choices = createChoices(params, openFile);
   const latest = createLatest();
@@ -71,10 +71,7 @@ export function mount(shell) {
   function showProfile(reply) {
     workspace?.dispose();
     workspace = createWorkspace(reply, params);
-    document.title = `${reply.file}, device memory | hbmview`;
-    top.replaceChildren(workspace.top);
-    main.replaceChildren(workspace.main);
-    dock.replaceChildren();
+    shell.show({ title: `${reply.file}, device memory`, ...workspace.parts });
     workspace.start();
   }
 
@@ -82,17 +79,12 @@ export function mount(shell) {
     workspace?.dispose();
     workspace = null;
     opened = "";
-    top.replaceChildren();
-    dock.replaceChildren();
-    main.replaceChildren(content);
-    document.title = `${session} | hbmview`;
+    shell.show({ title: session, main: content });
   }
 
   /** A session that is not there gets the shell's own message. */
   async function showListError(error) {
-    const reply = await shell.sessions().catch(() => null);
-    const known = reply ? [...reply.sessions, ...(reply.device_memory ?? [])] : [];
-    if (error.status === 404 && reply && !known.some((one) => one.name === session)) return;
+    if (await shell.isGone(error)) return;
     showMessage(errorMessage(error, "Other sessions may still be readable: choose one at the left."));
   }
 

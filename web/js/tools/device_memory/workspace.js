@@ -31,8 +31,7 @@ export function createWorkspace(reply, params) {
   );
   return {
     state,
-    top: headline.name,
-    main,
+    parts: { top: headline.name, main },
     start() {
       charts.forEach((chart) => chart.start());
       requestFrame(() => performance.mark("hbmview-painted"));

@@ -22,7 +22,7 @@ import { MOUSE, toolKeys } from "./tool_keys.js";
 const AFRESH = { at: null, y: null }; // another memory: its own peak, its own height; the same window of time
 
 export function mount(shell) {
-  const { params, progress, main, dock, top } = shell;
+  const { params, progress } = shell;
   const session = params.get().run;
   const controller = new AbortController();
   const ids = createPicker("Memory ID", (memoryId) =>
@@ -80,10 +80,7 @@ export function mount(shell) {
     workspace?.dispose();
     window = windowOf(memories);
     workspace = createWorkspace({ session, reply, memories, chosen, shell, overviewNode: overview.node });
-    document.title = `${chosen.memory.memory_id}, ${session} | hbmview`;
-    top.replaceChildren(workspace.top);
-    main.replaceChildren(workspace.main);
-    dock.replaceChildren(workspace.dock);
+    shell.show({ title: `${chosen.memory.memory_id}, ${session}`, ...workspace.parts });
     workspace.start();
     showOverview();
   }
@@ -105,12 +102,9 @@ export function mount(shell) {
     workspace?.dispose();
     workspace = null;
     chosen = null;
-    top.replaceChildren();
-    dock.replaceChildren();
-    const table = memories.length > 0 ? [overview.node] : [];
-    main.replaceChildren(content, ...table);
-    if (table.length) overview.show(null, new Map());
-    document.title = `${session} | hbmview`;
+    const hasTable = memories.length > 0;
+    shell.show({ title: session, main: hasTable ? [content, overview.node] : content });
+    if (hasTable) overview.show(null, new Map());
   }
 
   function showOverview() {
@@ -153,9 +147,7 @@ export function mount(shell) {
   }
 
   async function showLoadError(error) {
-    const sessions = await shell.sessions().catch(() => null);
-    if (error.status === 404 && sessions && !sessions.sessions.some((one) => one.name === session)) return;
-    main.replaceChildren(failedProfile(error));
+    if (!(await shell.isGone(error))) shell.show({ title: session, main: failedProfile(error) });
   }
 
   function unmount() {

@@ -46,6 +46,16 @@ export function createWorkspace({ session, reply, memories, chosen, shell, overv
   );
   const strip = createPanelStrip(panels, { where, overview: memory, host, state, params, progress, goTo });
   const parts = [timeline, card, headline, summary, strip];
+  const main = el(
+    "div",
+    { class: "workspace profile" },
+    el("div", { class: "figures-line" }, headline.node),
+    overviewNode,
+    summary.node,
+    timeline.node,
+    fault,
+    strip.node,
+  );
   let steppingFrom = null;
   let isPainted = false;
 
@@ -166,18 +176,7 @@ export function createWorkspace({ session, reply, memories, chosen, shell, overv
     moveEvent,
     showNextBand,
     over: () => new Map(overNow().map((one, i) => [one.token, `over-${(i % OVER_COLORS) + 1}`])),
-    top: memoryName(session, host, memory),
-    main: el(
-      "div",
-      { class: "workspace profile" },
-      el("div", { class: "figures-line" }, headline.node),
-      overviewNode,
-      summary.node,
-      timeline.node,
-      fault,
-      strip.node,
-    ),
-    dock: card.node,
+    parts: { top: memoryName(session, host, memory), main, dock: card.node },
     redraw: () => parts.forEach((part) => part.redraw?.()),
     dispose() {
       stops.forEach((stop) => stop());

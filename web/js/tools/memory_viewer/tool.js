@@ -14,7 +14,7 @@ import { noModules, errorMessage, errorSentence } from "../../shell/messages.js"
 import { failedModule, unknownModule } from "./views/empty_states.js";
 
 export function mount(shell) {
-  const { params, progress, main, dock, top } = shell;
+  const { params, progress } = shell;
   const session = params.get().run;
   const list = createModuleList(params, openModule);
   const types = createMemoryTypes(params);
@@ -79,7 +79,11 @@ export function mount(shell) {
     if (key === opened) return;
     opened = key;
     const where = { session, module, host, space };
-    const ask = (fetch, label) => progress.during(label, latest.run((signal) => fetch(where, signal)));
+    const ask = (fetch, label) =>
+      progress.during(
+        label,
+        latest.run((signal) => fetch(where, signal)),
+      );
     try {
       const shown = showView(await ask(fetchMemoryOverview, `reading ${module}`));
       await shown.start();
@@ -97,11 +101,8 @@ export function mount(shell) {
   function showView(view) {
     workspace?.dispose();
     types.setSpaces(view.memory_spaces);
-    document.title = `${view.module}, ${view.session} | hbmview`;
     workspace = createWorkspace(view, params, requestsOf(view), shell.openTool);
-    top.replaceChildren(workspace.top);
-    main.replaceChildren(workspace.main);
-    dock.replaceChildren(workspace.dock);
+    shell.show({ title: `${view.module}, ${view.session}`, ...workspace.parts });
     return workspace;
   }
 
@@ -116,10 +117,7 @@ export function mount(shell) {
   function showEmpty(content) {
     workspace?.dispose();
     workspace = null;
-    top.replaceChildren();
-    dock.replaceChildren();
-    main.replaceChildren(content);
-    document.title = `${session} | hbmview`;
+    shell.show({ title: session, main: content });
   }
 
   function showNoModules(now) {
@@ -133,8 +131,7 @@ export function mount(shell) {
   }
 
   async function showListError(error) {
-    const sessions = await shell.sessions().catch(() => null);
-    if (error.status === 404 && sessions && !sessions.sessions.some((one) => one.name === session)) return;
+    if (await shell.isGone(error)) return;
     showEmpty(errorMessage(error, "Other sessions may still be readable: choose one at the left."));
   }
 

@@ -82,9 +82,7 @@ export function createWorkspace(view, params, requests, openTool) {
   return {
     start,
     complete,
-    top: headline.name,
-    main,
-    dock,
+    parts: { top: headline.name, main, dock },
     /** Of all buffers; null until they are here. */
     state: () => (state.model.isWhole ? state : null),
     focusSearch: () => search.focus(),

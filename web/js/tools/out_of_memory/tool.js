@@ -17,7 +17,7 @@ const MOUSE = [["drop a file", "explain the messages in it"]];
 const state = createExplainState(); // of the page, not of one mount
 
 export function mount(shell) {
-  const { params, progress, main } = shell;
+  const { params, progress } = shell;
   const actions = {
     explain: async (source) => state.explain(source, await whereOf(shell), progress),
     example: () => actions.explain(sourceOfText(SAMPLE, SAMPLE_NAME)),
@@ -31,8 +31,7 @@ export function mount(shell) {
 
   shell.hosts.show([], null);
   shell.side.append(list.node);
-  main.replaceChildren(results.wrap(input.node));
-  document.title = "Out of memory | hbmview";
+  shell.show({ title: "Out of memory", main: results.wrap(input.node) });
   const again = async () => state.explainAgain(await whereOf(shell), progress);
   const stops = [
     params.watch(["run", "capacity"], again),

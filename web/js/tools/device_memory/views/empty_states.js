@@ -1,7 +1,7 @@
 // @ts-check
 // What the Device Memory tool says when there is nothing to draw.
-import { code, copyable, errorMessage, message, paragraph } from "../../../shell/messages.js";
-import { button, el } from "../../../base/dom.js";
+import { code, copyable, errorMessage, linkList, message, paragraph } from "../../../shell/messages.js";
+import { el } from "../../../base/dom.js";
 
 const SNIPPET = `import jax
 
@@ -37,16 +37,10 @@ export function unknownFile(name, files, onOpen) {
   return message(
     `This session has no device memory profile "${name}".`,
     paragraph("There are:"),
-    el(
-      "ul",
-      {},
-      ...files.map((file) =>
-        el(
-          "li",
-          {},
-          button(file.name, () => onOpen(file.name), { class: "link" }),
-        ),
-      ),
+    linkList(
+      files,
+      (file) => file.name,
+      (file) => onOpen(file.name),
     ),
   );
 }

@@ -1,24 +1,13 @@
 // @ts-check
 // What the Memory Viewer says when there is a module but nothing, or not everything, to draw.
-import { button, el } from "../../../base/dom.js";
+import { el } from "../../../base/dom.js";
 import { formatSize, plural } from "../../../base/format.js";
 import { namedHosts } from "../data/modules.js";
-import { code, errorMessage, message, paragraph } from "../../../shell/messages.js";
-
-const LISTED = 12;
+import { code, errorMessage, linkList, message, paragraph } from "../../../shell/messages.js";
 
 export function unknownModule(name, reply, onOpen) {
   const hosts = namedHosts(reply);
   const names = hosts.map((host) => host.name).join(", ");
-  const links = reply.modules.slice(0, LISTED).map((one) =>
-    el(
-      "li",
-      {},
-      button(one.name, () => onOpen(one), { class: "link" }),
-    ),
-  );
-  const more =
-    reply.modules.length > LISTED ? paragraph(`and ${reply.modules.length - LISTED} more at the left.`) : null;
   return message(
     `This session has no module "${name}".`,
     paragraph(
@@ -28,8 +17,7 @@ export function unknownModule(name, reply, onOpen) {
         : [hosts.length === 1 ? "on its one host" : `on its ${hosts.length} hosts`, ": ", code(names)]),
       ". Modules that are there:",
     ),
-    el("ul", {}, ...links),
-    more,
+    linkList(reply.modules, (one) => one.name, onOpen),
   );
 }
 
@@ -67,7 +55,11 @@ function whyNothing({ module, memory_space_name: space, totals }) {
 }
 
 export function buffersToCome(count) {
-  return el("p", { class: "note", role: "status" }, `The timeline and the table of ${plural(count, "buffer")} follow.`);
+  return el(
+    "p",
+    { class: "note", role: "status" },
+    `The timeline and the table of ${plural(count, "buffer")} follow.`,
+  );
 }
 
 export function noSimulation(view) {
