@@ -4,10 +4,10 @@
 const FONT = "11px system-ui, sans-serif";
 
 /**
- * Empty, with the page's small type.
+ * With the page's small type; empty, unless it is painted over as a whole.
  * @returns {{context: CanvasRenderingContext2D, width: number, height: number, ratio: number}}
  */
-export function fitCanvas(canvas) {
+export function fitCanvas(canvas, isPaintedOver = false) {
   const ratio = window.devicePixelRatio || 1;
   const width = canvas.clientWidth;
   const height = canvas.clientHeight;
@@ -17,7 +17,7 @@ export function fitCanvas(canvas) {
   if (canvas.height !== pixelsY) canvas.height = pixelsY;
   const context = canvas.getContext("2d");
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
-  context.clearRect(0, 0, width, height);
+  if (!isPaintedOver) context.clearRect(0, 0, width, height);
   context.font = FONT;
   return { context, width, height, ratio };
 }

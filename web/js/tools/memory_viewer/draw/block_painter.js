@@ -19,7 +19,7 @@ export function createBlockPainter(canvas) {
   let pixels = null;
 
   function* paint({ model, blocks, view, colors, ofBlock }) {
-    const { context, width, height, ratio } = fitCanvas(canvas);
+    const { context, width, height, ratio } = fitCanvas(canvas, true);
     if (!image || image.width !== canvas.width || image.height !== canvas.height) {
       image = context.createImageData(canvas.width, canvas.height);
       pixels = new Uint32Array(image.data.buffer);
