@@ -5,8 +5,8 @@ import { sizeFigure } from "./figures.js";
 
 /**
  * @typedef {{value: any, label: string, title: string, bytes: number | null, isBroken?: boolean, isPending?: boolean,
- *            key?: string, share?: number, below?: string}} Entry `key` names it where `value` is no word; `share`: a bar
- *     of so much of the width behind it; `below`: a line in small print
+ *            key?: string, share?: number, below?: string}} Entry `key` names it where `value` is no word; `share`: a
+ *     bar of so much of the width behind it; `below`: a line in small print
  * @param {string} noun
  * @param {(value: any) => void} onPick
  * @param {any[]} above what stands between the title and the list
