@@ -1,6 +1,6 @@
 // @ts-check
-// Figures as elements: shown grouped or rounded, copied as the plain value, exact bytes in the tooltip; and the scraps of
-// colour beside them.
+// Figures as elements: shown grouped or rounded, copied as the plain value, exact bytes in the tooltip; and the scraps
+// of colour beside them.
 import { el } from "./dom.js";
 import { digitGroups, exactBytes, figureIn, pickUnit } from "./format.js";
 
