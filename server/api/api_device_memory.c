@@ -21,7 +21,6 @@ static void write_file(struct work *work, const struct input_file *file, struct 
     json_write_text_key(w, "name", file->name);
     json_write_int64_key(w, "size_bytes", (int64_t)file->version.size_bytes);
     json_write_int64_key(w, "modified_s", file->version.modified_s);
-    json_key(w, "error");
     error_json_write(w, profile ? NULL : &error);
     const struct device_memory_profile nothing = {0};
     device_memory_totals_write(profile ? profile : &nothing, w);
@@ -36,8 +35,7 @@ bool api_device_memory(struct request *request, struct reply *reply, struct erro
     struct json_writer w = json_writer_on(output);
     json_open_object(&w);
     json_write_text_key(&w, "session", session.name);
-    json_key(&w, "files");
-    json_open_array(&w);
+    json_open_array_key(&w, "files");
     for (size_t i = 0; i < session.files.file_count; i++) write_file(&request->work, &session.files.files[i], &w);
     json_close_array(&w);
     json_close_object(&w);

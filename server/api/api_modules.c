@@ -6,8 +6,7 @@
 #include "server/text/error_json.h"
 
 static void write_hosts(struct json_writer *w, const struct module_list *list) {
-    json_key(w, "hosts");
-    json_open_array(w);
+    json_open_array_key(w, "hosts");
     for (size_t i = 0; i < list->host_count; i++) {
         const struct module_host *host = &list->hosts[i];
         json_open_object(w);
@@ -15,7 +14,6 @@ static void write_hosts(struct json_writer *w, const struct module_list *list) {
         json_write_text_key(w, "file", host->file->name);
         json_write_int64_key(w, "size_bytes", (int64_t)host->file->version.size_bytes);
         json_write_int64_key(w, "modules", (int64_t)host->module_count);
-        json_key(w, "error");
         error_json_write(w, host->error);
         json_close_object(w);
     }
@@ -31,13 +29,11 @@ static void write_row(struct json_writer *w, const struct module_list *list, con
     fields_write(w, program_id_field, row->program);
     json_write_text_key(w, "host", list->hosts[row->hosts[0]].file->host);
     json_write_text_key(w, "file", list->hosts[row->hosts[0]].file->name);
-    json_key(w, "hosts");
-    json_open_array(w);
+    json_open_array_key(w, "hosts");
     for (uint32_t i = 0; i < row->host_count; i++) json_write_text(w, list->hosts[row->hosts[i]].file->host);
     json_close_array(w);
     json_write_int64_key(w, "hlo_bytes", (int64_t)row->program->size_bytes);
     json_write_text_key(w, "state", states[summary->state]);
-    json_key(w, "error");
     error_json_write(w, summary->error);
     memory_spaces_write(summary->spaces, summary->space_count, false, w);
     json_close_object(w);
@@ -46,8 +42,7 @@ static void write_row(struct json_writer *w, const struct module_list *list, con
 static void write_rows(struct json_writer *w, const struct module_figures *figures) {
     json_write_text_key(w, "version", figures->version);
     json_write_bool_key(w, "complete", figures->is_complete);
-    json_key(w, "modules");
-    json_open_array(w);
+    json_open_array_key(w, "modules");
     for (size_t i = 0; i < figures->list.row_count; i++)
         write_row(w, &figures->list, &figures->list.rows[i], &figures->rows[i]);
     json_close_array(w);

@@ -32,8 +32,7 @@ static bool write_rows(const struct profile_found *found, const struct memory_br
     if (!rows || !string_table_init(&strings, arena)) return false;
     fields_put_strings(breakdown_fields, rows, b->row_count, sizeof *rows, &strings);
     string_table_write(&strings, w);
-    json_key(w, "rows");
-    json_open_object(w);
+    json_open_object_key(w, "rows");
     fields_write_columns(w, breakdown_fields, rows, b->row_count, sizeof *rows, &strings);
     fields_write_columns(w, breakdown_when_fields, rows, b->row_count, sizeof *rows, &strings);
     json_close_object(w);
@@ -52,8 +51,7 @@ static bool write_xprof(const struct memory_timeline *t, const struct memory_bre
         is_elsewhere ? " (the last of equal ones; this is the first)" : "",
         b->is_peak ? "" : " (here: of this event's step)", size_text(b->step_bytes, step_text), b->step_row_count,
         b->row_count, size_text(other_bytes, other_text));
-    json_key(w, "xprof");
-    json_open_object(w);
+    json_open_object_key(w, "xprof");
     json_write_int64_key(w, "rows", b->step_row_count);
     json_write_text_key(w, "note", note);
     json_close_object(w);

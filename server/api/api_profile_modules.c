@@ -61,12 +61,10 @@ static bool write_runs(const struct memory_profile *profile, struct arena *arena
     }
     fields_put_strings(run_fields, rows, count, sizeof *rows, &names);
     string_table_write(&names, w);
-    json_key(w, "devices");
-    json_open_array(w);
+    json_open_array_key(w, "devices");
     for (uint32_t i = 1; i < devices.count; i++) json_write_string(w, devices.texts[i]);
     json_close_array(w);
-    json_key(w, "runs");
-    json_open_object(w);
+    json_open_object_key(w, "runs");
     fields_write_columns(w, run_fields, rows, count, sizeof *rows, &names);
     json_close_object(w);
     return !string_table_has_failed(&names) && !string_table_has_failed(&devices);

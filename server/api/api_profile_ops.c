@@ -55,8 +55,7 @@ static bool write_ops(const struct op_totals *totals, struct arena *arena, struc
     if (!string_table_init(&strings, arena)) return false;
     fields_put_strings(op_fields, totals->ops, totals->op_count, sizeof *totals->ops, &strings);
     string_table_write(&strings, w);
-    json_key(w, "ops");
-    json_open_object(w);
+    json_open_object_key(w, "ops");
     fields_write_columns(w, op_fields, totals->ops, totals->op_count, sizeof *totals->ops, &strings);
     json_close_object(w);
     return !string_table_has_failed(&strings);
@@ -70,8 +69,7 @@ static double over_allocation(const struct op_totals *totals) {
 
 static void write_histogram(struct json_writer *w, const char *key, const struct field *fields,
                             const struct histogram_range *ranges, uint32_t count) {
-    json_key(w, key);
-    json_open_object(w);
+    json_open_object_key(w, key);
     fields_write_columns(w, fields, ranges, count, sizeof *ranges, NULL);
     json_close_object(w);
 }

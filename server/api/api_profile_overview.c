@@ -147,8 +147,7 @@ static void write_session(struct overview *overview, struct output *output) {
     json_open_object(w);
     json_write_text_key(w, "session", session->name);
     json_write_bool_key(w, "complete", overview->loading_count == 0);
-    json_key(w, "hosts");
-    json_open_array(w);
+    json_open_array_key(w, "hosts");
     for (size_t i = 0; i < session->files.host_count; i++)
         write_host(overview, session->files.files[i].host, &overview->hosts[i], w);
     json_close_array(w);

@@ -24,16 +24,14 @@ static const struct field count_fields[] = {
 };
 
 static void write_steps(const struct step_growth *growth, struct json_writer *w) {
-    json_key(w, "steps");
-    json_open_object(w);
+    json_open_object_key(w, "steps");
     fields_write_columns(w, step_fields, growth->steps.steps, growth->steps.count, sizeof *growth->steps.steps, NULL);
     json_close_object(w);
     fields_write(w, count_fields, growth);
 }
 
 static void write_held(const struct step_growth *growth, struct json_writer *w) {
-    json_key(w, "held_bytes");
-    json_open_array(w);
+    json_open_array_key(w, "held_bytes");
     for (uint32_t i = 0; i < growth->op_count; i++) {
         json_open_array(w);
         for (uint32_t step = 0; step < growth->steps.count; step++)
@@ -49,8 +47,7 @@ static bool write_growth(const struct step_growth *growth, struct arena *arena, 
     if (!string_table_init(&strings, arena)) return false;
     fields_put_strings(growth_op_field, growth->ops, growth->op_count, sizeof *growth->ops, &strings);
     string_table_write(&strings, w);
-    json_key(w, "growth");
-    json_open_object(w);
+    json_open_object_key(w, "growth");
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
         fields_write_columns(w, tables[i], growth->ops, growth->op_count, sizeof *growth->ops, &strings);
     write_held(growth, w);

@@ -6,8 +6,7 @@
 
 static void write_cache(struct cache *cache, struct json_writer *w) {
     struct cache_stats stats = cache_stats_read(cache);
-    json_key(w, "cache");
-    json_open_object(w);
+    json_open_object_key(w, "cache");
     json_write_int64_key(w, "entries", (int64_t)stats.entries);
     json_write_int64_key(w, "used_bytes", (int64_t)stats.used_bytes);
     json_write_int64_key(w, "loads", (int64_t)stats.loads);
@@ -26,8 +25,7 @@ bool api_server(struct request *request, struct reply *reply, struct error *erro
     json_write_text_key(&w, "logdir", logdir ? logdir : "");
     json_write_bool_key(&w, "sample", !logdir);
     json_write_bool_key(&w, "shared", app->access->is_shared);
-    json_key(&w, "urls");
-    json_open_array(&w);
+    json_open_array_key(&w, "urls");
     for (size_t i = 0; i < app->access->url_count; i++) json_write_text(&w, app->access->urls[i]);
     json_close_array(&w);
     write_cache(app->cache, &w);

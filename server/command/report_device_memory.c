@@ -120,16 +120,14 @@ static void write_sample(const struct device_memory_profile *profile, const stru
     struct device_memory_group group = group_of(profile, sample);
     json_open_object(w);
     fields_write(w, device_memory_group_fields, &group);
-    json_key(w, "stack");
-    json_open_array(w);
+    json_open_array_key(w, "stack");
     for (uint32_t i = 0; i < sample->depth; i++) write_frame(profile, profile->stacks[sample->first + i], w);
     json_close_array(w);
     json_close_object(w);
 }
 
 static void write_functions(const struct opened *opened, int top, struct json_writer *w) {
-    json_key(w, "own_functions");
-    json_open_array(w);
+    json_open_array_key(w, "own_functions");
     for (uint32_t i = 0; i < opened->tree.top_count && (top == REPORT_ALL || i < (uint32_t)top); i++) {
         const struct device_memory_top *row = &opened->tree.top[i];
         json_open_object(w);
@@ -148,8 +146,7 @@ static void write_profile(const struct report_device_memory *found, size_t i, st
         json_write_text_key(w, "file", found->files[i].file->name);
         device_memory_totals_write(&opened.profile, w);
         write_functions(&opened, found->options->top, w);
-        json_key(w, "samples");
-        json_open_array(w);
+        json_open_array_key(w, "samples");
         for (uint32_t k = 0; k < opened.profile.sample_count; k++)
             write_sample(&opened.profile, &opened.profile.samples[k], w);
         json_close_array(w);
@@ -160,8 +157,7 @@ static void write_profile(const struct report_device_memory *found, size_t i, st
 
 void report_device_memory_write_json(const struct report_device_memory *found, struct json_writer *w) {
     if (found->file_count == 0) return;
-    json_key(w, "device_memory");
-    json_open_array(w);
+    json_open_array_key(w, "device_memory");
     for (size_t i = 0; i < found->file_count; i++) write_profile(found, i, w);
     json_close_array(w);
 }

@@ -20,8 +20,7 @@ static const struct field buffer_fields[] = {
 };
 
 static void write_buffers(struct report *report, struct report_space *space, struct json_writer *w) {
-    json_key(w, "buffers_at_peak");
-    json_open_array(w);
+    json_open_array_key(w, "buffers_at_peak");
     for (size_t i = 0; i < space->shown_count && report_sink_is_open(&report->sink); i++) {
         struct report_buffer buffer = report_buffer_read(space, i);
         fields_write_object(w, buffer_fields, &buffer);
@@ -60,8 +59,7 @@ static void write_module(struct report *report, const struct report_program *pro
     if (program->host_count > 1) json_write_texts_key(w, "hosts", program->hosts, program->host_count);
     json_write_string_key(w, "module", program->program->name);
     fields_write(w, program_id_field, program->program);
-    json_key(w, "memory_spaces");
-    json_open_array(w);
+    json_open_array_key(w, "memory_spaces");
     write_spaces(report, program, w);
     json_close_array(w);
     json_close_object(w);
@@ -71,8 +69,7 @@ void report_json_write(struct report *report) {
     const struct report_inventory *inventory = &report->inventory;
     struct json_writer w = json_writer_on(&report->sink.output);
     json_open_object(&w);
-    json_key(&w, "modules");
-    json_open_array(&w);
+    json_open_array_key(&w, "modules");
     for (size_t i = 0; i < inventory->program_count && report_sink_is_open(&report->sink); i++) {
         write_module(report, &inventory->programs[i], &w);
         report_sink_drain(&report->sink);

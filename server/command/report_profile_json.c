@@ -21,11 +21,9 @@ static bool is_open(const struct writer *w) {
 
 static void write_breakdown(struct writer *w, const struct report_profile_memory *memory) {
     const struct memory_breakdown *b = &memory->breakdown;
-    json_key(&w->json, "breakdown");
-    json_open_object(&w->json);
+    json_open_object_key(&w->json, "breakdown");
     breakdown_moment_write(memory->overview.timeline, b, false, &w->json);
-    json_key(&w->json, "rows");
-    json_open_array(&w->json);
+    json_open_array_key(&w->json, "rows");
     for (uint32_t i = 0; i < memory->rows_shown && is_open(w); i++) {
         json_open_object(&w->json);
         fields_write(&w->json, breakdown_fields, &memory->rows[i]);
@@ -52,11 +50,9 @@ static void write_op(struct json_writer *w, const struct growth_op *op) {
 static void write_growth(struct writer *w, const struct report_profile_memory *memory) {
     const struct step_growth *growth = &memory->growth;
     growth_verdict_write(growth, memory->growth_text, &w->json);
-    json_key(&w->json, "growth");
-    json_open_object(&w->json);
+    json_open_object_key(&w->json, "growth");
     json_write_int64_key(&w->json, "all_steps", growth->all_step_count);
-    json_key(&w->json, "ops");
-    json_open_array(&w->json);
+    json_open_array_key(&w->json, "ops");
     for (uint32_t i = 0; i < memory->ops_shown; i++) write_op(&w->json, &growth->ops[i]);
     json_close_array(&w->json);
     json_write_int64_key(&w->json, "left_out", (int64_t)growth->left_out + growth->op_count - memory->ops_shown);
@@ -67,8 +63,7 @@ static void write_growth(struct writer *w, const struct report_profile_memory *m
 
 static void write_pressure(struct json_writer *w, struct report_profile_memory *memory) {
     struct pressure_told told = {memory->overview.profile, memory->overview.timeline, &memory->pressure};
-    json_key(w, "pressure");
-    json_open_object(w);
+    json_open_object_key(w, "pressure");
     (void)!pressure_json_write(&told, &memory->arena, w);  // a sentence without memory for it is null
     json_close_object(w);
 }
@@ -98,8 +93,7 @@ static void write_memory(struct writer *w, struct report_profile_memory *memory)
 }
 
 static void write_memories(struct writer *w, const struct report_profile_loaded *loaded) {
-    json_key(&w->json, "memories");
-    json_open_array(&w->json);
+    json_open_array_key(&w->json, "memories");
     for (size_t i = 0; i < loaded->profile.timeline_count && is_open(w); i++) {
         struct report_profile_memory memory;
         if (report_profile_memory_make(w->p, loaded, i, &memory) && report_profile_memory_look(w->p, &memory))
@@ -114,8 +108,7 @@ static void write_host(struct writer *w, const struct report_profile_host *host)
     report_profile_load(w->p, host, &loaded);
     json_open_object(&w->json);
     json_write_text_key(&w->json, "host", host->file->host);
-    json_key(&w->json, "error");
-    error_json_write(&w->json, loaded.fault.code == ERROR_NONE ? NULL : &loaded.fault);
+    error_json_write(&w->json, &loaded.fault);
     json_write_text_key(&w->json, "state", loaded.state);
     json_write_int64_key(&w->json, "events", (int64_t)loaded.profile.event_count);
     json_write_int64_key(&w->json, "other_events", (int64_t)loaded.profile.other_event_count);
@@ -133,13 +126,11 @@ static void write_session(struct writer *w, const struct report_profile_session 
     const struct report_profile *p = w->p;
     json_open_object(&w->json);
     json_write_text_key(&w->json, "session", session->name);
-    json_key(&w->json, "hosts");
-    json_open_array(&w->json);
+    json_open_array_key(&w->json, "hosts");
     for (; *host < p->host_count && p->hosts[*host].session == session && is_open(w); (*host)++)
         write_host(w, &p->hosts[*host]);
     json_close_array(&w->json);
-    json_key(&w->json, "notes");
-    json_open_array(&w->json);
+    json_open_array_key(&w->json, "notes");
     const char *note = report_profile_session_note(session);
     if (note) json_write_text(&w->json, note);
     json_close_array(&w->json);
@@ -153,8 +144,7 @@ void report_profile_json_write(struct report_profile *p) {
     json_write_text_key(&w.json, "tool", "memory_profile");
     if (p->report->options.fail_over_bytes != REPORT_ALL)
         json_write_int64_key(&w.json, "fail_over_bytes", p->report->options.fail_over_bytes);
-    json_key(&w.json, "sessions");
-    json_open_array(&w.json);
+    json_open_array_key(&w.json, "sessions");
     for (size_t i = 0; i < p->session_count && is_open(&w); i++) write_session(&w, &p->sessions[i], &host);
     json_close_array(&w.json);
     report_profile_tell_missing(p);

@@ -41,21 +41,12 @@ static void write_item(const struct advice_item *item, struct json_writer *w) {
 void advice_plan_json_write(const struct advice_plan *plan, struct json_writer *w) {
     const char *ids[ADVICE_ID_COUNT];
     for (size_t i = 0; i < plan->count; i++) ids[i] = advice_id_name(plan->ids[i]);
-    json_key(w, "plan");
-    json_open_object(w);
+    json_open_object_key(w, "plan");
     json_write_bool_key(w, "is_needed", plan->is_needed);
     json_write_bool_key(w, "fits", plan->fits);
     json_write_texts_key(w, "interventions", ids, plan->count);
     json_write_int64_key(w, "predicted_total_bytes", plan->predicted_total_bytes);
     json_close_object(w);
-}
-
-static void write_optional(struct json_writer *w, const char *key, int64_t value) {
-    json_key(w, key);
-    if (value > 0)
-        json_write_int64(w, value);
-    else
-        json_write_null(w);
 }
 
 void advice_json_write(const struct advice_document *document, struct json_writer *w) {
@@ -65,14 +56,13 @@ void advice_json_write(const struct advice_document *document, struct json_write
     if (document->session) json_write_text_key(w, "session", document->session);
     if (document->host) json_write_text_key(w, "host", document->host);
     json_write_text_key(w, "module", document->module);
-    write_optional(w, "capacity_bytes", advice->capacity_bytes);
+    json_write_known_key(w, "capacity_bytes", advice->capacity_bytes > 0, advice->capacity_bytes);
     json_write_int64_key(w, "total_bytes", advice->total_bytes);
     json_write_int64_key(w, "peak_bytes", advice->peak_bytes);
-    write_optional(w, "batch", advice->batch);
+    json_write_known_key(w, "batch", advice->batch > 0, advice->batch);
     json_write_bool_key(w, "is_training", advice->is_training);
     json_write_texts_key(w, "not_counted", not_counted, sizeof not_counted / sizeof *not_counted);
-    json_key(w, "interventions");
-    json_open_array(w);
+    json_open_array_key(w, "interventions");
     for (int id = 0; id < ADVICE_ID_COUNT; id++) write_item(&advice->items[id], w);
     json_close_array(w);
     if (advice->capacity_bytes > 0) advice_plan_json_write(&advice->plan, w);

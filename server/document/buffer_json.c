@@ -52,23 +52,16 @@ static void write_allocation(const struct subject *s) {
         return;
     }
     json_write_text_key(s->w, "category", allocation_category_name(allocation_category_of(s->allocation)));
-    json_key(s->w, "allocation");
-    json_open_object(s->w);
+    json_open_object_key(s->w, "allocation");
     json_write_int64_key(s->w, "index", s->allocation->index);
     json_write_int64_key(s->w, "size_bytes", s->allocation->size_bytes);
     json_write_int64_key(s->w, "offset", offset_of(s));
-    json_key(s->w, "parameter_number");
-    if (s->allocation->is_entry_parameter) {
-        json_write_int64(s->w, s->allocation->parameter_number);
-    } else {
-        json_write_null(s->w);
-    }
+    json_write_known_key(s->w, "parameter_number", s->allocation->is_entry_parameter, s->allocation->parameter_number);
     json_close_object(s->w);
 }
 
 static void write_dimensions(const struct shape_layout *layout, struct json_writer *w) {
-    json_key(w, "dimensions");
-    json_open_array(w);
+    json_open_array_key(w, "dimensions");
     for (size_t i = 0; i < layout->dimension_count; i++) {
         json_open_object(w);
         json_write_int64_key(w, "dimension", (int64_t)i);
@@ -106,8 +99,7 @@ static void write_source(const struct subject *s) {
         s->w, "source",
         file.size ? arena_printf(s->arena, "%.*s:%d", (int)file.size, (const char *)file.data, s->words.source_line)
                   : "");
-    json_key(s->w, "stack");
-    json_open_array(s->w);
+    json_open_array_key(s->w, "stack");
     for (size_t i = 0; i < count; i++) json_write_text(s->w, frame_text(&frames[i], s->arena));
     json_close_array(s->w);
 }
@@ -133,8 +125,7 @@ static bool shares_bytes(const struct subject *s, const struct hlo_event *event,
 }
 
 static void write_sharers(const struct subject *s, struct buffer_describer *describer) {
-    json_key(s->w, "shares_with");
-    json_open_array(s->w);
+    json_open_array_key(s->w, "shares_with");
     for (uint32_t i = 0; i < s->module->event_count; i++) {
         uint32_t other;
         if (!shares_bytes(s, &s->module->events[i], &other)) continue;

@@ -57,8 +57,7 @@ void device_memory_totals_write(const struct device_memory_profile *profile, str
 static void write_columns(struct json_writer *w, const char *key, const struct field *fields, const void *rows,
                           const struct device_memory_figures *figures, size_t count, size_t row_size,
                           struct string_table *strings) {
-    json_key(w, key);
-    json_open_object(w);
+    json_open_object_key(w, key);
     fields_write_columns(w, fields, rows, count, row_size, strings);
     if (figures) fields_write_columns(w, device_memory_figure_fields, figures, count, row_size, NULL);
     json_close_object(w);

@@ -21,8 +21,7 @@ static const struct field figure_fields[] = {
 
 static void write_figures(const struct oom_message *message, struct json_writer *w) {
     fields_write(w, figure_fields, message);
-    json_key(w, "breakdown");
-    json_open_object(w);
+    json_open_object_key(w, "breakdown");
     for (size_t i = 0; i < message->row_count; i++)
         json_write_int64_key(w, message->rows[i].name, message->rows[i].value);
     json_close_object(w);
@@ -64,8 +63,7 @@ static struct oom_entry entry_of(const struct oom_buffer *buffer, struct arena *
 static void write_largest(const struct explained *item, struct arena *scratch, struct json_writer *w) {
     const struct oom_message *message = item->message;
     bool is_listed = message->entry_count > 0;
-    json_key(w, "largest");
-    json_open_array(w);
+    json_open_array_key(w, "largest");
     for (size_t i = 0; i < message->entry_count; i++) write_entry(&message->entries[i], NULL, w);
     for (size_t i = 0; !is_listed && item->join && i < item->join->evidence.largest_count; i++) {
         const struct oom_buffer *buffer = &item->join->evidence.largest[i];
@@ -99,8 +97,7 @@ static const struct field total_fields[] = {
 };
 
 static void write_replicated(const struct oom_evidence *evidence, struct json_writer *w) {
-    json_key(w, "replicated_arguments");
-    json_open_array(w);
+    json_open_array_key(w, "replicated_arguments");
     for (size_t i = 0; i < evidence->largest_count; i++) {
         const struct oom_buffer *buffer = &evidence->largest[i];
         if (buffer->sharding != SHARDING_REPLICATED) continue;
@@ -118,12 +115,11 @@ static void write_replicated(const struct oom_evidence *evidence, struct json_wr
 static void write_join(const struct explained *item, struct arena *scratch, struct json_writer *w) {
     const struct explain_join *join = item->join;
     const struct oom_diagnosis *diagnosis = &item->diagnosis;
-    json_key(w, "joined");
     if (!join) {
-        json_write_null(w);
+        json_write_text_key(w, "joined", NULL);
         return;
     }
-    json_open_object(w);
+    json_open_object_key(w, "joined");
     json_write_text_key(w, "session", join->session);
     json_write_text_key(w, "host", join->host);
     json_write_text_key(w, "module", join->module);
@@ -135,12 +131,10 @@ static void write_join(const struct explained *item, struct arena *scratch, stru
 }
 
 static void write_plan(const struct explained *item, struct json_writer *w) {
-    if (item->advice && item->advice->capacity_bytes > 0) {
+    if (item->advice && item->advice->capacity_bytes > 0)
         advice_plan_json_write(&item->advice->plan, w);
-        return;
-    }
-    json_key(w, "plan");
-    json_write_null(w);
+    else
+        json_write_text_key(w, "plan", NULL);
 }
 
 static void write_message(const struct explained *item, struct arena *scratch, struct json_writer *w) {
@@ -170,8 +164,7 @@ static void write_message(const struct explained *item, struct arena *scratch, s
 
 void explain_json_write(const struct explanation *explanation, struct arena *scratch, struct json_writer *w) {
     json_open_object(w);
-    json_key(w, "messages");
-    json_open_array(w);
+    json_open_array_key(w, "messages");
     for (size_t i = 0; i < explanation->log.message_count; i++) write_message(&explanation->items[i], scratch, w);
     json_close_array(w);
     json_write_int64_key(w, "messages_left_out", (int64_t)explanation->log.left_out);

@@ -43,8 +43,7 @@ static bool gather(const struct memory_view *view, uint32_t columns, struct aren
 
 static void write_curve(const struct overview *o, struct json_writer *w) {
     const struct curve_samples *curve = &o->curve;
-    json_key(w, "program");
-    json_open_object(w);
+    json_open_object_key(w, "program");
     json_write_int64_key(w, "steps", o->view->replay.step_count);
     json_write_uint32_column(w, "step", curve->steps, curve->count);
     json_write_int64_column(w, "heap_bytes", curve->heap_bytes, curve->count);
@@ -53,8 +52,7 @@ static void write_curve(const struct overview *o, struct json_writer *w) {
 }
 
 static void write_largest(const struct overview *o, struct json_writer *w) {
-    json_key(w, "largest_at_peak");
-    json_open_object(w);
+    json_open_object_key(w, "largest_at_peak");
     json_write_uint32_column(w, "row", o->peak.largest, o->row_count);
     fields_write_number_columns(w, memory_row_fields, o->rows, o->row_count, sizeof *o->rows, false);
     json_close_object(w);
@@ -77,8 +75,7 @@ static struct peak_sum left_out(const struct overview *o) {
 // What each category holds at the peak, and what is allocated for it.
 static void write_categories(const struct overview *o, struct json_writer *w) {
     const struct memory_totals *totals = &o->view->totals;
-    json_key(w, "categories");
-    json_open_array(w);
+    json_open_array_key(w, "categories");
     for (int category = 0; category < ALLOCATION_CATEGORY_COUNT; category++) {
         const struct peak_sum *sum = &o->peak.categories[category];
         json_open_object(w);

@@ -26,8 +26,7 @@ static bool write_program(const struct memory_view_document *d, struct string_ta
                                          replay->unpadded_bytes[i] + view->indefinite_unpadded_bytes,
                                          string_table_put(strings, replay->instruction_names[i])};
     }
-    json_key(w, "program");
-    json_open_object(w);
+    json_open_object_key(w, "program");
     json_write_int64_key(w, "steps", replay->step_count);
     fields_write_number_columns(w, program_fields, steps, count, sizeof *steps, d->as_differences);
     json_close_object(w);
@@ -36,8 +35,7 @@ static bool write_program(const struct memory_view_document *d, struct string_ta
 
 // "delta": which columns are told as differences.
 static void write_delta(struct json_writer *w) {
-    json_key(w, "delta");
-    json_open_object(w);
+    json_open_object_key(w, "delta");
     fields_write_growing_key(w, "program", program_fields);
     fields_write_growing_key(w, "buffers", memory_row_fields);
     json_close_object(w);
@@ -66,8 +64,7 @@ static bool write_allocations(const struct memory_view *view, struct arena *scra
         if (a->color != view->totals.space) continue;
         rows[count++] = (struct allocation_row){a->index, a->size_bytes, allocation_category_of(a), a->assigned_count};
     }
-    json_key(w, "allocations");
-    json_open_object(w);
+    json_open_object_key(w, "allocations");
     fields_write_columns(w, allocation_fields, rows, count, sizeof *rows, NULL);
     json_close_object(w);
     return true;
@@ -92,8 +89,7 @@ static const struct field space_fields[] = {
 
 void memory_spaces_write(const struct memory_summary *spaces, size_t count, bool has_thread_local,
                          struct json_writer *w) {
-    json_key(w, "memory_spaces");
-    json_open_array(w);
+    json_open_array_key(w, "memory_spaces");
     for (size_t i = 0; i < count; i++) {
         char name[MEMORY_SPACE_NAME_BYTES];
         json_open_object(w);
@@ -143,8 +139,7 @@ void compiler_report_write(const struct dump_facts *dump, const struct memory_to
 
 static void write_totals(const struct memory_view_document *d, struct json_writer *w) {
     const struct heap_replay *replay = &d->view->replay;
-    json_key(w, "totals");
-    json_open_object(w);
+    json_open_object_key(w, "totals");
     memory_view_totals_write(d->view, w);
     json_write_int64_key(w, "peak_unpadded_bytes", d->view->peak_unpadded_bytes);
     json_write_string_key(w, "peak_instruction",
@@ -156,12 +151,11 @@ static void write_totals(const struct memory_view_document *d, struct json_write
 
 // What XProf's header is made of; its unpadded peak takes indefinite buffers in their padded size.
 static void write_xprof(const struct memory_view *xprof, struct json_writer *w) {
-    json_key(w, "xprof");
     if (!xprof) {
-        json_write_null(w);
+        json_write_text_key(w, "xprof", NULL);
         return;
     }
-    json_open_object(w);
+    json_open_object_key(w, "xprof");
     json_write_int64_key(w, "peak_bytes", xprof->peak_bytes);
     json_write_int64_key(w, "peak_unpadded_bytes", xprof->indefinite_bytes + xprof->replay.peak_unpadded_bytes);
     json_write_int64_key(w, "entry_parameter_bytes",
@@ -197,8 +191,7 @@ bool memory_view_json_write(const struct memory_view_document *document, struct 
     memory_view_head_write(document, scratch, w);
     if (document->as_differences) write_delta(w);
     bool is_written = write_program(document, &strings, w);
-    json_key(w, "buffers");
-    json_open_object(w);
+    json_open_object_key(w, "buffers");
     fields_write_number_columns(w, memory_row_fields, rows, view->row_count, sizeof *rows, document->as_differences);
     json_close_object(w);
     json_write_uint32_column(w, "at_peak", view->at_peak, view->at_peak_count);

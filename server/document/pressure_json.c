@@ -89,8 +89,7 @@ bool pressure_json_write(const struct pressure_told *told, struct arena *arena, 
     write_tightest(told, w);
     write_largest_request(told, w);
     json_write_int64_key(w, "tight_events", p->tight_events);
-    json_key(w, "moments");
-    json_open_array(w);
+    json_open_array_key(w, "moments");
     for (uint32_t i = 0; i < p->moment_count; i++) is_good &= write_moment(told, &p->moments[i], arena, w);
     json_close_array(w);
     json_write_int64_key(w, "left_out", p->left_out);

@@ -44,8 +44,7 @@ static bool write_memory(const struct memory_profile *profile, const struct memo
 }
 
 static bool write_memories(const struct memory_profile *profile, struct json_writer *w, struct error *error) {
-    json_key(w, "memories");
-    json_open_array(w);
+    json_open_array_key(w, "memories");
     for (size_t i = 0; i < profile->timeline_count; i++) {
         if (!write_memory(profile, &profile->timelines[i], w, error)) return false;
     }
@@ -57,8 +56,7 @@ static bool write_profile(const struct memory_profile *profile, struct arena *ar
                           struct json_writer *w, struct error *error) {
     host->has_events = profile->timeline_count != 0;
     host->lacks_events = !host->has_events && profile->fault.code == ERROR_NONE;
-    json_key(w, "error");
-    error_json_write(w, profile->fault.code == ERROR_NONE ? NULL : &profile->fault);
+    error_json_write(w, &profile->fault);
     json_write_text_key(w, "state", state_of(profile));
     json_write_int64_key(w, "events", (int64_t)profile->event_count);
     json_write_int64_key(w, "other_events", (int64_t)profile->other_event_count);
@@ -73,13 +71,11 @@ static bool write_profile(const struct memory_profile *profile, struct arena *ar
 void profile_host_write_blank(const struct error *fault, struct json_writer *w) {
     static const char *const counts[] = {"events",      "other_events", "left_out_events", "steps",
                                          "module_runs", "begin_ps",     "end_ps"};
-    json_key(w, "error");
     error_json_write(w, fault);
     json_write_text_key(w, "state", fault ? "error" : "loading");
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) json_write_int64_key(w, counts[i], 0);
     json_write_text_key(w, "reason", fault ? fault->message : "");
-    json_key(w, "memories");
-    json_open_array(w);
+    json_open_array_key(w, "memories");
     json_close_array(w);
 }
 

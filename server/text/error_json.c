@@ -22,15 +22,15 @@ void error_json_write_as(struct json_writer *w, const char *code, const struct e
 }
 
 void error_json_write(struct json_writer *w, const struct error *error) {
-    if (error)
+    json_key(w, "error");
+    if (error && error->code != ERROR_NONE)
         error_json_write_as(w, error_code_name(error->code), error);
     else
         json_write_null(w);
 }
 
 void errors_json_write(struct json_writer *w, const struct error *errors, size_t count) {
-    json_key(w, "errors");
-    json_open_array(w);
-    for (size_t i = 0; i < count; i++) error_json_write(w, &errors[i]);
+    json_open_array_key(w, "errors");
+    for (size_t i = 0; i < count; i++) error_json_write_as(w, error_code_name(errors[i].code), &errors[i]);
     json_close_array(w);
 }

@@ -99,8 +99,7 @@ void fields_write_object_key(struct json_writer *w, const char *key, const struc
 
 void fields_write_objects_key(struct json_writer *w, const char *key, const struct field *fields, const void *rows,
                               size_t row_count, size_t row_size) {
-    json_key(w, key);
-    json_open_array(w);
+    json_open_array_key(w, key);
     for (size_t i = 0; i < row_count; i++) fields_write_object(w, fields, (const char *)rows + i * row_size);
     json_close_array(w);
 }
@@ -146,8 +145,7 @@ void fields_write_number_columns(struct json_writer *w, const struct field *fiel
 }
 
 void fields_write_growing_key(struct json_writer *w, const char *key, const struct field *fields) {
-    json_key(w, key);
-    json_open_array(w);
+    json_open_array_key(w, key);
     for (const struct field *field = fields; field->name; field++) {
         if (field->grows) json_write_text(w, field->name);
     }

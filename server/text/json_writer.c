@@ -259,6 +259,16 @@ void json_write_members(struct json_writer *w, struct bytes members) {
     output_append(w->output, members);
 }
 
+void json_open_object_key(struct json_writer *w, const char *key) {
+    json_key(w, key);
+    json_open_object(w);
+}
+
+void json_open_array_key(struct json_writer *w, const char *key) {
+    json_key(w, key);
+    json_open_array(w);
+}
+
 void json_write_bool_key(struct json_writer *w, const char *key, bool value) {
     json_key(w, key);
     json_write_bool(w, value);
@@ -267,6 +277,14 @@ void json_write_bool_key(struct json_writer *w, const char *key, bool value) {
 void json_write_int64_key(struct json_writer *w, const char *key, int64_t value) {
     json_key(w, key);
     json_write_int64(w, value);
+}
+
+void json_write_known_key(struct json_writer *w, const char *key, bool is_known, int64_t value) {
+    json_key(w, key);
+    if (is_known)
+        json_write_int64(w, value);
+    else
+        json_write_null(w);
 }
 
 void json_write_string_key(struct json_writer *w, const char *key, struct bytes text) {
@@ -285,8 +303,7 @@ void json_write_mib_key(struct json_writer *w, const char *key, int64_t bytes) {
 }
 
 void json_write_texts_key(struct json_writer *w, const char *key, const char *const *texts, size_t count) {
-    json_key(w, key);
-    json_open_array(w);
+    json_open_array_key(w, key);
     for (size_t i = 0; i < count; i++) json_write_text(w, texts[i]);
     json_close_array(w);
 }
@@ -306,8 +323,7 @@ static int64_t column_entry(const struct json_column *column, size_t i) {
 }
 
 void json_write_column(struct json_writer *w, const char *key, struct json_column column) {
-    json_key(w, key);
-    json_open_array(w);
+    json_open_array_key(w, key);
     for (size_t done = 0; done < column.count;) {
         char *to = output_reserve(w->output, (size_t)COLUMN_RUN * (INT64_DIGITS_MAX + 1)), *start = to;
         if (!to) return;
@@ -330,8 +346,7 @@ void json_write_uint32_column(struct json_writer *w, const char *key, const uint
 }
 
 void string_table_write(const struct string_table *table, struct json_writer *w) {
-    json_key(w, "strings");
-    json_open_array(w);
+    json_open_array_key(w, "strings");
     for (uint32_t i = 0; i < table->count; i++) json_write_string(w, table->texts[i]);
     json_close_array(w);
 }

@@ -52,9 +52,12 @@ void json_write_again(struct json_writer *w, struct json_part part);
 // Members that were written elsewhere, into the object that is open.
 void json_write_members(struct json_writer *w, struct bytes members);
 
-// A key with its value.
+// A key with its value, or with the beginning of one.
+void json_open_object_key(struct json_writer *w, const char *key);
+void json_open_array_key(struct json_writer *w, const char *key);
 void json_write_bool_key(struct json_writer *w, const char *key, bool value);
 void json_write_int64_key(struct json_writer *w, const char *key, int64_t value);
+void json_write_known_key(struct json_writer *w, const char *key, bool is_known, int64_t value);  // else null
 void json_write_string_key(struct json_writer *w, const char *key, struct bytes text);
 void json_write_text_key(struct json_writer *w, const char *key, const char *text);
 void json_write_mib_key(struct json_writer *w, const char *key, int64_t bytes);

@@ -50,8 +50,7 @@ static void write_containers(const struct memory_view *view, struct json_writer 
 void xprof_blocks_write(const struct memory_view *view, const struct xprof_peak *peak, struct xprof_words *words,
                         struct json_writer *w) {
     if (!view->has_simulation) return;
-    json_key(w, "bufferBlocks");
-    json_open_array(w);
+    json_open_array_key(w, "bufferBlocks");
     write_containers(view, w);
     for (uint32_t row = view->indefinite_row_count; row < view->row_count; row++) {
         uint32_t bar = peak->bar_of_row[row];

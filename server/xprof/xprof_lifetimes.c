@@ -7,8 +7,7 @@ static bool is_reusable(const struct hlo_allocation *allocation) {
 
 static void write_attributes(const struct hlo_allocation *allocation, struct json_writer *w) {
     if (!allocation->is_entry_parameter && !allocation->maybe_live_out && !is_reusable(allocation)) return;
-    json_key(w, "attributes");
-    json_open_array(w);
+    json_open_array_key(w, "attributes");
     if (allocation->is_entry_parameter) json_write_text(w, "entry computation parameter");
     if (allocation->maybe_live_out) json_write_text(w, "may-be live out");
     if (is_reusable(allocation)) json_write_text(w, "reusable");
@@ -19,8 +18,7 @@ static void write_shape_index(const struct hlo_buffer *buffer, struct json_write
     int64_t index[HLO_SHAPE_INDEX_MAX];
     size_t count = hlo_buffer_shape_index(buffer, index, HLO_SHAPE_INDEX_MAX);
     if (!count) return;
-    json_key(w, "shapeIndex");
-    json_open_array(w);
+    json_open_array_key(w, "shapeIndex");
     for (size_t i = 0; i < count && i < HLO_SHAPE_INDEX_MAX; i++) xprof_write_int64_string(w, index[i]);
     json_close_array(w);
 }
@@ -79,8 +77,7 @@ static bool is_listed(const struct memory_view *view, const struct hlo_allocatio
 }
 
 void xprof_lifetimes_write(const struct memory_view *view, struct xprof_words *words, struct json_writer *w) {
-    json_key(w, "indefiniteLifetimes");
-    json_open_array(w);
+    json_open_array_key(w, "indefiniteLifetimes");
     for (uint32_t i = 0; i < view->module->allocation_count; i++) {
         const struct hlo_allocation *allocation = &view->module->allocations[i];
         if (is_listed(view, allocation)) write_allocation(view, allocation, words, w);

@@ -100,8 +100,7 @@ static void write_snapshot(const struct xprof_order *order, uint32_t row, struct
 // --- One memory ---
 
 static void write_row_snapshots(const struct xprof_profile *made, struct json_writer *w) {
-    json_key(w, "memoryProfileSnapshots");
-    json_open_array(w);
+    json_open_array_key(w, "memoryProfileSnapshots");
     for (uint32_t i = 0; i < made->breakdown.count; i++) {
         uint32_t row = made->breakdown.allocations[i].row;
         if (row != MEMORY_EVENT_NONE) write_snapshot(&made->order, row, w);
@@ -110,8 +109,7 @@ static void write_row_snapshots(const struct xprof_profile *made, struct json_wr
 }
 
 static void write_summary(const struct xprof_profile *made, struct json_writer *w) {
-    json_key(w, "profileSummary");
-    json_open_object(w);
+    json_open_object_key(w, "profileSummary");
     int64_key(w, "peakBytesUsageLifetime", made->lifetime_peak_bytes);
     json_key(w, "peakStats");
     write_state(made->order.timeline, made->peak_row, made->peak_bytes, w);
@@ -123,8 +121,7 @@ static void write_summary(const struct xprof_profile *made, struct json_writer *
 // A row names its event by its place in memoryProfileSnapshots, or its special allocation by -1, -2.
 static void write_rows(const struct xprof_breakdown *breakdown, struct json_writer *w) {
     int64_t snapshot = 0;
-    json_key(w, "activeAllocations");
-    json_open_array(w);
+    json_open_array_key(w, "activeAllocations");
     for (uint32_t i = 0; i < breakdown->count; i++) {
         const struct xprof_allocation *allocation = &breakdown->allocations[i];
         bool is_special = allocation->special != XPROF_NOT_SPECIAL;
@@ -138,8 +135,7 @@ static void write_rows(const struct xprof_breakdown *breakdown, struct json_writ
 }
 
 static void write_specials(const struct xprof_profile *made, struct json_writer *w) {
-    json_key(w, "specialAllocations");
-    json_open_array(w);
+    json_open_array_key(w, "specialAllocations");
     for (uint32_t i = 0; i < made->breakdown.special_count; i++) {
         const struct allocation_site *site = &made->breakdown.specials[i];
         write_activity(&(struct activity){.step = made->peak_step, .sizes = site, .texts = site}, w);
@@ -148,8 +144,7 @@ static void write_specials(const struct xprof_profile *made, struct json_writer 
 }
 
 static void write_samples(const struct xprof_profile *made, struct json_writer *w) {
-    json_key(w, "sampledTimelineSnapshots");
-    json_open_array(w);
+    json_open_array_key(w, "sampledTimelineSnapshots");
     for (uint32_t i = 0; i < made->sampled_count; i++) write_snapshot(&made->order, made->sampled_rows[i], w);
     json_close_array(w);
 }
@@ -176,8 +171,7 @@ static bool write_memory(const struct memory_profile *profile, const struct memo
 }
 
 static bool write_memories(const struct memory_profile *profile, struct json_writer *w, struct error *error) {
-    json_key(w, "memoryProfilePerAllocator");
-    json_open_object(w);
+    json_open_object_key(w, "memoryProfilePerAllocator");
     for (size_t i = 0; i < profile->timeline_count; i++) {
         name_key(w, profile->timelines[i].memory_id);
         if (!write_memory(profile, &profile->timelines[i], w, error)) return false;
@@ -189,8 +183,7 @@ static bool write_memories(const struct memory_profile *profile, struct json_wri
 // --- The host ---
 
 static void write_memory_ids(const struct memory_profile *profile, struct json_writer *w) {
-    json_key(w, "memoryIds");
-    json_open_array(w);
+    json_open_array_key(w, "memoryIds");
     for (size_t i = 0; i < profile->timeline_count; i++) json_write_string(w, profile->timelines[i].memory_id);
     json_close_array(w);
 }
@@ -200,8 +193,7 @@ static int64_t since_line(const struct module_run *run, int64_t time_ps) {
 }
 
 static void write_modules(const struct memory_profile *profile, struct json_writer *w) {
-    json_key(w, "hloModules");
-    json_open_array(w);
+    json_open_array_key(w, "hloModules");
     for (size_t i = 0; i < profile->module_run_count; i++) {
         const struct module_run *run = &profile->module_runs[i];
         json_open_object(w);

@@ -8,28 +8,24 @@
 #include "server/xprof/xprof_peak.h"
 
 static void write_curve(const struct memory_view *view, const char *key, const int64_t *bytes, struct json_writer *w) {
-    json_key(w, key);
-    json_open_array(w);
+    json_open_array_key(w, key);
     for (uint32_t i = 0; i <= view->replay.step_count; i++) json_write_mib(w, bytes[i] + view->indefinite_bytes);
     json_close_array(w);
 }
 
 static void write_instruction_names(const struct memory_view *view, struct json_writer *w) {
-    json_key(w, "hloInstructionNames");
-    json_open_array(w);
+    json_open_array_key(w, "hloInstructionNames");
     for (uint32_t i = 0; i <= view->replay.step_count; i++) json_write_string(w, view->replay.instruction_names[i]);
     json_close_array(w);
 }
 
 static void write_spans(const struct memory_view *view, struct json_writer *w) {
-    json_key(w, "logicalBufferSpans");
-    json_open_object(w);
+    json_open_object_key(w, "logicalBufferSpans");
     for (uint32_t i = view->indefinite_row_count; i < view->row_count; i++) {
         const struct memory_buffer *row = &view->rows[i];
         char id[24];
         snprintf(id, sizeof id, "%" PRId64, view->module->buffers[row->buffer].id);
-        json_key(w, id);
-        json_open_object(w);
+        json_open_object_key(w, id);
         xprof_int64_key(w, "start", row->start_step);
         xprof_int64_key(w, "limit", row->end_step);
         json_close_object(w);

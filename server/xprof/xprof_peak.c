@@ -98,16 +98,14 @@ static void write_bar(const struct xprof_peak *peak, uint32_t number, struct xpr
 static void write_bars(const struct xprof_peak *peak, struct xprof_words *words, struct json_writer *w) {
     struct json_part *parts = arena_push_raw(words->describer.arena, peak->bar_count, sizeof *parts);
     if (!parts) return;
-    json_key(w, "maxHeap");
-    json_open_array(w);
+    json_open_array_key(w, "maxHeap");
     for (uint32_t i = 0; i < peak->bar_count; i++) {
         parts[i] = json_part_begin(w);
         write_bar(peak, i, words, w);
         json_part_end(w, &parts[i]);
     }
     json_close_array(w);
-    json_key(w, "maxHeapBySize");
-    json_open_array(w);
+    json_open_array_key(w, "maxHeapBySize");
     for (uint32_t i = 0; i < peak->bar_count; i++) json_write_again(w, parts[peak->by_size[i]]);
     json_close_array(w);
 }

@@ -50,8 +50,7 @@ static struct bytes stack_text(struct xprof_words *words, int32_t stack_frame_id
 void xprof_write_source(struct xprof_words *words, const struct buffer_description *buffer, struct json_writer *w) {
     struct bytes stack = stack_text(words, buffer->stack_frame_id);
     if (!buffer->source_file.size && !stack.size) return;
-    json_key(w, "sourceInfo");
-    json_open_object(w);
+    json_open_object_key(w, "sourceInfo");
     xprof_string_key(w, "fileName", buffer->source_file);
     xprof_int64_key(w, "lineNumber", buffer->source_line);
     xprof_string_key(w, "stackFrame", stack);
