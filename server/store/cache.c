@@ -33,6 +33,7 @@ struct cache {
     struct cache_entry *buckets[BUCKET_COUNT];
     struct cache_entry *newest, *oldest;
     size_t budget_bytes;
+    size_t oversize_bytes;  // of values in use that are larger than the budget
     struct cache_stats stats;
     unsigned slot_count;
     struct load_slot slots[];
@@ -135,18 +136,34 @@ static void use(struct cache *cache, struct cache_entry *entry) {
     if (entry->users++ == 0) unlink_idle(cache, entry);
 }
 
+static size_t bytes_of_entry(const struct cache_entry *entry) {
+    return entry->value.cost_bytes + cache_entry_bytes(entry->key);
+}
+
+static bool is_oversize(const struct cache *cache, const struct cache_entry *entry) {
+    return bytes_of_entry(entry) > cache->budget_bytes;
+}
+
+static void count_entry(struct cache *cache, const struct cache_entry *entry) {
+    cache->stats.used_bytes += bytes_of_entry(entry);
+    if (is_oversize(cache, entry)) cache->oversize_bytes += bytes_of_entry(entry);
+}
+
+static void take_out(struct cache *cache, struct cache_entry *entry, struct cache_entry **evicted) {
+    unlink_idle(cache, entry);
+    remove_from_table(cache, entry);
+    cache->stats.used_bytes -= bytes_of_entry(entry);
+    if (is_oversize(cache, entry)) cache->oversize_bytes -= bytes_of_entry(entry);
+    cache->stats.evictions++;
+    entry->next_in_bucket = *evicted;
+    *evicted = entry;
+}
+
 // Takes the oldest idle entries out until the budget holds. They are freed by the caller, outside the lock.
 static struct cache_entry *evict(struct cache *cache) {
     struct cache_entry *evicted = NULL;
-    while (cache->stats.used_bytes > cache->budget_bytes && cache->oldest) {
-        struct cache_entry *entry = cache->oldest;
-        unlink_idle(cache, entry);
-        remove_from_table(cache, entry);
-        cache->stats.used_bytes -= entry->value.cost_bytes + cache_entry_bytes(entry->key);
-        cache->stats.evictions++;
-        entry->next_in_bucket = evicted;
-        evicted = entry;
-    }
+    while (cache->stats.used_bytes - cache->oversize_bytes > cache->budget_bytes && cache->oldest)
+        take_out(cache, cache->oldest, &evicted);
     return evicted;
 }
 
@@ -167,7 +184,10 @@ static struct cache_entry *unuse(struct cache *cache, struct cache_entry *entry)
         return entry;
     }
     link_idle(cache, entry);
-    return evict(cache);
+    struct cache_entry *evicted = NULL;
+    if (!is_oversize(cache, entry)) return evict(cache);
+    take_out(cache, entry, &evicted);
+    return evicted;
 }
 
 // --- Slots: how many loads run at once ---
@@ -231,7 +251,7 @@ static struct error *error_copy(const struct error *error) {
 static void settle(struct cache *cache, struct cache_entry *entry, bool is_good, const struct error *error) {
     if (is_good) {
         entry->state = ENTRY_READY;
-        cache->stats.used_bytes += entry->value.cost_bytes + cache_entry_bytes(entry->key);
+        count_entry(cache, entry);
     } else {
         entry->state = ENTRY_FAILED;
         entry->value = (struct cache_value){0};

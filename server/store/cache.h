@@ -4,6 +4,9 @@
 //             in use (users > 0)                  kept, whatever the budget says
 //             not in use                          in the LRU list; the oldest go when the budget is passed
 //
+// A value larger than the whole budget would drive out all others: it goes as soon as nobody uses it, and does not
+// count until then.
+//
 // - One load at a time for a key: whoever asks while it is being loaded waits and gets the same entry.
 // - Errors are handed to everybody who waited, and not kept: the next request tries again.
 // - Values are immutable once loaded, so that users need no lock.

@@ -111,6 +111,25 @@ static void a_byte_over_the_budget_is_too_much(void **state) {
     cache_free(cache);
 }
 
+// A program of half a gigabyte in a cache of 160 MiB must not cost the replies that were made of it.
+static void a_value_over_the_whole_budget_drives_nobody_out(void **state) {
+    (void)state;
+    struct cache *cache = cache_new(2 * (10 + cache_entry_bytes("a")), 1);
+    struct error error;
+    struct recipe large = {.cache = cache, .number = 1, .cost_bytes = 1000};
+    get(cache, "a", (struct recipe){.number = 1, .cost_bytes = 10});
+    struct cache_entry *entry = cache_get(cache, "large", load, &large, &error);
+    assert_non_null(entry);
+    get(cache, "b", (struct recipe){.number = 2, .cost_bytes = 10});
+    assert_int_equal(cache_stats_read(cache).entries, 3);
+    cache_release(cache, entry);
+    assert_int_equal(cache_stats_read(cache).entries, 2);
+    assert_int_equal(cache_stats_read(cache).used_bytes, 2 * (10 + cache_entry_bytes("a")));
+    assert_int_equal(get(cache, "a", (struct recipe){.number = 9, .cost_bytes = 10}), 1);
+    cache_free(cache);
+    assert_int_equal(atomic_load(&alive), 0);
+}
+
 // Values of a few bytes under keys of hundreds: names of files make such keys.
 static void keys_and_entries_count(void **state) {
     (void)state;
@@ -289,6 +308,7 @@ int main(void) {
         cmocka_unit_test(loads_once_then_answers_from_memory),
         cmocka_unit_test(drops_the_least_recently_used),
         cmocka_unit_test(a_byte_over_the_budget_is_too_much),
+        cmocka_unit_test(a_value_over_the_whole_budget_drives_nobody_out),
         cmocka_unit_test(keys_and_entries_count),
         cmocka_unit_test(keeps_what_is_in_use),
         cmocka_unit_test(does_not_keep_errors),
