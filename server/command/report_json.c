@@ -2,6 +2,7 @@
 
 #include "server/command/report_device_memory.h"
 #include "server/text/error_json.h"
+#include "server/document/memory_view_json.h"
 #include "server/document/program_fields.h"
 
 static const struct field buffer_fields[] = {

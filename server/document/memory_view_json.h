@@ -3,22 +3,8 @@
 // Written from the exact view; the figures XProf would show stand beside it, and the notes say why they differ.
 #pragma once
 
-#include "analysis/memory/dump_facts.h"
-#include "analysis/memory/memory_summary.h"
-#include "analysis/memory/memory_view.h"
+#include "server/document/memory_view_document.h"
 #include "server/text/json_writer.h"
-#include "server/store/scoped_vmem.h"
-
-struct memory_view_document {
-    const char *session, *host, *module;
-    const struct memory_view *view;   // exact
-    const struct memory_view *xprof;  // as XProf makes it; NULL when XProf cannot
-    const char *xprof_reason;         // why it cannot; NULL when it can
-    struct memory_summary_list summaries;
-    struct scoped_vmem scoped_vmem;
-    struct dump_facts dump;
-    bool as_differences;  // columns that grow are told as differences (fields.h), and "delta" names them
-};
 
 // False when `scratch` is at its limit.
 MUST_USE bool memory_view_json_write(const struct memory_view_document *document, struct arena *scratch,

@@ -1,7 +1,7 @@
 // Sentences that a reader of a memory view must know: what the figures leave out, and where XProf shows others.
 #pragma once
 
-#include "server/document/memory_view_json.h"
+#include "server/document/memory_view_document.h"
 
 enum { MEMORY_VIEW_NOTES_MAX = 12 };
 

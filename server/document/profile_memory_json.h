@@ -2,20 +2,8 @@
 // must know about both.
 #pragma once
 
-#include "analysis/profile/questions/timeline_summary.h"
-#include "analysis/profile/xprof/xprof_profile.h"
+#include "server/document/profile_memory.h"
 #include "server/text/json_writer.h"
-
-enum { PROFILE_MEMORY_NOTES_MAX = 12 };
-
-struct profile_memory {
-    const struct memory_profile *profile;
-    const struct memory_timeline *timeline;
-    struct timeline_summary summary;
-    const struct xprof_profile *xprof;
-    const char *notes[PROFILE_MEMORY_NOTES_MAX];
-    size_t note_count;
-};
 
 // Sums the timeline up; all of it is on `arena`. False when that is at its limit.
 MUST_USE bool profile_memory_make(const struct memory_profile *profile, const struct memory_timeline *timeline,

@@ -1,7 +1,7 @@
 // Sentences that a reader of one memory's figures must know: what they cannot tell, and where XProf shows others.
 #pragma once
 
-#include "server/document/profile_memory_json.h"
+#include "server/document/profile_memory.h"
 
 // What XProf's summary counts: the events it samples.
 struct xprof_counts {

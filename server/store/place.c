@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "server/store/work.h"
+
 enum { PLACE_CHILDREN_MAX = 1 << 16 };
 
 static bool is_inside(const char *path, const char *root) {

@@ -7,7 +7,18 @@
 // No state.
 #pragma once
 
-#include "server/store/store.h"
+#include "analysis/input/catalog.h"
+
+// Which session is meant: by name; or, as in XProf's URLs, one folder (session_path), or a child of a folder
+// (run_path). Both must lie inside the log directory. NULL when absent.
+struct session_place {
+    const char *name, *session_path, *run_path;
+};
+
+struct name_list {
+    const char **names;
+    size_t count;
+};
 
 // The session place->name of the place. Its strings are on `arena`. ERROR_NOT_FOUND when there is none inside the root.
 MUST_USE bool place_find(const struct catalog *catalog, const struct session_place *place, struct arena *arena,

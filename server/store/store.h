@@ -9,7 +9,7 @@
 // sample. Thread-safe.
 #pragma once
 
-#include "analysis/input/catalog.h"
+#include "server/store/place.h"
 #include "server/store/work.h"
 
 #define STORE_SAMPLE_SESSION "sample"
@@ -28,12 +28,6 @@ const char *store_logdir(const struct store *store);
 // The sessions. With `rescan` as they are now, else as they were last seen. NULL: *error is filled.
 MUST_USE const struct catalog *store_catalog(struct store *store, struct work *work, bool rescan, struct error *error);
 
-// Which session is meant: by name; or, as in XProf's URLs, one folder (session_path), or a child of a folder
-// (run_path). Both must lie inside the log directory. NULL when absent.
-struct session_place {
-    const char *name, *session_path, *run_path;
-};
-
 struct session {
     const char *name;
     struct file_version version;  // of its folder, now
@@ -48,11 +42,6 @@ enum store_listing { STORE_LIST_SEEN, STORE_LIST_ANEW, STORE_LIST_NOTHING };
 // Opens a session. What it holds stays until the work ends. ERROR_NOT_FOUND names the sessions there are.
 MUST_USE bool store_open_session(struct store *store, struct work *work, const struct session_place *place,
                                  enum store_listing listing, struct session *session, struct error *error);
-
-struct name_list {
-    const char **names;
-    size_t count;
-};
 
 // The session names of a place without a name: what XProf's /runs answers. In reverse order.
 MUST_USE bool store_session_names(struct store *store, struct work *work, const struct session_place *place,

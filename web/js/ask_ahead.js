@@ -1,0 +1,34 @@
+// @ts-check
+// Asks for what the address names, and for the tool's code, before the page is put together. The first module of
+// main.js, and small on purpose.
+import { apiUrl, askEarly, endEarly, memoryOverviewUrl, memoryProfileUrl } from "./early.js";
+import { findTool, TOOLS } from "./tools.js";
+
+/** What an early answer says; null when it failed, or was taken over already. */
+async function look(reply) {
+  const answer = await reply?.catch(() => null);
+  return answer?.ok && !answer.bodyUsed ? answer.clone().json().catch(() => null) : null;
+}
+
+/** The one module that the page will open, as far as that is certain before its figures are known. */
+async function moduleToOpen(address, modules) {
+  const named = address.get("module_name") ?? address.get("moduleName");
+  if (named) return named.includes("(") ? named : null; // without its program id: the list of modules decides
+  const listed = (await look(modules))?.modules ?? [];
+  return listed.length === 1 ? listed[0].name : null;
+}
+
+async function askAhead(address) {
+  const tool = findTool(TOOLS, address.get("tag") ?? address.get("tool")) ?? TOOLS[0];
+  tool.load().catch(() => null); // whoever mounts it says why
+  const sessions = askEarly(apiUrl("sessions"));
+  const session = address.get("run") ?? (await look(sessions))?.sessions?.[0]?.name;
+  if (!session) return;
+  if (tool.anywhere) return;
+  if (tool.id === "memory_profile") return void askEarly(memoryProfileUrl("", { session }));
+  const module = await moduleToOpen(address, askEarly(apiUrl("modules", { session })));
+  if (!module) return;
+  askEarly(memoryOverviewUrl({ session, module, host: address.get("host"), space: address.get("memory_space") }));
+}
+
+askAhead(new URLSearchParams(location.search)).finally(endEarly);
