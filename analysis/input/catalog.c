@@ -106,9 +106,9 @@ static void add_session_or_pending(struct scan *scan, const char *path, struct c
 static void consider_device_memory(struct scan *scan, const struct place *place, const struct folder *folder,
                                    struct arena *scratch) {
     const char *root = scan->catalog->root;
-    struct device_memory_files files;
+    struct session_files files;
     struct error error;
-    if (!device_memory_files_in_folder(folder, place->path, root, scratch, &files, &error))
+    if (!session_files_in_folder(folder, place->path, root, SESSION_DEVICE_MEMORY, scratch, &files, &error))
         return leave_out(scan, place->path, error.message);
     for (size_t i = 0; i < files.file_count; i++)
         add_device_memory(scan, &files.files[i], run_names_make(root, files.files[i].path, scan->arena));
@@ -122,7 +122,8 @@ static void consider_folder(struct scan *scan, const struct place *place, const 
     struct catalog_session session = {.version = folder->version};
     struct session_files *files = &session.files;
     struct error error;
-    if (!session_files_in_folder(folder, place->path, root, is_run || place->depth == 0, scan->arena, files, &error))
+    enum session_files_kind kind = is_run || place->depth == 0 ? SESSION_PROFILES_OR_HLO : SESSION_PROFILES;
+    if (!session_files_in_folder(folder, place->path, root, kind, scan->arena, files, &error))
         return leave_out(scan, place->path, error.message);
     for (size_t i = 0; i < files->left_out_count; i++)
         leave_out(scan, files->left_out[i].path, files->left_out[i].reason);
@@ -205,8 +206,8 @@ static bool is_no_profile(const char *path, const char *why, struct error *error
 // A file whose name says nothing: a device memory profile may have any.
 static bool scan_other_file(struct scan *scan, struct error *error) {
     struct catalog_session session = {.path = scan->catalog->root, .root = scan->catalog->root};
-    struct device_memory_files files;
-    if (!device_memory_files_list(&session, scan->arena, &files, error)) return false;
+    struct session_files files;
+    if (!session_files_list(&session, SESSION_DEVICE_MEMORY, scan->arena, &files, error)) return false;
     if (files.file_count == 0) return is_no_profile(session.path, "its name is not that of a profile", error);
     add_device_memory(scan, &files.files[0], files.files[0].name);
     return true;
@@ -218,7 +219,7 @@ static bool scan_file(struct scan *scan, struct error *error) {
     struct catalog_session session = {.name = arena_string(scan->arena, name.stem), .path = path, .root = path};
     bool is_dump = dump_files_is_module(bytes_of(strrchr(path, '/') + 1));
     if (name.kind == INPUT_NAME_OTHER && !is_dump) return scan_other_file(scan, error);
-    if (!session_files_list(&session, scan->arena, &session.files, error)) return false;
+    if (!session_files_list(&session, SESSION_PROFILES_OR_HLO, scan->arena, &session.files, error)) return false;
     if (session.files.file_count == 0) return is_no_profile(path, "it is not a regular file", error);
     session.version = session.files.files[0].version;
     add_session_or_pending(scan, path, session);

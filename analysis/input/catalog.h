@@ -93,6 +93,8 @@ const struct catalog_session *catalog_find(const struct catalog *catalog, struct
 // Lists the files of a session now (one readdir). HLO files are listed only when the session has no xplane file: they
 // are XProf's cache of what the xplanes hold. NO_MODULE.hlo_proto.pb is never a module. Of x.xplane.pb and
 // x.xplane.pb.gz the plain one is the host's file. Of a dump's folder the files are its modules (dump_files.h), and HLO
-// files that are not of the dump. Device memory profiles are listed by device_memory_files.h.
-MUST_USE bool session_files_list(const struct catalog_session *session, struct arena *arena,
-                                 struct session_files *files, struct error *error);
+// files that are not of the dump. Device memory profiles are listed apart from all these: the ones in the folder, or
+// the file itself where the session is one.
+enum session_files_kind { SESSION_PROFILES, SESSION_PROFILES_OR_HLO, SESSION_DEVICE_MEMORY };
+MUST_USE bool session_files_list(const struct catalog_session *session, enum session_files_kind kind,
+                                 struct arena *arena, struct session_files *files, struct error *error);

@@ -1,12 +1,7 @@
 #include "analysis/input/device_memory_files.h"
 
-#include <errno.h>
-#include <sys/stat.h>
-
 #include "analysis/input/file_cursor.h"
-#include "analysis/input/growing_array.h"
 #include "analysis/input/input_name.h"
-#include "analysis/input/system_error.h"
 #include "proto/pprof_fields.h"
 
 enum { MAX_TYPES = 8, LONGEST_TYPE_BYTES = 22, MAX_PPROF_FIELD = 15 };
@@ -120,66 +115,9 @@ bool device_memory_content_fits(const char *path) {
     return fits;
 }
 
-// --- Files ---
-
-static bool out_of_memory(const char *path, struct error *error) {
-    error_set(error, ERROR_TOO_BIG, "no memory left to list the device memory profiles");
-    return error_in_file(error, path, 0);
-}
-
-// False when memory ran out; a file that went away, or is no profile, is passed over.
-static bool take_file(char *path, const char *name, struct arena *arena, struct device_memory_files *files) {
-    struct input_file file = {.path = path,
-                              .name = arena_string(arena, bytes_of(name)),
-                              .host = arena_string(arena, (struct bytes){0}),
-                              .kind = PROFILE_FILE_DEVICE_MEMORY};
-    if (!file.name || !file.host) return false;
-    if (!file_version_of_file(path, &file.version) || !device_memory_content_fits(path)) return true;
-    struct input_file *grown = growing_array_room(arena, files->files, files->file_count, sizeof *grown);
-    if (!grown) return false;
-    files->files = grown;
-    grown[files->file_count++] = file;
-    return true;
-}
-
-static bool leads_to_file(const struct folder_entry *entry, const char *path, const char *root) {
-    if (entry->kind != FOLDER_ENTRY_LINK) return entry->kind == FOLDER_ENTRY_FILE;
-    struct folder_link link = folder_follow_link(path, root);
-    return link.kind == FOLDER_ENTRY_FILE && link.is_inside;
-}
-
 bool device_memory_files_any(const struct folder *folder) {
     for (size_t i = 0; i < folder->entry_count; i++) {
         if (device_memory_name_fits(bytes_of(folder->entries[i].name))) return true;
     }
     return false;
-}
-
-bool device_memory_files_in_folder(const struct folder *folder, const char *path, const char *root, struct arena *arena,
-                                   struct device_memory_files *files, struct error *error) {
-    *files = (struct device_memory_files){0};
-    for (size_t i = 0; i < folder->entry_count; i++) {
-        const struct folder_entry *entry = &folder->entries[i];
-        if (!device_memory_name_fits(bytes_of(entry->name))) continue;
-        char *file_path = folder_join(arena, path, entry->name);
-        if (!file_path) return out_of_memory(path, error);
-        if (leads_to_file(entry, file_path, root) && !take_file(file_path, entry->name, arena, files))
-            return out_of_memory(path, error);
-    }
-    return true;
-}
-
-bool device_memory_files_list(const struct catalog_session *session, struct arena *arena,
-                              struct device_memory_files *files, struct error *error) {
-    struct stat status;
-    struct folder folder;
-    const char *slash = strrchr(session->path, '/'), *root = session->root ? session->root : session->path;
-    *files = (struct device_memory_files){0};
-    if (stat(session->path, &status) != 0) return system_error(error, errno, "find the session", session->path);
-    if (S_ISDIR(status.st_mode))
-        return folder_list(session->path, CATALOG_MAX_ENTRIES, arena, &folder, error) &&
-               device_memory_files_in_folder(&folder, session->path, root, arena, files, error);
-    const char *name = slash ? slash + 1 : session->path;
-    if (input_name_parse(bytes_of(name)).kind != INPUT_NAME_OTHER) return true;
-    return take_file(session->path, name, arena, files) || out_of_memory(session->path, error);
 }

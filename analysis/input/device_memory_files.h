@@ -13,15 +13,10 @@
 // One that lies in a session's folder belongs to that session; any other one is a session of its own (catalog.h).
 #pragma once
 
-#include "analysis/input/catalog.h"
 #include "analysis/input/folder.h"
+#include "proto/bytes.h"
 
 enum { DEVICE_MEMORY_LOOK_BYTES = 16 << 20 };
-
-struct device_memory_files {
-    struct input_file *files;  // by name; host is ""
-    size_t file_count;
-};
 
 // Whether the name alone may be that of one.
 bool device_memory_name_fits(struct bytes file_name);
@@ -31,12 +26,3 @@ bool device_memory_content_fits(const char *path);
 
 // Whether a folder that is listed already has a file with such a name.
 bool device_memory_files_any(const struct folder *folder);
-
-// Those in a folder that is listed already.
-MUST_USE bool device_memory_files_in_folder(const struct folder *folder, const char *path, const char *root,
-                                            struct arena *arena, struct device_memory_files *files,
-                                            struct error *error);
-
-// Those of a session, now: the ones in its folder; the file itself where the session is one; none for any other file.
-MUST_USE bool device_memory_files_list(const struct catalog_session *session, struct arena *arena,
-                                       struct device_memory_files *files, struct error *error);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "analysis/input/device_memory_files.h"
 #include "analysis/input/dump_files.h"
 #include "analysis/input/growing_array.h"
 #include "analysis/input/input_name.h"
@@ -37,13 +38,15 @@ static bool describe(struct input_file *file, char *path, const char *name, stru
     struct input_name parsed = input_name_parse(bytes_of(name));
     bool is_xplane = parsed.kind == INPUT_NAME_XPLANE;
     bool is_text = dump_name_parse(bytes_of(name)).part == DUMP_PART_ASSIGNMENT;
+    bool is_hlo = parsed.kind == INPUT_NAME_HLO;
     *file = (struct input_file){
         .path = path,
         .name = arena_string(arena, bytes_of(name)),
         .host = arena_string(arena, is_xplane ? parsed.stem : (struct bytes){0}),
         .kind = is_xplane ? PROFILE_FILE_XPLANE
                 : is_text ? PROFILE_FILE_DUMP_TEXT
-                          : PROFILE_FILE_HLO,
+                : is_hlo  ? PROFILE_FILE_HLO
+                          : PROFILE_FILE_DEVICE_MEMORY,
     };
     return file->name && file->host;
 }
@@ -57,12 +60,13 @@ static bool check_link(char *path, const char *root, struct arena *arena, struct
     return leave_out(files, path, "a link that leads out of the opened folder; open the folder it leads to", arena);
 }
 
-enum wanted { WANT_XPLANE, WANT_HLO, WANT_HLO_OF_NO_DUMP, WANT_DUMP_MODULE };
+enum wanted { WANT_XPLANE, WANT_HLO, WANT_HLO_OF_NO_DUMP, WANT_DUMP_MODULE, WANT_DEVICE_MEMORY };
 
 static bool is_wanted(struct bytes name, enum wanted wanted) {
     enum input_name_kind kind = input_name_parse(name).kind;
     if (wanted == WANT_XPLANE) return kind == INPUT_NAME_XPLANE;
     if (wanted == WANT_DUMP_MODULE) return dump_files_is_module(name);
+    if (wanted == WANT_DEVICE_MEMORY) return device_memory_name_fits(name);
     return kind == INPUT_NAME_HLO && (wanted == WANT_HLO || dump_name_parse(name).part == DUMP_PART_NONE);
 }
 
@@ -79,6 +83,7 @@ static bool take_entry(const struct folder_entry *entry, enum wanted wanted, con
     if (!is_good) return true;
     if (!file_version_of_file(path, &file.version))
         return leave_out(files, path, "it went away while the folder was read", arena);
+    if (wanted == WANT_DEVICE_MEMORY && !device_memory_content_fits(path)) return true;
     return add_file(files, file, arena);
 }
 
@@ -132,40 +137,46 @@ static bool keep_one_per_host(struct session_files *files, struct arena *arena) 
     return true;
 }
 
-bool session_files_in_folder(const struct folder *folder, const char *path, const char *root, bool hlo_too,
-                             struct arena *arena, struct session_files *files, struct error *error) {
+bool session_files_in_folder(const struct folder *folder, const char *path, const char *root,
+                             enum session_files_kind kind, struct arena *arena, struct session_files *files,
+                             struct error *error) {
     *files = (struct session_files){0};
+    if (kind == SESSION_DEVICE_MEMORY)
+        return take_all(folder, WANT_DEVICE_MEMORY, path, root, arena, files) || out_of_memory(path, error);
     bool ok = take_all(folder, WANT_XPLANE, path, root, arena, files) && keep_one_per_host(files, arena);
     if (!ok) return out_of_memory(path, error);
     if (files->host_count > 0) return true;
     if (!run_names_is_run_folder(path) && dump_files_any(folder))
         ok = take_dump(folder, path, root, arena, files);
-    else if (hlo_too)
+    else if (kind == SESSION_PROFILES_OR_HLO)
         ok = take_all(folder, WANT_HLO, path, root, arena, files);
     name_hosts_of_hlo(files);
     return ok || out_of_memory(path, error);
 }
 
-static bool list_single_file(const struct catalog_session *session, struct arena *arena, struct session_files *files,
-                             struct error *error) {
+static bool list_single_file(const struct catalog_session *session, enum session_files_kind kind, struct arena *arena,
+                             struct session_files *files, struct error *error) {
+    bool wants_device_memory = kind == SESSION_DEVICE_MEMORY;
     const char *slash = strrchr(session->path, '/');
     struct input_file file;
     *files = (struct session_files){0};
     if (!describe(&file, session->path, slash ? slash + 1 : session->path, arena))
         return out_of_memory(session->path, error);
+    if (wants_device_memory != (file.kind == PROFILE_FILE_DEVICE_MEMORY)) return true;
     if (!file_version_of_file(file.path, &file.version)) return true;
+    if (wants_device_memory && !device_memory_content_fits(file.path)) return true;
     if (!add_file(files, file, arena)) return out_of_memory(session->path, error);
     files->host_count = file.kind == PROFILE_FILE_XPLANE;
     return true;
 }
 
-bool session_files_list(const struct catalog_session *session, struct arena *arena, struct session_files *files,
-                        struct error *error) {
+bool session_files_list(const struct catalog_session *session, enum session_files_kind kind, struct arena *arena,
+                        struct session_files *files, struct error *error) {
     struct stat status;
     struct folder folder;
     if (stat(session->path, &status) != 0) return system_error(error, errno, "find the session", session->path);
-    if (!S_ISDIR(status.st_mode)) return list_single_file(session, arena, files, error);
+    if (!S_ISDIR(status.st_mode)) return list_single_file(session, kind, arena, files, error);
     if (!folder_list(session->path, CATALOG_MAX_ENTRIES, arena, &folder, error)) return false;
     const char *root = session->root ? session->root : session->path;
-    return session_files_in_folder(&folder, session->path, root, true, arena, files, error);
+    return session_files_in_folder(&folder, session->path, root, kind, arena, files, error);
 }

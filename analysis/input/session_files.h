@@ -5,7 +5,8 @@
 #include "analysis/input/catalog.h"
 #include "analysis/input/folder.h"
 
-// HLO files are taken only when `hlo_too` is set and there is no xplane file; the modules of a dump also without it,
-// but not in a run folder, whose HLO files are XProf's.
-MUST_USE bool session_files_in_folder(const struct folder *folder, const char *path, const char *root, bool hlo_too,
-                                      struct arena *arena, struct session_files *files, struct error *error);
+// HLO files are taken only as SESSION_PROFILES_OR_HLO and where there is no xplane file; the modules of a dump in any
+// case, but not in a run folder, whose HLO files are XProf's.
+MUST_USE bool session_files_in_folder(const struct folder *folder, const char *path, const char *root,
+                                      enum session_files_kind kind, struct arena *arena, struct session_files *files,
+                                      struct error *error);

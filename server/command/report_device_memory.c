@@ -1,7 +1,6 @@
 #include "server/command/report_device_memory.h"
 
 #include "analysis/base/text_writer.h"
-#include "analysis/input/device_memory_files.h"
 #include "analysis/input/growing_array.h"
 #include "server/document/device_memory_json.h"
 #include "server/text/printable.h"
@@ -13,10 +12,11 @@ static const size_t PROFILE_ARENA_LIMIT_BYTES = (size_t)2 << 30;
 // --- Finding them ---
 
 static void find_in(struct report_device_memory *found, const struct catalog_session *session, struct arena *arena) {
-    struct device_memory_files *files = arena_new(arena, struct device_memory_files, 1);
+    struct session_files *files = arena_new(arena, struct session_files, 1);
     struct error error;
     if (found->options->session && strcmp(session->name, found->options->session) != 0) return;
-    if (!files || !device_memory_files_list(session, arena, files, &error)) return;  // the inventory tells why
+    if (!files || !session_files_list(session, SESSION_DEVICE_MEMORY, arena, files, &error))
+        return;  // the inventory tells why
     for (size_t i = 0; i < files->file_count; i++) {
         struct report_device_memory_file *grown = growing_array_room(arena, found->files, found->file_count,
                                                                      sizeof *grown);

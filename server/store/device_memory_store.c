@@ -53,7 +53,7 @@ bool device_memory_store_open(struct store *store, struct work *work, const char
         return is_missing && open_empty(store, work, name, session, error);
     }
     session->name = found->name;
-    return device_memory_files_list(found, &work->arena, &session->files, error);
+    return session_files_list(found, SESSION_DEVICE_MEMORY, &work->arena, &session->files, error);
 }
 
 // --- Files ---
@@ -80,7 +80,7 @@ static const struct input_file *no_such_file(const struct device_memory_session 
 
 const struct input_file *device_memory_store_find(const struct device_memory_session *session, const char *file_name,
                                                   struct error *error) {
-    const struct device_memory_files *files = &session->files;
+    const struct session_files *files = &session->files;
     if (!file_name && files->file_count == 1) return &files->files[0];
     for (size_t i = 0; file_name && i < files->file_count; i++) {
         if (utf8_same_text(bytes_of(files->files[i].name), file_name)) return &files->files[i];

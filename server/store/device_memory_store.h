@@ -8,12 +8,12 @@
 #pragma once
 
 #include "analysis/device_memory/device_memory_profile.h"
-#include "analysis/input/device_memory_files.h"
+#include "analysis/input/catalog.h"
 #include "server/store/store.h"
 
 struct device_memory_session {
     const char *name;
-    struct device_memory_files files;  // by name; none is no error
+    struct session_files files;  // by name; none is no error
 };
 
 // ERROR_NOT_FOUND names the sessions there are.

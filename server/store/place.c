@@ -42,7 +42,8 @@ static bool has_xplane(const struct catalog *catalog, const char *folder) {
     struct catalog_session session = {.name = path, .path = path, .root = catalog->root};
     struct session_files files;
     struct error ignored;
-    bool found = path && session_files_list(&session, &scratch, &files, &ignored) && files.host_count > 0;
+    bool found = path && session_files_list(&session, SESSION_PROFILES_OR_HLO, &scratch, &files, &ignored) &&
+                 files.host_count > 0;
     arena_free(&scratch);
     return found;
 }

@@ -238,7 +238,8 @@ static bool list_files(struct store *store, struct work *work, enum store_listin
         has_settled(&session->version, (int64_t)time(NULL)) && !find_in_scan(store, work, name, true, found, error))
         return false;
     session->is_listed_anew = listing == STORE_LIST_ANEW || !was_seen(found, &session->version);
-    if (session->is_listed_anew) return session_files_list(found->session, &work->arena, &session->files, error);
+    if (session->is_listed_anew)
+        return session_files_list(found->session, SESSION_PROFILES_OR_HLO, &work->arena, &session->files, error);
     session->files = found->session->files;
     return true;
 }

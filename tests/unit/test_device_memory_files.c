@@ -1,6 +1,8 @@
 // analysis/input/device_memory_files and the catalog: which files are device memory profiles, and whose they are.
 #include "analysis/input/device_memory_files.h"
 
+#include "analysis/input/catalog.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
