@@ -79,3 +79,11 @@ bool wire_next_varint(struct wire *w, uint64_t *value) {
     w->at = at;
     return true;
 }
+
+struct bytes wire_find_message(struct bytes message, uint32_t number) {
+    struct wire w = wire_open(message);
+    for (struct wire_field f; wire_next(&w, &f);) {
+        if (f.number == number && f.type == WIRE_LEN) return f.payload;
+    }
+    return (struct bytes){0};
+}

@@ -11,7 +11,7 @@
 //     if (w.fault) ...                                         // ended early; w.at is where
 //
 // Knows no schema, allocates nothing, does not recurse, reads only inside the given view, never fails on unknown
-// fields. A repeated scalar may be packed (LEN) or not (VARINT): wire_next_packed reads both.
+// fields. A repeated scalar may be packed (LEN) or not (VARINT): see wire_open_packed.
 #pragma once
 
 #include "proto/bytes.h"
@@ -70,6 +70,9 @@ static inline bool wire_next(struct wire *w, struct wire_field *field) {
 // Steps to the next VARINT field `number` and reads its value: faster than wire_next where one field of many is wanted.
 // False at the end and on a fault.
 bool wire_find_varint(struct wire *w, uint32_t number, uint64_t *value);
+
+// The first LEN field `number` of a message; empty when there is none.
+struct bytes wire_find_message(struct bytes message, uint32_t number);
 
 // Reads one bare varint, as in a packed field. False at the end and on a fault.
 bool wire_next_varint(struct wire *w, uint64_t *value);

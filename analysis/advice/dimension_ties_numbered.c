@@ -14,14 +14,6 @@ int dimension_numbers_read(struct bytes message, uint32_t field, int numbers[ARR
     return count;
 }
 
-static struct bytes submessage(struct bytes message, uint32_t field) {
-    struct wire w = wire_open(message);
-    for (struct wire_field f; wire_next(&w, &f);) {
-        if (f.number == field && f.type == WIRE_LEN) return f.payload;
-    }
-    return (struct bytes){0};
-}
-
 static unsigned bits_of(const int *numbers, int count) {
     unsigned bits = 0;
     for (int i = 0; i < count; i++) bits |= numbers[i] < ARRAY_RANK_MAX ? 1u << numbers[i] : 0;
@@ -42,7 +34,7 @@ static void tie_free(struct dimension_flow *flow, uint32_t operand, unsigned tak
 }
 
 void dimension_ties_of_dot(struct dimension_flow *flow, const struct graph_node *node) {
-    struct bytes numbers = submessage(node->message, HLO_INSTRUCTION_DOT);
+    struct bytes numbers = wire_find_message(node->message, HLO_INSTRUCTION_DOT);
     int contracted_l[ARRAY_RANK_MAX], contracted_r[ARRAY_RANK_MAX], batch_l[ARRAY_RANK_MAX], batch_r[ARRAY_RANK_MAX];
     int contracted = dimension_numbers_read(numbers, DOT_LHS_CONTRACTING, contracted_l);
     int batches = dimension_numbers_read(numbers, DOT_LHS_BATCH, batch_l);
@@ -79,7 +71,7 @@ static void tie_spatial(struct dimension_flow *flow, const struct graph_node *no
 }
 
 void dimension_ties_of_convolution(struct dimension_flow *flow, const struct graph_node *node) {
-    struct bytes numbers = submessage(node->message, HLO_INSTRUCTION_CONVOLUTION);
+    struct bytes numbers = wire_find_message(node->message, HLO_INSTRUCTION_CONVOLUTION);
     uint32_t left = flow_operand_leaf(flow, node, 0), right = flow_operand_leaf(flow, node, 1);
     if (left == HLO_NONE || right == HLO_NONE || node->leaf_count != 1 || !numbers.size) return;
     dimension_tie(flow, left, number_of(numbers, CONVOLUTION_INPUT_BATCH), node->first_leaf,
@@ -101,14 +93,14 @@ bool dimension_ties_is_contracted(const struct dimension_flow *flow, const struc
     if (node->opcode != OPCODE_DOT && node->opcode != OPCODE_CONVOLUTION) return false;
     uint32_t left = flow_operand_leaf(flow, node, 0), right = flow_operand_leaf(flow, node, 1);
     if (node->opcode == OPCODE_DOT) {
-        struct bytes numbers = submessage(node->message, HLO_INSTRUCTION_DOT);
+        struct bytes numbers = wire_find_message(node->message, HLO_INSTRUCTION_DOT);
         int contracted[ARRAY_RANK_MAX];
         int count = dimension_numbers_read(numbers, DOT_LHS_CONTRACTING, contracted);
         bool is_marked = false;
         for (int i = 0; i < count; i++) is_marked |= has_mark(flow, left, contracted[i]);
         return is_marked;
     }
-    struct bytes numbers = submessage(node->message, HLO_INSTRUCTION_CONVOLUTION);
+    struct bytes numbers = wire_find_message(node->message, HLO_INSTRUCTION_CONVOLUTION);
     return has_mark(flow, left, number_of(numbers, CONVOLUTION_INPUT_FEATURE)) ||
            has_mark(flow, right, number_of(numbers, CONVOLUTION_KERNEL_INPUT_FEATURE));
 }
@@ -134,7 +126,7 @@ static void tie_indices(struct dimension_flow *flow, uint32_t indices, int vecto
 }
 
 void dimension_ties_of_gather(struct dimension_flow *flow, const struct graph_node *node) {
-    struct bytes numbers = submessage(node->message, HLO_INSTRUCTION_GATHER);
+    struct bytes numbers = wire_find_message(node->message, HLO_INSTRUCTION_GATHER);
     int windows[ARRAY_RANK_MAX], collapsed[ARRAY_RANK_MAX], batching[ARRAY_RANK_MAX];
     int count = dimension_numbers_read(numbers, GATHER_OFFSET_DIMS, windows);
     unsigned dropped = bits_of(collapsed, dimension_numbers_read(numbers, GATHER_COLLAPSED_SLICE_DIMS, collapsed));
@@ -146,7 +138,7 @@ void dimension_ties_of_gather(struct dimension_flow *flow, const struct graph_no
 }
 
 void dimension_ties_of_scatter(struct dimension_flow *flow, const struct graph_node *node) {
-    struct bytes numbers = submessage(node->message, HLO_INSTRUCTION_SCATTER);
+    struct bytes numbers = wire_find_message(node->message, HLO_INSTRUCTION_SCATTER);
     int windows[ARRAY_RANK_MAX], inserted[ARRAY_RANK_MAX], batching[ARRAY_RANK_MAX];
     int count = dimension_numbers_read(numbers, SCATTER_UPDATE_WINDOW_DIMS, windows);
     unsigned dropped = bits_of(inserted, dimension_numbers_read(numbers, SCATTER_INSERTED_WINDOW_DIMS, inserted));

@@ -171,14 +171,6 @@ static struct computation_ids read_computation_ids(struct bytes message) {
     return ids;
 }
 
-static struct bytes module_message(struct bytes blob) {
-    struct wire w = wire_open(blob);
-    for (struct wire_field f; wire_next(&w, &f);) {
-        if (f.number == HLO_PROTO_MODULE && f.type == WIRE_LEN) return f.payload;
-    }
-    return (struct bytes){0};
-}
-
 // Ids of computations and instructions, the roots and the entry: before the nodes, which name them.
 static bool read_ids(struct reader *r) {
     struct program_graph *graph = r->graph;
@@ -192,7 +184,7 @@ static bool read_ids(struct reader *r) {
         return too_big(r);
     for (uint32_t i = 0; i < module->instruction_count; i++)
         id_map_put(&r->graph->node_by_id, module->instructions[i].id, i);
-    struct wire w = wire_open(module_message(module->blob));
+    struct wire w = wire_open(wire_find_message(module->blob, HLO_PROTO_MODULE));
     for (struct wire_field f; wire_next(&w, &f);) {
         if (f.number == HLO_MODULE_ENTRY_COMPUTATION_ID) entry_id = f.value;
         if (f.number == HLO_MODULE_SCHEDULE && f.type == WIRE_LEN) graph->schedule = f.payload;

@@ -8,15 +8,6 @@ enum { MODULE_PARAMETER_SHARDINGS = 14, MODULE_DEVICE_ASSIGNMENT = 15 };
 enum { ASSIGNMENT_COMPUTATION_COUNT = 2 };
 enum { SHARDING_TYPE = 1, SHARDING_TYPE_REPLICATED = 0, SHARDING_TYPE_OTHER = 3 };
 
-static struct bytes module_message(const struct hlo_module *module) {
-    struct wire wire = wire_open(module->blob);
-    struct wire_field field;
-    while (wire_next(&wire, &field)) {
-        if (field.number == HLO_PROTO_MODULE && field.type == WIRE_LEN) return field.payload;
-    }
-    return (struct bytes){0};
-}
-
 static int64_t varint_of(struct bytes message, uint32_t number, int64_t otherwise) {
     struct wire wire = wire_open(message);
     uint64_t value;
@@ -24,18 +15,14 @@ static int64_t varint_of(struct bytes message, uint32_t number, int64_t otherwis
 }
 
 int64_t partition_count(const struct hlo_module *module) {
-    struct wire wire = wire_open(module_message(module));
-    struct wire_field field;
-    while (wire_next(&wire, &field)) {
-        if (field.number != MODULE_DEVICE_ASSIGNMENT || field.type != WIRE_LEN) continue;
-        int64_t count = varint_of(field.payload, ASSIGNMENT_COMPUTATION_COUNT, 1);
-        return count > 1 ? count : 1;
-    }
-    return 1;
+    struct bytes program = wire_find_message(module->blob, HLO_PROTO_MODULE);
+    struct bytes assignment = wire_find_message(program, MODULE_DEVICE_ASSIGNMENT);
+    int64_t count = varint_of(assignment, ASSIGNMENT_COMPUTATION_COUNT, 1);
+    return count > 1 ? count : 1;
 }
 
 enum parameter_sharding parameter_sharding_of(const struct hlo_module *module, int64_t parameter_number) {
-    struct wire wire = wire_open(module_message(module));
+    struct wire wire = wire_open(wire_find_message(module->blob, HLO_PROTO_MODULE));
     struct wire_field field;
     int64_t number = 0;
     while (wire_next(&wire, &field)) {
