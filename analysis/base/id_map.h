@@ -45,6 +45,11 @@ static inline uint64_t id_map_mix(uint64_t h) {
     return h ^ (h >> 33);
 }
 
+// A key for two indexes: no other two have it.
+static inline int64_t id_map_pair(uint32_t high, uint32_t low) {
+    return (int64_t)((uint64_t)high << 32 | low);
+}
+
 // A key for a name, another in every run. Two names may share a key: compare the name that is found, and go on at the
 // next key where each has to be found.
 int64_t id_map_key(struct bytes name);

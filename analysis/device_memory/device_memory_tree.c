@@ -27,10 +27,6 @@ static bool too_many(const struct builder *b, const char *what) {
     return false;
 }
 
-static int64_t pair_key(uint32_t high, uint32_t low) {
-    return (int64_t)((uint64_t)high << 32 | low);
-}
-
 // Sums of parts of the profile's totals, which fit.
 static void add_total(struct device_memory_figures *figures, const struct device_memory_sample *sample) {
     figures->total_bytes += sample->bytes;
@@ -59,22 +55,22 @@ static bool has_own_frame(const struct device_memory_profile *profile, const str
 
 static bool find_child(struct builder *b, uint32_t parent, uint32_t frame, uint32_t *child) {
     struct device_memory_tree *tree = b->tree;
-    *child = id_map_get(&b->child_of, pair_key(parent, frame));
+    *child = id_map_get(&b->child_of, id_map_pair(parent, frame));
     if (*child != ID_MAP_NONE) return true;
     if (tree->node_count == b->most_nodes) return too_many(b, "different places");
     *child = tree->node_count++;
     tree->nodes[*child] = (struct device_memory_node){.parent = parent, .frame = frame};
-    return id_map_put(&b->child_of, pair_key(parent, frame), *child);
+    return id_map_put(&b->child_of, id_map_pair(parent, frame), *child);
 }
 
 static bool find_part(struct builder *b, uint32_t node, uint32_t group, struct device_memory_part **part) {
     struct device_memory_tree *tree = b->tree;
-    uint32_t index = id_map_get(&b->part_of, pair_key(node, group));
+    uint32_t index = id_map_get(&b->part_of, id_map_pair(node, group));
     if (index == ID_MAP_NONE) {
         if (tree->part_count == b->most_parts) return too_many(b, "places on different devices");
         index = tree->part_count++;
         tree->parts[index] = (struct device_memory_part){.node = node, .group = group};
-        (void)id_map_put(&b->part_of, pair_key(node, group), index);
+        (void)id_map_put(&b->part_of, id_map_pair(node, group), index);
     }
     *part = &tree->parts[index];
     return true;

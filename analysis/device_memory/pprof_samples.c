@@ -141,7 +141,7 @@ static bool read_fields(struct sample_loader *samples, struct bytes message, str
 static bool find_group(struct sample_loader *samples, const struct sample_words *words, uint32_t *group) {
     struct pprof_loader *loader = samples->loader;
     struct device_memory_profile *profile = loader->profile;
-    int64_t key = (int64_t)((uint64_t)words->kind << 32 | words->device);
+    int64_t key = id_map_pair(words->kind, words->device);
     *group = id_map_get(&samples->group_of, key);
     if (*group != ID_MAP_NONE) return true;
     if (pprof_is_too_many(loader, (uint64_t)profile->group_count + 1, DEVICE_MEMORY_MAX_GROUPS, "kinds and devices"))
