@@ -34,6 +34,21 @@ static inline bool bytes_ends_with(struct bytes text, struct bytes suffix) {
            bytes_equal((struct bytes){text.data + (text.size - suffix.size), suffix.size}, suffix);
 }
 
+// Where `part`, which is not empty, first stands in the text; the text's size when it does not.
+static inline size_t bytes_find(struct bytes text, struct bytes part) {
+    for (size_t at = 0; at + part.size <= text.size; at++) {
+        const uint8_t *first = memchr(text.data + at, part.data[0], text.size - part.size + 1 - at);
+        if (!first) break;
+        at = (size_t)(first - text.data);
+        if (memcmp(first, part.data, part.size) == 0) return at;
+    }
+    return text.size;
+}
+
+static inline bool bytes_contains(struct bytes text, struct bytes part) {
+    return bytes_find(text, part) < text.size;
+}
+
 // Order of memcmp, the shorter first: XProf's (and C++ std::string's) order of names.
 static inline int bytes_compare(struct bytes a, struct bytes b) {
     size_t shared = a.size < b.size ? a.size : b.size;

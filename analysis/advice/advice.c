@@ -44,7 +44,7 @@ static bool read_program(struct advisor *advisor) {
 // XLA's rematerialization names its copies so (hlo_rematerialization.cc).
 static bool is_rematerialized(const struct hlo_module *module) {
     for (uint32_t i = 0; i < module->instruction_count; i++) {
-        if (op_name_contains(hlo_instruction_read(module, i).name, BYTES(".remat"))) return true;
+        if (bytes_contains(hlo_instruction_read(module, i).name, BYTES(".remat"))) return true;
     }
     return false;
 }

@@ -3,10 +3,10 @@
 
 static bool is_callback(const struct graph_node *node) {
     if (node->opcode == OPCODE_OUTFEED) return true;
-    return node->opcode == OPCODE_CUSTOM_CALL && (op_name_contains(node->op_name, BYTES("debug_callback")) ||
-                                                  op_name_contains(node->op_name, BYTES("debug_print")) ||
-                                                  op_name_contains(node->op_name, BYTES("io_callback")) ||
-                                                  op_name_contains(node->op_name, BYTES("pure_callback")));
+    return node->opcode == OPCODE_CUSTOM_CALL && (bytes_contains(node->op_name, BYTES("debug_callback")) ||
+                                                  bytes_contains(node->op_name, BYTES("debug_print")) ||
+                                                  bytes_contains(node->op_name, BYTES("io_callback")) ||
+                                                  bytes_contains(node->op_name, BYTES("pure_callback")));
 }
 
 // An array that the host gets must be whole; without that it is fused into what reads it, and what

@@ -16,7 +16,7 @@ static int64_t input_bytes(const struct advisor *advisor, const struct entry_inp
 static bool has_convolutions(const struct program_graph *graph) {
     for (uint32_t i = 0; i < graph->node_count; i++) {
         struct bytes primitive = op_name_primitive(graph->nodes[i].op_name);
-        if (op_name_contains(primitive, BYTES("conv_general_dilated")) || op_name_contains(primitive, BYTES("Conv2D")))
+        if (bytes_contains(primitive, BYTES("conv_general_dilated")) || bytes_contains(primitive, BYTES("Conv2D")))
             return true;
     }
     return false;

@@ -10,5 +10,3 @@ enum phase op_name_phase(struct bytes op_name);
 
 // The last component: "dot_general".
 struct bytes op_name_primitive(struct bytes op_name);
-
-bool op_name_contains(struct bytes op_name, struct bytes part);

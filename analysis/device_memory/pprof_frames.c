@@ -3,21 +3,12 @@
 
 // --- Functions ---
 
-static bool ends_with_library_path(struct bytes file, size_t at) {
-    static const char *const folders[] = {"/site-packages/", "/dist-packages/", "/lib/python3", "/lib64/python3"};
-    struct bytes rest = {file.data + at, file.size - at};
-    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
-        if (bytes_starts_with(rest, bytes_of(folders[i]))) return true;
-    }
-    return false;
-}
-
 bool pprof_is_library(struct bytes file) {
-    if (bytes_starts_with(file, BYTES("<frozen "))) return true;
-    for (size_t i = 0; i < file.size; i++) {
-        if (file.data[i] == '/' && ends_with_library_path(file, i)) return true;
-    }
-    return false;
+    static const char *const folders[] = {"/site-packages/", "/dist-packages/", "/lib/python3", "/lib64/python3"};
+    bool is_library = bytes_starts_with(file, BYTES("<frozen "));
+    for (size_t i = 0; i < sizeof folders / sizeof *folders && !is_library; i++)
+        is_library = bytes_contains(file, bytes_of(folders[i]));
+    return is_library;
 }
 
 struct function_words {
@@ -37,23 +28,18 @@ static bool read_function(const struct pprof_loader *loader, struct bytes messag
     return pprof_walk_ended(loader, &walk);
 }
 
-// Names as one key: exact, since both indexes have 32 bits.
-static int64_t pair_key(uint32_t high, uint32_t low) {
-    return (int64_t)((uint64_t)high << 32 | low);
-}
-
 // The function of these names; makes it when it is new.
 static uint32_t intern_function(struct pprof_loader *loader, struct id_map *known, uint64_t name, uint64_t file) {
     struct device_memory_profile *profile = loader->profile;
     uint32_t name_index = pprof_names_index(&loader->names, name);
     uint32_t file_index = pprof_names_index(&loader->names, file);
-    uint32_t function = id_map_get(known, pair_key(name_index, file_index));
+    uint32_t function = id_map_get(known, id_map_pair(name_index, file_index));
     if (function != ID_MAP_NONE) return function;
     struct bytes path = loader->names.texts[file_index];
     function = profile->function_count++;
     profile->functions[function] = (struct device_memory_function){
         .name = loader->names.texts[name_index], .file = path, .is_library = pprof_is_library(path)};
-    (void)id_map_put(known, pair_key(name_index, file_index), function);
+    (void)id_map_put(known, id_map_pair(name_index, file_index), function);
     return function;
 }
 

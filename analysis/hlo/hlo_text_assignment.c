@@ -13,13 +13,6 @@ static bool too_big(const struct text_lines *lines, struct error *error) {
 
 // --- An allocation ---
 
-static size_t find(struct bytes text, struct bytes piece) {
-    for (size_t at = 0; at + piece.size <= text.size; at++) {
-        if (memcmp(text.data + at, piece.data, piece.size) == 0) return at;
-    }
-    return text.size;
-}
-
 // Up to the next ", "; what stands between bars (a shape) is looked over.
 static struct bytes take_attribute(struct bytes *text) {
     size_t at = 0;
@@ -85,7 +78,7 @@ static void read_name(struct bytes text, struct hlo_text_value *value) {
 static bool read_value(struct bytes line, struct hlo_text_value *value) {
     if (!text_take(&line, BYTES("<")) || !text_take_int64(&line, &value->id) || !text_take(&line, BYTES(" ")))
         return false;
-    struct bytes name = {line.data, find(line, BYTES("> (size="))};
+    struct bytes name = {line.data, bytes_find(line, BYTES("> (size="))};
     text_skip(&line, name.size);
     read_name(name, value);
     bool is_whole = name.size > 0 && text_take(&line, BYTES("> (size=")) &&

@@ -81,14 +81,6 @@ static struct suspect largest_of(const struct oom_facts *facts) {
                             buffer->words.op_name, buffer->source,     buffer};
 }
 
-static bool mentions(struct bytes text, const char *word) {
-    size_t size = strlen(word);
-    for (size_t i = 0; i + size <= text.size; i++) {
-        if (memcmp(text.data + i, word, size) == 0) return true;
-    }
-    return false;
-}
-
 static const char *describe(struct oom_facts *facts, const struct suspect *suspect) {
     return arena_printf(facts->arena, "%s%s%.*s%s%.*s%s%s", oom_size(facts, suspect->size_bytes),
                         suspect->shape.size ? ", " : "", (int)suspect->shape.size, (const char *)suspect->shape.data,
@@ -115,8 +107,9 @@ static void diagnose_one(struct oom_facts *facts, const struct suspect *suspect)
     const char *which = describe(facts, suspect);
     conclude(facts, "2", "One allocation alone is %d %% of the %s there are: %s.",
              oom_share_of(suspect->size_bytes, facts->capacity), oom_size(facts, facts->capacity), which ? which : "");
-    bool is_debug = mentions(suspect->op_name, "debug") || mentions(suspect->op_name, "callback") ||
-                    mentions(suspect->name, "callback");
+    bool is_debug = bytes_contains(suspect->op_name, BYTES("debug")) ||
+                    bytes_contains(suspect->op_name, BYTES("callback")) ||
+                    bytes_contains(suspect->name, BYTES("callback"));
     if (is_debug) {
         oom_say(facts, "It is made for a debug print or a host callback, which needs the whole value in memory.");
         oom_add_fix(facts, "remove_debug_print");

@@ -42,17 +42,11 @@ static struct oom_buffer describe(struct buffer_describer *describer, const stru
 
 // --- What the peak is made of ---
 
-static bool contains(struct bytes text, struct bytes word) {
-    for (size_t i = 0; i + word.size <= text.size; i++) {
-        if (bytes_equal((struct bytes){text.data + i, word.size}, word)) return true;
-    }
-    return false;
-}
-
 static void add_row(struct oom_evidence *evidence, struct buffer_describer *describer,
                     const struct memory_buffer *row) {
     struct buffer_description words = buffer_describe(describer, row->buffer);
-    bool is_backward = contains(words.op_name, BYTES("jvp(")) || contains(words.op_name, BYTES("transpose("));
+    bool is_backward = bytes_contains(words.op_name, BYTES("jvp(")) ||
+                       bytes_contains(words.op_name, BYTES("transpose("));
     if (is_backward && row->category == ALLOCATION_TEMPORARY) evidence->backward_bytes += row->size_bytes;
     bool is_counted = is_argument(row->category) || row->category == ALLOCATION_TEMPORARY;
     if (is_counted && bytes_starts_with(words.shape, BYTES("f32["))) evidence->float32_bytes += row->size_bytes;

@@ -8,21 +8,11 @@ enum { VMEM = 1 };
 
 #define CONFIGS_KEY "used_scoped_memory_configs"
 
-static const uint8_t *find_text(struct bytes text, struct bytes part) {
-    for (size_t i = 0; i + part.size <= text.size; i++) {
-        if (text.data[i] == part.data[0] && memcmp(text.data + i, part.data, part.size) == 0) return text.data + i;
-    }
-    return NULL;
-}
-
 // Nearly every instruction has the key with an empty list, so that is looked for before anything is parsed.
 static bool may_reserve(struct bytes config) {
-    const uint8_t *found = find_text(config, BYTES(CONFIGS_KEY));
-    if (!found) return false;
-    const uint8_t *after = found + sizeof CONFIGS_KEY - 1;
-    static const char EMPTY[] = "\":[]";
-    size_t left = (size_t)(config.data + config.size - after);
-    return left < sizeof EMPTY - 1 || memcmp(after, EMPTY, sizeof EMPTY - 1) != 0;
+    size_t found = bytes_find(config, BYTES(CONFIGS_KEY)), after = found + sizeof CONFIGS_KEY - 1;
+    if (found == config.size) return false;
+    return !bytes_starts_with((struct bytes){config.data + after, config.size - after}, BYTES("\":[]"));
 }
 
 static int64_t number_of(const json_t *value) {

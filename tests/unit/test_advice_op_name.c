@@ -28,9 +28,9 @@ static void test_primitive(void **state) {
 
 static void test_contains(void **state) {
     (void)state;
-    assert_true(op_name_contains(BYTES("aab"), BYTES("ab")));
-    assert_false(op_name_contains(BYTES("aa"), BYTES("ab")));
-    assert_false(op_name_contains((struct bytes){0}, BYTES("a")));
+    assert_true(bytes_contains(BYTES("aab"), BYTES("ab")));
+    assert_false(bytes_contains(BYTES("aa"), BYTES("ab")));
+    assert_false(bytes_contains((struct bytes){0}, BYTES("a")));
 }
 
 int main(void) {
