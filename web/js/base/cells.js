@@ -45,7 +45,7 @@ const CONTENT = {
 
 /** A path too long for its cell loses its beginning: what tells ops apart is the end. */
 export function opName(op) {
-  return el("span", { class: "op-name" }, el("bdi", { dir: "ltr" }, op === "" ? "(no op name)" : op));
+  return el("span", { class: "op-name ellipsis" }, el("bdi", { dir: "ltr" }, op === "" ? "(no op name)" : op));
 }
 
 /** What stands first in the line of a tree: further in with its depth, with a sign where it opens. */

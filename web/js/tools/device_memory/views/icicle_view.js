@@ -1,5 +1,6 @@
 // @ts-check
 // The icicle: who called whom, by what they hold. Click a frame to zoom into it, its callers stand above as a path.
+import { chartSection } from "../../../base/chart_section.js";
 import { button, el, setText } from "../../../base/dom.js";
 import { swatch } from "../../../base/figures.js";
 import { exactBytes, formatPercent, formatSize, groupDigits, plural } from "../../../base/format.js";
@@ -19,16 +20,10 @@ export function createIcicle(state) {
   const canvas = el("canvas", { class: "icicle-canvas", role: "img", tabindex: 0 });
   const card = createHoverCard(state);
   const frame = el("div", { class: "icicle" }, canvas, card.node);
-  const path = el("nav", { class: "icicle-path", "aria-label": "callers of the frame on top" });
+  const path = el("nav", { class: "icicle-path ellipsis", "aria-label": "callers of the frame on top" });
   const merged = el("span", { class: "aside", id: "icicle-merged" });
   const found = el("span", { class: "facts", id: "icicle-found", role: "status" });
-  const node = el(
-    "section",
-    { class: "chart" },
-    el("div", { class: "chart-head" }, el("h2", {}, "Stacks, outermost frame on top"), legend(), found, merged),
-    path,
-    frame,
-  );
+  const node = chartSection("Stacks, outermost frame on top", [legend(), found, merged], [path, frame]);
   let layout = null;
 
   function arrange() {
@@ -86,12 +81,7 @@ export function createIcicle(state) {
     inFrame(state, ["root", "totals", "flags", "unit"], arrange),
     inFrame(state, ["hover"], draw),
   );
-  return {
-    node,
-    start: arrange,
-    redraw: draw,
-    dispose,
-  };
+  return { node, start: arrange, redraw: draw, dispose };
 }
 
 function legend() {

@@ -1,5 +1,6 @@
 // @ts-check
 // The functions as a table: what each holds itself and in all. Sortable, filtered by the search, as CSV.
+import { chartSection } from "../../../base/chart_section.js";
 import { el, setText } from "../../../base/dom.js";
 import { csvText } from "../../../base/csv.js";
 import { groupDigits, pickUnit, plural } from "../../../base/format.js";
@@ -29,13 +30,7 @@ export function createTopTable(state) {
     onOpen: (row) => state.actions.search(row.name),
   });
   const none = el("p", { class: "note", hidden: true });
-  const node = el(
-    "section",
-    { class: "chart" },
-    el("div", { class: "chart-head" }, el("h2", {}, "Functions"), count, csv),
-    table.node,
-    none,
-  );
+  const node = chartSection("Functions", [count, csv], [table.node, none]);
   let rows = [];
 
   function collect() {
@@ -58,10 +53,5 @@ export function createTopTable(state) {
     inFrame(state, ["sort", "flags", "unit"], arrange),
     table.dispose,
   );
-  return {
-    node,
-    start: collect,
-    redraw: arrange,
-    dispose,
-  };
+  return { node, start: collect, redraw: arrange, dispose };
 }

@@ -62,12 +62,7 @@ export function createEventCard(state, memory, details, onStep) {
   }
 
   const stop = state.watch(["hover", "at", "row", "unit"], () => requestFrame(draw));
-  return {
-    node,
-    start: draw,
-    redraw: draw,
-    dispose: stop,
-  };
+  return { node, start: draw, redraw: draw, dispose: stop };
 }
 
 /** @param {{label: string, bytes?: number | null, text?: string, title?: string}} fact @param {string} unit */

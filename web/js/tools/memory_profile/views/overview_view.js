@@ -1,5 +1,6 @@
 // @ts-check
 // All memories of the session side by side: choose one by mouse or keys, draw others over it.
+import { chartSection } from "../../../base/chart_section.js";
 import { el, setText } from "../../../base/dom.js";
 import { swatch } from "../../../base/figures.js";
 import { groupDigits, pickUnit, plural } from "../../../base/format.js";
@@ -30,18 +31,8 @@ export function createOverview(reply, memories, params, acts) {
     onOpen: (row) => row.memory && onChoose(row),
     onKey,
   });
-  const node = el(
-    "section",
-    { class: "chart overview-table" },
-    el(
-      "div",
-      { class: "chart-head" },
-      el("h2", {}, "Memories"),
-      count,
-      several ? el("span", { class: "aside" }, HOW) : null,
-    ),
-    table.node,
-  );
+  const how = several ? el("span", { class: "aside" }, "Enter chooses, o draws over") : null;
+  const node = chartSection("Memories", [count, how], [table.node], { class: "chart overview-table" });
   let chosen = null;
   /** @type {Map<string, string>} token to the class of its colour */
   let over = new Map();
@@ -93,8 +84,6 @@ export function createOverview(reply, memories, params, acts) {
 
   return { node, show, refresh, dispose: table.dispose };
 }
-
-const HOW = "Enter chooses, o draws over";
 
 function countText(reply, memories) {
   const events = memories.reduce((sum, one) => sum + one.memory.events, 0);

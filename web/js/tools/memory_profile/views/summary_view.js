@@ -1,8 +1,9 @@
 // @ts-check
 // "Memory Profile Summary": XProf's card with true figures, what it lacks beside it, and the notes.
 import { el } from "../../../base/dom.js";
-import { pickUnit, sizeIn } from "../../../base/format.js";
+import { formatSize } from "../../../base/format.js";
 import { sizeFigure } from "../../../base/figures.js";
+import { xprofTag } from "../../../base/xprof_tag.js";
 import { summaryLines } from "../data/summary.js";
 
 /** @param {HTMLElement} other the line that leads to the other tool */
@@ -34,9 +35,10 @@ function aboutNode(notes, other) {
 }
 
 function lineNodes(line, unit) {
+  const title = line.title ?? (line.note ? `${line.label} ${line.note}` : null);
   return [
-    el("dt", { title: line.title ?? (line.note ? `${line.label} ${line.note}` : null) }, line.label, noteNode(line)),
-    el("dd", { data: { line: line.id }, title: line.title ?? null }, figure(line, unit), xprofTag(line.xprof, unit)),
+    el("dt", { class: "ellipsis", title }, line.label, noteNode(line)),
+    el("dd", { data: { line: line.id }, title: line.title ?? null }, figure(line, unit), tagOf(line.xprof, unit)),
   ];
 }
 
@@ -49,12 +51,6 @@ function figure(line, unit) {
   return line.bytes === null || line.bytes === undefined ? "not told" : sizeFigure(line.bytes, unit);
 }
 
-function xprofTag(xprof, unit) {
-  if (!xprof) return null;
-  const text = xprof.text ?? sizeIn(xprof.bytes, pickUnit(xprof.bytes, unit));
-  return el(
-    "span",
-    { class: "xprof-tag", tabindex: 0, role: "note", title: `XProf shows ${text} here. ${xprof.why}` },
-    `XProf: ${text}`,
-  );
+function tagOf(xprof, unit) {
+  return xprof ? xprofTag(xprof.text ?? formatSize(xprof.bytes, unit), xprof.why) : null;
 }

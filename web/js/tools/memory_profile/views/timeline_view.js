@@ -1,6 +1,7 @@
 // @ts-check
 // "Memory Timeline Graph": the plot (area_painter.js) under its axes, lanes and cursors (timeline_overlay.js).
 import { attachChartMouse } from "../../../base/chart_mouse.js";
+import { chartSection } from "../../../base/chart_section.js";
 import { button, el, setText } from "../../../base/dom.js";
 import { requestFrame } from "../../../base/frame.js";
 import { sameRange, span } from "../../../base/range.js";
@@ -24,10 +25,10 @@ export function createTimeline({ state, memory, feeds, lanes, onRow }) {
   const height = button("", () => state.actions.switchHeight(), { class: "quiet small", id: "switch-height" });
   const reset = button("Reset Zoom", () => state.actions.showAll(), { class: "quiet small", id: "reset-zoom" });
   const keyNode = el("span", { class: "curve-key" });
-  const head = el("div", { class: "chart-head" }, el("h2", {}, "Memory Timeline Graph"), keyNode, readout);
   const foot = el("div", { class: "timeline-foot" }, aside, reset, height);
   const frame = el("div", { class: "timeline" }, base, laneArea, axisArea, overlay, foot);
-  const node = el("section", { class: "chart", tabindex: 0, "aria-label": "memory over time" }, head, frame);
+  const options = { tabindex: 0, "aria-label": "memory over time" };
+  const node = chartSection("Memory Timeline Graph", [keyNode, readout], [frame], options);
   const painter = createAreaPainter(base);
   let inks = null;
   let curves = [];

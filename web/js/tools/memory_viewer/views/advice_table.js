@@ -4,6 +4,8 @@ import { button, el, setText } from "../../../base/dom.js";
 import { exactBytes, figureIn, formatSize, pickUnit, sizeIn } from "../../../base/format.js";
 import { sizeFigure } from "../../../base/figures.js";
 import { numericsNode } from "../../../base/numerics.js";
+import { plainTable } from "../../../base/plain_table.js";
+import { barPiece, capacityMark } from "../../../base/scaled_bar.js";
 import { copyable } from "../../../shell/messages.js";
 
 /** @param {{unit: string, expanded: Set<string>}} context `expanded` keeps which rows are open */
@@ -13,19 +15,15 @@ export function adviceTable(advice, context) {
   }
   const unit = pickUnit(advice.totalBytes, context.unit);
   const rows = advice.applying.flatMap((change) => rowsOf(change, advice, unit, context));
-  const table = el(
-    "table",
-    { class: "advice-table", "aria-label": "changes that apply" },
-    el("thead", {}, el("tr", {}, ...headsOf(advice))),
-    el("tbody", {}, todayRow(advice, unit), ...rows),
-  );
+  const options = { class: "advice-table", "aria-label": "changes that apply" };
+  const table = plainTable(options, headsOf(advice), [todayRow(advice, unit), ...rows]);
   return [el("div", { class: "advice-scroll" }, table), othersNode(advice)];
 }
 
 const COLUMN_COUNT = 6;
 
 function headsOf({ capacity }) {
-  const heads = [
+  return [
     ["Change", "col-change"],
     [capacity === null ? "Predicted total" : "Predicted total, blue where it fits", "col-bar"],
     ["", "col-total"],
@@ -33,7 +31,6 @@ function headsOf({ capacity }) {
     ["Saves", "col-saves"],
     ["Numerics", "col-numerics"],
   ];
-  return heads.map(([text, key]) => el("th", { scope: "col", class: key }, text));
 }
 
 function todayRow(advice, unit) {
@@ -58,7 +55,7 @@ function rowsOf(change, advice, unit, { expanded }) {
     { id, class: "advice-details" },
     el("td", { colspan: COLUMN_COUNT }, ...detailsOf(change)),
   );
-  const name = button("", toggle, { class: "advice-name", "aria-controls": id });
+  const name = button("", toggle, { class: "bare advice-name", "aria-controls": id });
 
   function toggle() {
     if (!expanded.delete(change.id)) expanded.add(change.id);
@@ -104,22 +101,15 @@ function detailsOf(change) {
 
 /** Today's total as the pale ground, the predicted one over it, its range as a whisker, the capacity dashed. */
 function barOf({ scale, capacity, totalBytes: today }, bar) {
-  const share = (bytes) => `${(100 * bytes) / scale}%`;
-  const track = el("div", { class: "advice-track", title: titleOf(bar) });
-  const predicted = span(`advice-bar ${bar.className}`, "0", share(bar.totalBytes));
-  track.append(span("advice-today", "0", share(today)), predicted);
-  if (bar.highBytes > bar.lowBytes) {
-    track.append(span("advice-whisker", share(bar.lowBytes), share(bar.highBytes - bar.lowBytes)));
-  }
-  if (capacity !== null) track.append(span("capacity-mark", share(capacity), "0"));
-  return track;
-}
-
-function span(className, left, width) {
-  const node = el("span", { class: className });
-  node.style.left = left;
-  node.style.width = width;
-  return node;
+  const piece = (className, from, bytes) => barPiece(className, bytes, scale, { from });
+  return el(
+    "div",
+    { class: "advice-track", title: titleOf(bar) },
+    piece("advice-today", 0, today),
+    piece(`advice-bar ${bar.className}`, 0, bar.totalBytes),
+    bar.highBytes > bar.lowBytes ? piece("advice-whisker", bar.lowBytes, bar.highBytes - bar.lowBytes) : null,
+    capacityMark(capacity, scale),
+  );
 }
 
 function titleOf(bar) {

@@ -4,6 +4,7 @@
  * is opened, since replaying the heap for each change may take a second. `panel=advice` in the address keeps it open.
  */
 import { createLatest } from "../../../api.js";
+import { chartSection } from "../../../base/chart_section.js";
 import { button, el, setText } from "../../../base/dom.js";
 import { createCapacityField, createParamField } from "../../../base/param_field.js";
 import { parseSize } from "../../../base/size_text.js";
@@ -21,7 +22,7 @@ export function createAdvice(state, params, view, fetchAdvice) {
   const fields = fieldsOf(params);
   const plan = el("p", { class: "advice-plan", role: "status" });
   const content = el("div", { class: "advice-content" });
-  const fold = button("", toggle, { class: "advice-fold", id: "advice-fold", "aria-controls": "advice-body" });
+  const fold = button("", toggle, { class: "bare advice-fold", id: "advice-fold", "aria-controls": "advice-body" });
   const opener = button("Advice", openAndShow, {
     class: "quiet",
     id: "advice-open",
@@ -34,12 +35,8 @@ export function createAdvice(state, params, view, fetchAdvice) {
     plan,
     content,
   );
-  const node = el(
-    "section",
-    { class: "chart advice-panel", "aria-label": "advice" },
-    el("div", { class: "chart-head" }, el("h2", {}, fold), el("span", { class: "aside" }, "")),
-    body,
-  );
+  const aside = el("span", { class: "aside" });
+  const node = chartSection(fold, [aside], [body], { class: "chart advice-panel", "aria-label": "advice" });
   const expanded = new Set();
   let advice = null;
   let askedFor = "";
@@ -59,7 +56,7 @@ export function createAdvice(state, params, view, fetchAdvice) {
   function show() {
     fold.setAttribute("aria-expanded", String(isOpen()));
     setText(fold, `${isOpen() ? "▾" : "▸"} Advice: what to change`);
-    setText(node.querySelector(".aside"), isOpen() ? "" : "each change with the bytes it would save on this program");
+    setText(aside, isOpen() ? "" : "each change with the bytes it would save on this program");
     body.hidden = !isOpen();
     if (isOpen()) ask();
   }
@@ -107,11 +104,7 @@ export function createAdvice(state, params, view, fetchAdvice) {
     latest.stop,
   );
   show();
-  return {
-    node,
-    opener,
-    dispose,
-  };
+  return { node, opener, dispose };
 }
 
 function fieldsOf(params) {

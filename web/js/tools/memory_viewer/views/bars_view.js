@@ -1,5 +1,6 @@
 // @ts-check
 // "HLO Ops at Peak Memory Allocation Time", or at any other step: three rows of the same live buffers.
+import { chartSection } from "../../../base/chart_section.js";
 import { button, el, setText } from "../../../base/dom.js";
 import { formatSize, groupDigits, plural } from "../../../base/format.js";
 import { inFrame, onResize, together } from "../../../base/upkeep.js";
@@ -15,7 +16,7 @@ const ORDERS = [
 ];
 
 export function createBars(state) {
-  const heading = el("h2", {});
+  const heading = document.createTextNode("");
   const facts = el("span", { class: "facts" });
   const back = button("back to peak", () => state.actions.setStep(state.model.peakStep), {
     class: "quiet small",
@@ -23,12 +24,8 @@ export function createBars(state) {
   });
   const merged = el("span", { class: "aside", id: "bars-merged" });
   const charts = ORDERS.map((order) => createBarRow(state, order));
-  const node = el(
-    "section",
-    { class: "chart bars" },
-    el("div", { class: "chart-head" }, heading, facts, back, merged),
-    ...charts.map((chart) => chart.node),
-  );
+  const rows = charts.map((chart) => chart.node);
+  const node = chartSection(heading, [facts, back, merged], rows, { class: "chart bars" });
 
   let width = 0;
 
@@ -69,12 +66,7 @@ export function createBars(state) {
     inFrame(state, ["rows", "unit", "step"], layout),
     inFrame(state, ["hover", "pinned", "flags"], draw),
   );
-  return {
-    node,
-    start: layout,
-    redraw: draw,
-    dispose,
-  };
+  return { node, start: layout, redraw: draw, dispose };
 }
 
 function createBarRow(state, order) {

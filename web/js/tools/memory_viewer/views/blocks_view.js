@@ -1,6 +1,7 @@
 // @ts-check
 // "Buffer Allocation Timeline": where every temporary buffer lies, and when. Shares its steps axis with the curve.
 import { attachChartMouse } from "../../../base/chart_mouse.js";
+import { chartSection } from "../../../base/chart_section.js";
 import { button, el, setText } from "../../../base/dom.js";
 import { formatSize, groupDigits, plural } from "../../../base/format.js";
 import { requestFrame } from "../../../base/frame.js";
@@ -19,19 +20,9 @@ export function createBlocks(state) {
   const readout = el("span", { class: "readout" });
   const elided = el("span", { class: "aside", id: "blocks-merged" });
   const frame = el("div", { class: "blocks" }, base, overlay);
-  const node = el(
-    "section",
-    { class: "chart", tabindex: 0, "aria-label": "buffer allocation timeline" },
-    el(
-      "div",
-      { class: "chart-head" },
-      el("h2", {}, "Buffer Allocation Timeline"),
-      button("Reset Zoom", state.actions.showAll, { class: "quiet small", id: "reset-zoom" }),
-      elided,
-      readout,
-    ),
-    frame,
-  );
+  const reset = button("Reset Zoom", state.actions.showAll, { class: "quiet small", id: "reset-zoom" });
+  const options = { tabindex: 0, "aria-label": "buffer allocation timeline" };
+  const node = chartSection("Buffer Allocation Timeline", [reset, elided, readout], [frame], options);
   const painter = createBlockPainter(base);
   let colors = null;
   let ofBlock = null;
@@ -119,12 +110,7 @@ export function createBlocks(state) {
     inFrame(state, ["hover", "pinned", "hoverStep", "step"], drawOverlay),
     () => stopPainting(),
   );
-  return {
-    node,
-    start: redraw,
-    redraw,
-    dispose,
-  };
+  return { node, start: redraw, redraw, dispose };
 }
 
 function hoverText(model, row, unit) {

@@ -4,6 +4,7 @@ import { el } from "../../../base/dom.js";
 import { copyButton } from "../../../base/clipboard.js";
 import { exactFigure, sizeFigure } from "../../../base/figures.js";
 import { formatPercent, groupDigits } from "../../../base/format.js";
+import { plainTable } from "../../../base/plain_table.js";
 import { errorSentence } from "../../../shell/messages.js";
 
 /** A label, its value, and a button to copy it. */
@@ -32,33 +33,15 @@ function valueNode(fact, unit) {
 export function paddingTable(details) {
   if (!details) return el("p", { class: "note reading" }, "reading padding and stack …");
   if (!details.dimensions?.length) return null;
-  const rows = details.dimensions.map((one) =>
-    el(
-      "tr",
-      { class: one.padded > one.size ? "padded" : null },
-      el("td", {}, String(one.dimension)),
-      el("td", {}, groupDigits(one.size)),
-      el("td", {}, groupDigits(one.padded)),
-      el("td", {}, one.tile > 1 ? String(one.tile) : ""),
-      el(
-        "td",
-        {},
-        one.padded > one.size
-          ? `+${formatPercent(one.padded / one.size - 1, one.padded < 1.1 * one.size ? 2 : 0)}`
-          : "",
-      ),
-    ),
-  );
-  return el(
-    "table",
-    { class: "dimensions", "aria-label": "padding per dimension" },
-    el(
-      "thead",
-      {},
-      el("tr", {}, ...["Dim", "Size", "Padded", "Tile", ""].map((name) => el("th", { scope: "col" }, name))),
-    ),
-    el("tbody", {}, ...rows),
-  );
+  const options = { class: "dimensions", "aria-label": "padding per dimension" };
+  return plainTable(options, [["Dim"], ["Size"], ["Padded"], ["Tile"], [""]], details.dimensions.map(dimensionRow));
+}
+
+function dimensionRow({ dimension, size, padded, tile }) {
+  const isPadded = padded > size;
+  const more = isPadded ? `+${formatPercent(padded / size - 1, padded < 1.1 * size ? 2 : 0)}` : "";
+  const cells = [String(dimension), groupDigits(size), groupDigits(padded), tile > 1 ? String(tile) : "", more];
+  return el("tr", { class: isPadded ? "padded" : null }, ...cells.map((text) => el("td", {}, text)));
 }
 
 export function stackNode(extra, source) {

@@ -85,10 +85,5 @@ export function createCard(state, details) {
   }
 
   const stop = state.watch(["hover", "pinned", "lastHover", "rows", "unit"], () => requestFrame(draw));
-  return {
-    node,
-    start: draw,
-    redraw: draw,
-    dispose: stop,
-  };
+  return { node, start: draw, redraw: draw, dispose: stop };
 }

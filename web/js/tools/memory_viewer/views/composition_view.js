@@ -2,8 +2,9 @@
 // What the memory is made of: one stacked bar, to scale, and its legend in figures.
 import { shareText } from "../../../base/cells.js";
 import { el } from "../../../base/dom.js";
-import { exactBytes, formatSize, pickUnit } from "../../../base/format.js";
+import { formatSize, pickUnit } from "../../../base/format.js";
 import { colored, sizeFigure, swatch } from "../../../base/figures.js";
+import { barPiece, capacityMark, sizeTold } from "../../../base/scaled_bar.js";
 import { compositionOf } from "../data/composition.js";
 
 export function createComposition(state, view) {
@@ -19,7 +20,7 @@ export function createComposition(state, view) {
     bar.setAttribute("aria-label", summary(segments, unit));
     bar.replaceChildren(
       ...segments.filter((one) => one.bytes > 0).map((one) => segmentNode(one, scale, unit)),
-      ...(capacity === null ? [] : [capacityMark(capacity, scale, unit)]),
+      capacityMark(capacity, scale, unit) ?? "",
     );
     const column = pickUnit(total, unit);
     legend.replaceChildren(
@@ -33,21 +34,8 @@ export function createComposition(state, view) {
 }
 
 function segmentNode(segment, scale, unit) {
-  const node = el("span", {
-    class: "segment",
-    title: `${segment.label}: ${formatSize(segment.bytes, unit)} (${exactBytes(segment.bytes)}), ${segment.title}`,
-  });
-  node.style.width = `${(100 * segment.bytes) / scale}%`;
-  return colored(node, `cat-${segment.key}`);
-}
-
-function capacityMark(capacity, scale, unit) {
-  const node = el("span", {
-    class: "capacity-mark",
-    title: `Capacity: ${formatSize(capacity, unit)} (${exactBytes(capacity)})`,
-  });
-  node.style.left = `${(100 * capacity) / scale}%`;
-  return node;
+  const title = `${segment.label}: ${sizeTold(segment.bytes, unit)}, ${segment.title}`;
+  return colored(barPiece("segment", segment.bytes, scale, { title }), `cat-${segment.key}`);
 }
 
 function legendRow(segment, total, unit, column) {

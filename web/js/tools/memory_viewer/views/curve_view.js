@@ -2,6 +2,7 @@
 // "Memory Allocation Size vs Program Order": what is live at each step, padded and unpadded. uPlot draws the curves
 // and the axes; what follows the mouse is drawn on a canvas above them (draw/curve_overlay.js).
 import { attachChartMouse } from "../../../base/chart_mouse.js";
+import { chartSection } from "../../../base/chart_section.js";
 import { el, setText } from "../../../base/dom.js";
 import { exactBytes, formatSize, groupDigits } from "../../../base/format.js";
 import { requestFrame } from "../../../base/frame.js";
@@ -23,12 +24,8 @@ export function createCurve(state) {
   const readout = el("span", { class: "readout", "aria-live": "off" }, where, figures);
   const holder = el("div", { class: "curve", role: "img", "aria-label": summary(model) });
   const note = el("span", { class: "aside" });
-  const node = el(
-    "section",
-    { class: "chart", tabindex: 0, "aria-label": "memory over program order" },
-    el("div", { class: "chart-head" }, el("h2", {}, "Memory Allocation Size vs Program Order"), key(), note, readout),
-    holder,
-  );
+  const options = { tabindex: 0, "aria-label": "memory over program order" };
+  const node = chartSection("Memory Allocation Size vs Program Order", [key(), note, readout], [holder], options);
   const overlay = el("canvas", { class: "overlay" });
   const scene = { range: () => state.get().x, yMax, unit: () => state.get().unit, plotWidth };
   let plot = null;
@@ -125,12 +122,7 @@ export function createCurve(state) {
       plot = null;
     },
   );
-  return {
-    node,
-    start: build,
-    redraw: build,
-    dispose,
-  };
+  return { node, start: build, redraw: build, dispose };
 }
 
 function whereText(model, step) {

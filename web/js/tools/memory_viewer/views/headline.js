@@ -4,6 +4,7 @@ import { el, setText } from "../../../base/dom.js";
 import { formatSize, exactBytes } from "../../../base/format.js";
 import { sizeFigure } from "../../../base/figures.js";
 import { createCapacityField } from "../../../base/param_field.js";
+import { together } from "../../../base/upkeep.js";
 import { fitOf } from "../data/composition.js";
 
 export function createHeadline(state, params, view) {
@@ -31,14 +32,7 @@ export function createHeadline(state, params, view) {
 
   const stop = state.watch(["unit", "capacity"], show);
   show();
-  return {
-    name,
-    node,
-    dispose() {
-      stop();
-      capacity.dispose();
-    },
-  };
+  return { name, node, dispose: together(stop, capacity.dispose) };
 }
 
 function programName(view) {

@@ -1,8 +1,9 @@
 // @ts-check
 // The overview in XProf's words, with XProf's own figure beside ours where they differ.
 import { el } from "../../../base/dom.js";
-import { pickUnit, sizeIn } from "../../../base/format.js";
+import { formatSize } from "../../../base/format.js";
 import { sizeFigure } from "../../../base/figures.js";
+import { xprofTag } from "../../../base/xprof_tag.js";
 import { overviewLines } from "../data/overview.js";
 
 /** XProf's advice, word for word. */
@@ -39,21 +40,11 @@ function lineNodes(line, unit) {
         ? "(with fragmentation)"
         : line.label;
   return [
-    el("dt", { data: { line: line.id } }, sizeFigure(line.bytes, unit, pickUnit(line.bytes, unit))),
-    el("dd", {}, label, line.tail ? ` ${line.tail}` : "", xprofTag(line, unit)),
+    el("dt", { data: { line: line.id } }, sizeFigure(line.bytes, unit)),
+    el("dd", {}, label, line.tail ? ` ${line.tail}` : "", tagOf(line, unit)),
   ];
 }
 
-function xprofTag(line, unit) {
-  if (line.xprofBytes === undefined) return null;
-  return el(
-    "span",
-    {
-      class: "xprof-tag",
-      tabindex: 0,
-      title: `XProf shows ${line.xprofBytes} bytes here. ${line.why}`,
-      role: "note",
-    },
-    `XProf: ${sizeIn(line.xprofBytes, pickUnit(line.xprofBytes, unit))}`,
-  );
+function tagOf({ xprofBytes, why }, unit) {
+  return xprofBytes === undefined ? null : xprofTag(formatSize(xprofBytes, unit), why, `${xprofBytes} bytes`);
 }

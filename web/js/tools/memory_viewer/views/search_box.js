@@ -3,6 +3,7 @@
 import { el, setText } from "../../../base/dom.js";
 import { groupDigits } from "../../../base/format.js";
 import { createSearchBox } from "../../../base/search_box.js";
+import { together } from "../../../base/upkeep.js";
 import { countFlags } from "../data/search.js";
 
 export function createSearch(state) {
@@ -26,12 +27,6 @@ export function createSearch(state) {
 
   const stop = state.watch(["flags"], show);
   show();
-  return {
-    node: el("span", { class: "search" }, box.node, found),
-    focus: box.focus,
-    dispose() {
-      box.dispose();
-      stop();
-    },
-  };
+  const node = el("span", { class: "search" }, box.node, found);
+  return { node, focus: box.focus, dispose: together(box.dispose, stop) };
 }

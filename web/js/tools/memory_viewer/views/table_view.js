@@ -1,5 +1,6 @@
 // @ts-check
 // The live buffers as a table: sortable, filtered by the page's search, as CSV.
+import { chartSection } from "../../../base/chart_section.js";
 import { el, setText } from "../../../base/dom.js";
 import { swatch } from "../../../base/figures.js";
 import { formatSize, groupDigits, plural } from "../../../base/format.js";
@@ -31,13 +32,7 @@ export function createTable(state) {
     onOpen: state.actions.pinRow,
     onHover: state.actions.hoverRow,
   });
-  const node = el(
-    "section",
-    { class: "chart" },
-    el("div", { class: "chart-head" }, el("h2", {}, "Live buffers"), count, csv),
-    table.node,
-    none,
-  );
+  const node = chartSection("Live buffers", [count, csv], [table.node, none]);
 
   function arrange() {
     const { rows, flags, unit } = state.get();
@@ -64,12 +59,7 @@ export function createTable(state) {
     inFrame(state, ["hover", "pinned"], markRows),
     table.dispose,
   );
-  return {
-    node,
-    start: arrange,
-    redraw: arrange,
-    dispose,
-  };
+  return { node, start: arrange, redraw: arrange, dispose };
 }
 
 function fillCategory(cell, model, row) {

@@ -118,7 +118,7 @@ function wantedSegments(message) {
 }
 
 function freeBars(message) {
-  const bar = (label, title, bytes) => barOf(label, title, [{ label, bytes, className: "oom-free" }]);
+  const bar = (label, title, bytes) => barOf(label, title, [{ label, bytes, className: "mem-free" }]);
   return [
     bar("free", "what the message says is free", message.free_bytes),
     bar("in one piece", "the largest piece that could be reserved", message.reservable_bytes),

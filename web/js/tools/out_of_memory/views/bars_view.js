@@ -3,6 +3,7 @@
 import { el } from "../../../base/dom.js";
 import { colored } from "../../../base/figures.js";
 import { exactBytes, formatSize } from "../../../base/format.js";
+import { barPiece, capacityMark, sizeTold } from "../../../base/scaled_bar.js";
 import { barsOf } from "../data/facts.js";
 
 const MENTIONED_SHARE = 0.005;
@@ -10,65 +11,38 @@ const MENTIONED_SHARE = 0.005;
 export function barsNode(message, mode) {
   const { bars, capacity, scale } = barsOf(message);
   if (bars.length === 0 || scale <= 0) return null;
-  const share = (bytes) => `${(100 * bytes) / scale}%`;
   return el(
     "div",
     { class: "oom-bars", role: "img", "aria-label": summaryOf(bars, capacity, mode) },
-    ...bars.map((bar) => barNode(bar, capacity, share, mode)),
-    capacity === null ? null : capacityRow(capacity, share, mode),
+    ...bars.map((bar) => barNode(bar, capacity, scale, mode)),
+    capacity === null ? null : capacityRow(capacity, scale, mode),
   );
 }
 
-function barNode(bar, capacity, share, mode) {
-  const track = el(
-    "div",
-    { class: "oom-track" },
-    ...bar.segments.map((segment) => segmentNode(segment, share, mode)),
-  );
-  if (capacity !== null) track.append(markAt(share(capacity)));
-  if (bar.over > 0 && capacity !== null) track.append(overNode(bar, capacity, share, mode));
+function barNode(bar, capacity, scale, mode) {
+  const pieces = bar.segments.map((segment) => segmentNode(segment, scale, mode));
+  const over = { from: capacity, title: `${formatSize(bar.over, mode)} more than there are` };
+  if (capacity !== null) pieces.push(capacityMark(capacity, scale, mode));
+  if (bar.over > 0 && capacity !== null) pieces.push(barPiece("oom-over-part", bar.over, scale, over));
+  return rowNode(bar.title, bar.label, pieces, figuresOf(bar, mode));
+}
+
+function segmentNode({ label, bytes, className }, scale, mode) {
+  return colored(barPiece("segment", bytes, scale, { title: `${label}: ${sizeTold(bytes, mode)}` }), className);
+}
+
+function capacityRow(capacity, scale, mode) {
+  const pieces = [barPiece("segment oom-capacity-bar", capacity, scale), capacityMark(capacity, scale, mode)];
+  return rowNode(exactBytes(capacity), "capacity", pieces, formatSize(capacity, mode));
+}
+
+function rowNode(title, label, pieces, figures) {
   return el(
     "div",
-    { class: "oom-bar", title: bar.title },
-    el("span", { class: "oom-bar-label" }, bar.label),
-    track,
-    el("span", { class: "oom-bar-figures" }, figuresOf(bar, mode)),
-  );
-}
-
-function segmentNode(segment, share, mode) {
-  const node = el("span", {
-    class: "segment",
-    title: `${segment.label}: ${formatSize(segment.bytes, mode)} (${exactBytes(segment.bytes)})`,
-  });
-  node.style.width = share(segment.bytes);
-  return colored(node, segment.className);
-}
-
-/** What is too much. */
-function overNode(bar, capacity, share, mode) {
-  const node = el("span", { class: "oom-over-part", title: `${formatSize(bar.over, mode)} more than there are` });
-  node.style.left = share(capacity);
-  node.style.width = share(bar.over);
-  return node;
-}
-
-function markAt(left) {
-  const node = el("span", { class: "capacity-mark" });
-  node.style.left = left;
-  return node;
-}
-
-function capacityRow(capacity, share, mode) {
-  const track = el("div", { class: "oom-track" }, el("span", { class: "segment oom-capacity-bar" }));
-  /** @type {any} */ (track.firstChild).style.width = share(capacity);
-  track.append(markAt(share(capacity)));
-  return el(
-    "div",
-    { class: "oom-bar", title: exactBytes(capacity) },
-    el("span", { class: "oom-bar-label" }, "capacity"),
-    track,
-    el("span", { class: "oom-bar-figures" }, formatSize(capacity, mode)),
+    { class: "oom-bar", title },
+    el("span", { class: "oom-bar-label" }, label),
+    el("div", { class: "oom-track" }, ...pieces),
+    el("span", { class: "oom-bar-figures" }, figures),
   );
 }
 

@@ -6,14 +6,13 @@ import { sizeFigure } from "../../../base/figures.js";
 import { numericsNode } from "../../../base/numerics.js";
 import { copyable } from "../../../shell/messages.js";
 import { rankedFixes } from "../data/fixes.js";
+import { part } from "./part.js";
 
 export function fixesNode(message, mode) {
   const fixes = rankedFixes(message);
   if (fixes.length === 0) return null;
-  return el(
-    "section",
-    { class: "oom-part" },
-    el("h3", {}, "What to change"),
+  return part(
+    "What to change",
     planNode(message.plan ?? null, mode),
     el("ol", { class: "oom-fixes" }, ...fixes.map((fix) => fixNode(fix, mode))),
   );

@@ -4,17 +4,16 @@ import { el } from "../../../base/dom.js";
 import { sizeFigure } from "../../../base/figures.js";
 import { moduleParams } from "../data/links.js";
 import { appLink } from "./app_link.js";
+import { part } from "./part.js";
 
 export function joinedNode(message, context) {
   const { joined } = message;
   if (!joined) return notJoined(message);
   const params = moduleParams(message, context.capacity);
-  const host = joined.host ? `, host ${joined.host}` : "";
-  return el(
-    "section",
-    { class: "oom-part oom-joined" },
-    el("h3", {}, "Its buffers"),
-    el("p", {}, `${joined.module} in ${joined.session}${host}. `, ...totalsOf(joined.totals, context.mode)),
+  const where = `${joined.module} in ${joined.session}${joined.host ? `, host ${joined.host}` : ""}. `;
+  return part(
+    "Its buffers",
+    el("p", { class: "oom-joined" }, where, ...totalsOf(joined.totals, context.mode)),
     ...(joined.replicated_arguments ?? []).map((one) => replicatedNode(one, context.mode)),
     el(
       "p",
@@ -47,10 +46,8 @@ function replicatedNode(one, mode) {
 
 function notJoined(message) {
   if (!message.module) return null;
-  return el(
-    "section",
-    { class: "oom-part" },
-    el("h3", {}, "Its buffers"),
+  return part(
+    "Its buffers",
     el(
       "p",
       { class: "note" },

@@ -5,8 +5,10 @@ import { sizeFigure } from "../../../base/figures.js";
 import { pickUnit } from "../../../base/format.js";
 import { copyButton } from "../../../base/clipboard.js";
 import { shortSource } from "../../../base/source_text.js";
+import { plainTable } from "../../../base/plain_table.js";
 import { bufferParams } from "../data/links.js";
 import { appLink } from "./app_link.js";
+import { part } from "./part.js";
 
 const SHOWN = 20;
 
@@ -15,20 +17,11 @@ export function largestNode(message, context) {
   if (entries.length === 0) return null;
   const more = entries.length - SHOWN + (message.largest_left_out ?? 0);
   const unit = pickUnit(Math.max(...entries.map((entry) => entry.size_bytes ?? 0)), context.mode);
-  return el(
-    "section",
-    { class: "oom-part" },
-    el("h3", {}, TITLES[message.largest_from] ?? TITLES.message),
-    el(
-      "div",
-      { class: "oom-table-scroll", tabindex: 0, role: "region", "aria-label": "largest allocations" },
-      el(
-        "table",
-        { class: "oom-table oom-largest" },
-        el("thead", {}, el("tr", {}, ...HEADS.map(([name, key]) => el("th", { scope: "col", class: key }, name)))),
-        el("tbody", {}, ...entries.slice(0, SHOWN).map((entry) => rowOf(entry, message, unit, context))),
-      ),
-    ),
+  const rows = entries.slice(0, SHOWN).map((entry) => rowOf(entry, message, unit, context));
+  const region = { class: "oom-table-scroll", tabindex: 0, role: "region", "aria-label": "largest allocations" };
+  return part(
+    TITLES[message.largest_from] ?? TITLES.message,
+    el("div", region, plainTable({ class: "oom-table oom-largest" }, HEADS, rows)),
     more > 0 ? el("p", { class: "note" }, `and ${more} more in the text`) : null,
   );
 }

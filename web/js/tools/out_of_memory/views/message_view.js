@@ -9,6 +9,7 @@ import { barsNode } from "./bars_view.js";
 import { fixesNode } from "./fixes_view.js";
 import { joinedNode } from "./joined_view.js";
 import { largestNode } from "./largest_view.js";
+import { part } from "./part.js";
 
 /** @param {{mode: string, capacity: string | null, follow: (patch: object) => void}} context */
 export function messageNode(message, index, context) {
@@ -55,12 +56,8 @@ function disagreements(message) {
 function scenarioNode(message) {
   if (!message.scenario && !message.scenario_reason) return null;
   const name = SCENARIOS[message.scenario] ?? "";
-  return el(
-    "section",
-    { class: "oom-part" },
-    el("h3", {}, message.scenario ? `Scenario ${message.scenario}${name ? `: ${name}` : ""}` : "Why"),
-    el("p", {}, message.scenario_reason ?? ""),
-  );
+  const heading = message.scenario ? `Scenario ${message.scenario}${name ? `: ${name}` : ""}` : "Why";
+  return part(heading, el("p", {}, message.scenario_reason ?? ""));
 }
 
 /** As the E1000 page of openxla.org counts them. */
@@ -80,13 +77,8 @@ function causesNode(message) {
   const causes = message.causes ?? [];
   const cause = CAUSES[message.cause] ?? message.cause;
   if (causes.length === 0 && !cause) return null;
-  return el(
-    "section",
-    { class: "oom-part" },
-    el("h3", {}, "Causes"),
-    cause ? el("p", { class: "oom-cause" }, cause) : null,
-    el("ul", {}, ...causes.map((text) => el("li", {}, text))),
-  );
+  const list = el("ul", {}, ...causes.map((text) => el("li", {}, text)));
+  return part("Causes", cause ? el("p", { class: "oom-cause" }, cause) : null, list);
 }
 
 const CAUSES = {
@@ -98,18 +90,10 @@ const CAUSES = {
 function breakdownNode(message, mode) {
   const rows = breakdownRows(message);
   if (rows.length === 0) return null;
-  return el(
-    "section",
-    { class: "oom-part" },
-    el("h3", {}, "The message's own figures"),
-    el(
-      "dl",
-      { class: "oom-breakdown" },
-      ...rows.map((row) =>
-        el("div", {}, el("dt", {}, row.name), el("dd", {}, row.isCount ? groupDigits(row.value) : figure(row, mode))),
-      ),
-    ),
+  const figures = rows.map((row) =>
+    el("div", {}, el("dt", {}, row.name), el("dd", {}, row.isCount ? groupDigits(row.value) : figure(row, mode))),
   );
+  return part("The message's own figures", el("dl", { class: "oom-breakdown" }, ...figures));
 }
 
 function figure({ value }, mode) {

@@ -137,11 +137,7 @@ function create(context) {
     filter.dispose,
   );
   load();
-  return {
-    node: frame.node,
-    update: load,
-    dispose,
-  };
+  return { node: frame.node, update: load, dispose };
 }
 
 function fillName(cell, line) {

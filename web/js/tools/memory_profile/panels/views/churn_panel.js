@@ -4,10 +4,10 @@ import { fetchOps } from "../../../../api.js";
 import { csvText } from "../../../../base/csv.js";
 import { el, setText } from "../../../../base/dom.js";
 import { formatSize, plural } from "../../../../base/format.js";
-import { requestFrame } from "../../../../base/frame.js";
 import { createSortedTable } from "../../../../base/sorted_table.js";
 import { matcher } from "../../../../base/text_match.js";
 import { formatDuration } from "../../../../base/time_text.js";
+import { inFrame, together } from "../../../../base/upkeep.js";
 import { CHURN_COLUMNS, churnRows, histogramBars } from "../data/churn_rows.js";
 import { createOpFilter, csvButton, orderOf } from "./controls.js";
 import { createHistogram } from "./histogram.js";
@@ -73,19 +73,10 @@ function create(context) {
     lifetimes.say(neverText(never, unit));
   }
 
-  const stop = state.watch(["filter", "unit", "sort"], () => requestFrame(arrange));
+  const stop = inFrame(state, ["filter", "unit", "sort"], arrange);
+  const dispose = together(stop, loader.stop, table.dispose, filter.dispose);
   load();
-  return {
-    node: frame.node,
-    update: () => (reply ? arrange() : load()),
-    dispose() {
-      stop();
-      loader.stop();
-      table.dispose();
-      filter.dispose();
-      reply = null;
-    },
-  };
+  return { node: frame.node, update: () => (reply ? arrange() : load()), dispose };
 }
 
 function neverText({ count, bytes }, unit) {

@@ -8,6 +8,7 @@ import { groupDigits, plural } from "../../../../base/format.js";
 import { requestFrame } from "../../../../base/frame.js";
 import { ROW_HEIGHT, createRowGrid } from "../../../../base/row_grid.js";
 import { formatMs } from "../../../../base/time_text.js";
+import { inFrame, together } from "../../../../base/upkeep.js";
 import { CHUNK_ROWS, EVENT_COLUMNS, createChunks } from "../data/event_columns.js";
 import { csvButton } from "./controls.js";
 import { createEventCsv } from "./event_csv.js";
@@ -202,30 +203,22 @@ function create(context) {
     timer = window.setTimeout(load, REST_MS);
   }
 
-  const stops = [
-    state.watch(["from", "to"], windowChanged),
-    state.watch(["at", "row"], () => requestFrame(() => showChosen(false))),
-    state.watch(["unit"], () => requestFrame(unitChanged)),
-  ];
-
   function unitChanged() {
     const first = chunks.find(begin) ?? chunks.find(0);
     if (first) setUnits(first.reply);
     grid.reset();
   }
 
+  const dispose = together(
+    state.watch(["from", "to"], windowChanged),
+    inFrame(state, ["at", "row"], () => showChosen(false)),
+    inFrame(state, ["unit"], unitChanged),
+    () => [timer, askTimer].forEach(clearTimeout),
+    () => waiting.abort(),
+    eventCsv.stop,
+    loader.stop,
+    grid.dispose,
+  );
   load();
-  return {
-    node: frame.node,
-    update: load,
-    dispose() {
-      clearTimeout(timer);
-      clearTimeout(askTimer);
-      stops.forEach((stop) => stop());
-      waiting.abort();
-      eventCsv.stop();
-      loader.stop();
-      grid.dispose();
-    },
-  };
+  return { node: frame.node, update: load, dispose };
 }

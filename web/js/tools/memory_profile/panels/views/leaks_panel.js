@@ -7,6 +7,7 @@ import { formatSize, groupDigits, plural } from "../../../../base/format.js";
 import { requestFrame } from "../../../../base/frame.js";
 import { createSortedTable } from "../../../../base/sorted_table.js";
 import { matcher } from "../../../../base/text_match.js";
+import { inFrame, together } from "../../../../base/upkeep.js";
 import {
   LEAK_COLUMNS,
   heldAllocations,
@@ -137,21 +138,11 @@ function create(context) {
     arrange();
   }
 
-  const stop = state.watch(["filter", "unit", "sort"], () => requestFrame(arrange));
+  const stop = inFrame(state, ["filter", "unit", "sort"], arrange);
+  const abort = () => details.abort();
+  const dispose = together(stop, abort, loader.stop, table.dispose, filter.dispose, chart.dispose);
   load();
-  return {
-    node: frame.node,
-    update: () => (reply ? arrange() : load()),
-    dispose() {
-      stop();
-      details.abort();
-      loader.stop();
-      table.dispose();
-      filter.dispose();
-      chart.dispose();
-      reply = null;
-    },
-  };
+  return { node: frame.node, update: () => (reply ? arrange() : load()), dispose };
 }
 
 function heldLines(reply, row) {
