@@ -53,8 +53,7 @@ export function noSessions(reply, openTool) {
       code(reply.logdir ?? "the built-in sample"),
       ".",
     ),
-    ...pendingParts(reply),
-    ...leftOutParts(reply),
+    ...notShown(reply),
     paragraph(
       "Only an error message at hand? ",
       toolLink("out_of_memory", "Out of memory", openTool),
@@ -75,8 +74,7 @@ export function unknownSession(name, reply, links) {
       ". It may have been removed, renamed, or belong to another log directory.",
     ),
     ...known,
-    ...pendingParts(reply),
-    ...leftOutParts(reply),
+    ...notShown(reply),
   );
 }
 
@@ -120,15 +118,18 @@ export function noTool(tag, link) {
   return message(`hbmview has no tool "${tag}".`, paragraph("The Memory Viewer works on this session: ", link, "."));
 }
 
-export function howToProfile() {
-  return el("div", {}, el("h3", {}, "To take a profile with JAX"), copyable(SNIPPET, "copy the program"));
+/** Below a heading of its own. */
+export function headed(heading, ...parts) {
+  return el("div", {}, el("h3", {}, heading), ...parts);
 }
 
-export function howToPoint() {
-  return el(
-    "div",
-    {},
-    el("h3", {}, "To show it"),
+function howToProfile() {
+  return headed("To take a profile with JAX", copyable(SNIPPET, "copy the program"));
+}
+
+function howToPoint() {
+  return headed(
+    "To show it",
     paragraph(
       "Point ",
       code("--logdir"),
@@ -140,12 +141,8 @@ export function howToPoint() {
   );
 }
 
-export function pendingParts({ pending = [] }) {
-  return listOf("Not complete yet", pending);
-}
-
-export function leftOutParts({ left_out: leftOut = [] }) {
-  return listOf("Left out", leftOut);
+function notShown({ pending = [], left_out: leftOut = [] }) {
+  return [...listOf("Not complete yet", pending), ...listOf("Left out", leftOut)];
 }
 
 function listOf(title, entries) {
@@ -154,7 +151,7 @@ function listOf(title, entries) {
   return [el("h3", {}, title), el("ul", {}, ...items)];
 }
 
-export function hostErrors({ hosts }) {
+function hostErrors({ hosts }) {
   return hosts
     .filter((host) => host.error)
     .map((host) =>
@@ -180,6 +177,16 @@ export function errorMessage(error, stillWorks) {
       : null,
     stillWorks ? paragraph(stillWorks) : null,
   );
+}
+
+/** One of several things in a session: the others are not affected. */
+export function errorOfOne(error, noun, count) {
+  const others = count > 1 ? `The other ${noun}s of this session` : "Other sessions";
+  return errorMessage(error, `${others} still work: choose one at the left.`);
+}
+
+export function errorOfSession(error) {
+  return errorMessage(error, "Other sessions may still be readable: choose one at the left.");
 }
 
 function titleOf(error) {

@@ -4,9 +4,9 @@
  * names (or the first), and puts its workspace on the page.
  */
 import { createLatest, fetchDeviceMemory, fetchDeviceMemoryProfile } from "../../api.js";
-import { errorMessage } from "../../shell/messages.js";
+import { errorOfOne, errorOfSession } from "../../shell/messages.js";
 import { createChoices } from "./views/choices.js";
-import { failedFile, noFiles, unknownFile } from "./views/empty_states.js";
+import { noFiles, unknownFile } from "./views/empty_states.js";
 import { createWorkspace } from "./workspace.js";
 
 const MOUSE = [
@@ -64,7 +64,7 @@ export function mount(shell) {
         ),
       );
     } catch (error) {
-      if (error.name !== "AbortError") showMessage(failedFile(error, files.length));
+      if (error.name !== "AbortError") showMessage(errorOfOne(error, "file", files.length));
     }
   }
 
@@ -84,8 +84,7 @@ export function mount(shell) {
 
   /** A session that is not there gets the shell's own message. */
   async function showListError(error) {
-    if (await shell.isGone(error)) return;
-    showMessage(errorMessage(error, "Other sessions may still be readable: choose one at the left."));
+    if (!(await shell.isGone(error))) showMessage(errorOfSession(error));
   }
 
   function keys() {

@@ -4,6 +4,7 @@
  * many, and puts the workspace of the memory that the address names on the page.
  */
 import { fetchMemoryProfile } from "../../api.js";
+import { errorOfSession } from "../../shell/messages.js";
 import { createPicker } from "../../shell/picker.js";
 import {
   chooseMemory,
@@ -15,7 +16,7 @@ import {
   windowOf,
 } from "./data/memories.js";
 import { createOverview } from "./views/overview_view.js";
-import { failedProfile, noMemories, noMemoryOnHost, stillReading, unknownMemory } from "./views/empty_states.js";
+import { noMemories, noMemoryOnHost, stillReading, unknownMemory } from "./views/empty_states.js";
 import { createWorkspace } from "./workspace.js";
 import { MOUSE, toolKeys } from "./tool_keys.js";
 
@@ -147,7 +148,7 @@ export function mount(shell) {
   }
 
   async function showLoadError(error) {
-    if (!(await shell.isGone(error))) shell.show({ title: session, main: failedProfile(error) });
+    if (!(await shell.isGone(error))) shell.show({ title: session, main: errorOfSession(error) });
   }
 
   function unmount() {

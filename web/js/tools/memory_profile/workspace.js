@@ -4,6 +4,7 @@ import { fetchModuleRuns, fetchSteps } from "../../api.js";
 import { el } from "../../base/dom.js";
 import { requestFrame } from "../../base/frame.js";
 import { range } from "../../base/range.js";
+import { viewName } from "../../base/view_name.js";
 import { errorSentence } from "../../shell/messages.js";
 import { otherToolLine } from "../../shell/other_tool.js";
 import { overlaidMemories, windowOf } from "./data/memories.js";
@@ -16,7 +17,7 @@ import { panels } from "./panels/index.js";
 import { createProfileState } from "./profile_state.js";
 import { createTimelineFeed } from "./timeline_feed.js";
 import { createEventCard } from "./views/event_card.js";
-import { createHeadline, memoryName } from "./views/headline.js";
+import { createHeadline } from "./views/headline.js";
 import { createPanelStrip } from "./views/panel_strip.js";
 import { createSummary } from "./views/summary_view.js";
 import { createTimeline } from "./views/timeline_view.js";
@@ -56,6 +57,7 @@ export function createWorkspace({ session, reply, memories, chosen, shell, overv
     fault,
     strip.node,
   );
+  const top = viewName(session, memory.memory_id, host.host, `${session} / ${memory.memory_id}, host ${host.host}`);
   let steppingFrom = null;
   let isPainted = false;
 
@@ -176,7 +178,7 @@ export function createWorkspace({ session, reply, memories, chosen, shell, overv
     moveEvent,
     showNextBand,
     over: () => new Map(overNow().map((one, i) => [one.token, `over-${(i % OVER_COLORS) + 1}`])),
-    parts: { top: memoryName(session, host, memory), main, dock: card.node },
+    parts: { top, main, dock: card.node },
     redraw: () => parts.forEach((part) => part.redraw?.()),
     dispose() {
       stops.forEach((stop) => stop());

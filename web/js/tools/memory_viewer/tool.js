@@ -10,8 +10,8 @@ import { createMemoryTypes } from "./views/memory_types.js";
 import { createWorkspace } from "./workspace.js";
 import { MOUSE, toolKeys } from "./tool_keys.js";
 import { findModule, moduleAddress, namedHosts } from "./data/modules.js";
-import { noModules, errorMessage, errorSentence } from "../../shell/messages.js";
-import { failedModule, unknownModule } from "./views/empty_states.js";
+import { errorOfOne, errorOfSession, errorSentence, noModules } from "../../shell/messages.js";
+import { unknownModule } from "./views/empty_states.js";
 
 export function mount(shell) {
   const { params, progress } = shell;
@@ -127,21 +127,18 @@ export function mount(shell) {
   /** A module that the list does not know gets the list's message; anything else the server's sentence. */
   function showViewError(error, module) {
     if (error.status === 404 && reply && !findModule(reply.modules, module)) return;
-    showEmpty(failedModule(error, reply?.modules.length ?? 0));
+    showEmpty(errorOfOne(error, "module", reply?.modules.length ?? 0));
   }
 
   async function showListError(error) {
-    if (await shell.isGone(error)) return;
-    showEmpty(errorMessage(error, "Other sessions may still be readable: choose one at the left."));
+    if (!(await shell.isGone(error))) showEmpty(errorOfSession(error));
   }
 
   function unmount() {
     feed.stop();
     latest.stop();
     stops.forEach((stop) => stop());
-    list.dispose();
-    types.dispose();
-    workspace?.dispose();
+    [list, types, workspace].forEach((part) => part?.dispose());
   }
 
   return { unmount, redraw: () => workspace?.redraw() };

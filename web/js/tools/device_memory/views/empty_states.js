@@ -1,7 +1,6 @@
 // @ts-check
 // What the Device Memory tool says when there is nothing to draw.
-import { code, copyable, errorMessage, linkList, message, paragraph } from "../../../shell/messages.js";
-import { el } from "../../../base/dom.js";
+import { code, copyable, headed, linkList, message, paragraph } from "../../../shell/messages.js";
 
 const SNIPPET = `import jax
 
@@ -18,12 +17,7 @@ export function noFiles(session) {
       code("memory.prof"),
       " that jax wrote.",
     ),
-    el(
-      "div",
-      {},
-      el("h3", {}, "To make one with JAX, where the memory is full"),
-      copyable(SNIPPET, "copy the program"),
-    ),
+    headed("To make one with JAX, where the memory is full", copyable(SNIPPET, "copy the program")),
     paragraph(
       "Such a file in the session's folder shows up here; anywhere else in the log directory it becomes a session " +
         "of its own at the left. Or open it directly: ",
@@ -53,9 +47,4 @@ export function nothingHeld(reply) {
       " is a device memory profile without a single array or executable: none was alive when it was saved.",
     ),
   );
-}
-
-export function failedFile(error, fileCount) {
-  const others = fileCount > 1 ? "The other files of this session still work" : "Other sessions still work";
-  return errorMessage(error, `${others}: choose one at the left.`);
 }

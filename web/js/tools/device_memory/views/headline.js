@@ -3,6 +3,7 @@
 import { button, el } from "../../../base/dom.js";
 import { plural } from "../../../base/format.js";
 import { sizeFigure } from "../../../base/figures.js";
+import { viewName } from "../../../base/view_name.js";
 
 export function createHeadline(state, params, reply) {
   const figures = el("div", { class: "headline-figures" });
@@ -37,11 +38,6 @@ function toggle(label, title, onClick) {
 
 function profileName(reply) {
   const own = reply.session === reply.file || reply.session.endsWith(`/${reply.file}`);
-  return el(
-    "h1",
-    { class: "headline-name ellipsis", title: `${reply.session} / ${reply.file}` },
-    own ? null : el("span", { class: "headline-session" }, `${reply.session} / `),
-    own ? reply.session : reply.file,
-    el("span", { class: "headline-space" }, " device memory"),
-  );
+  const title = `${reply.session} / ${reply.file}`;
+  return viewName(own ? null : reply.session, own ? reply.session : reply.file, "device memory", title);
 }

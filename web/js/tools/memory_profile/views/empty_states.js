@@ -1,7 +1,7 @@
 // @ts-check
 // What stands in place of the timeline when there is none: the server's reason and advice, and where to go on.
-import { el } from "../../../base/dom.js";
-import { copyable, errorMessage, errorSentence, message, paragraph } from "../../../shell/messages.js";
+import { button, el } from "../../../base/dom.js";
+import { copyable, errorSentence, headed, message, paragraph } from "../../../shell/messages.js";
 import { toolLink } from "../../../shell/other_tool.js";
 import { listMemories, readCount } from "../data/memories.js";
 
@@ -61,14 +61,10 @@ export function unknownMemory({ host, memory_id: memoryId }, reply, openHost) {
   );
 }
 
-export function failedProfile(error) {
-  return errorMessage(error, "Other sessions may still be readable: choose one at the left.");
-}
-
 function linked(names, open) {
   return names.flatMap((name, i) => [
     ...(i ? [", "] : []),
-    el("button", { type: "button", class: "link", on: { click: () => open(name) } }, name),
+    button(name, () => open(name), { class: "link" }),
   ]);
 }
 
@@ -80,7 +76,7 @@ function hostParts(host, withName) {
 }
 
 function howToRecord() {
-  return el("div", {}, el("h3", {}, "To record memory events with JAX"), copyable(SNIPPET, "copy the program"));
+  return headed("To record memory events with JAX", copyable(SNIPPET, "copy the program"));
 }
 
 function goOn(openTool) {

@@ -5,16 +5,6 @@ import { formatPercent, groupDigits } from "../../../base/format.js";
 import { sizeFigure } from "../../../base/figures.js";
 import { formatMs } from "../../../base/time_text.js";
 
-export function memoryName(session, host, memory) {
-  return el(
-    "h1",
-    { class: "headline-name ellipsis", title: `${session} / ${memory.memory_id}, host ${host.host}` },
-    el("span", { class: "headline-session" }, `${session} / `),
-    memory.memory_id,
-    el("span", { class: "headline-space" }, ` ${host.host}`),
-  );
-}
-
 export function createHeadline(state, memory) {
   const node = el("div", { class: "headline-figures" });
 

@@ -3,7 +3,7 @@
 import { el } from "../../../base/dom.js";
 import { formatSize, plural } from "../../../base/format.js";
 import { namedHosts } from "../data/modules.js";
-import { code, errorMessage, linkList, message, paragraph } from "../../../shell/messages.js";
+import { code, linkList, message, paragraph } from "../../../shell/messages.js";
 
 export function unknownModule(name, reply, onOpen) {
   const hosts = namedHosts(reply);
@@ -18,15 +18,6 @@ export function unknownModule(name, reply, onOpen) {
       ". Modules that are there:",
     ),
     linkList(reply.modules, (one) => one.name, onOpen),
-  );
-}
-
-export function failedModule(error, moduleCount) {
-  return errorMessage(
-    error,
-    moduleCount > 1
-      ? "The other modules of this session still work: choose one at the left."
-      : "Other sessions still work: choose one at the left.",
   );
 }
 

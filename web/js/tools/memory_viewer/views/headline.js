@@ -5,6 +5,7 @@ import { formatSize, exactBytes } from "../../../base/format.js";
 import { sizeFigure } from "../../../base/figures.js";
 import { createCapacityField } from "../../../base/param_field.js";
 import { together } from "../../../base/upkeep.js";
+import { viewName } from "../../../base/view_name.js";
 import { fitOf } from "../data/composition.js";
 
 export function createHeadline(state, params, view) {
@@ -16,7 +17,9 @@ export function createHeadline(state, params, view) {
   });
   const figures = el("div", { class: "headline-figures" });
   const verdict = el("span", { class: "verdict", role: "status" });
-  const name = programName(view);
+  const host = view.host ? `, host ${view.host}` : "";
+  const title = `${view.session} / ${view.module}${host}`;
+  const name = viewName(view.session, view.module, view.memory_space_name, title);
   const node = el("div", { class: "headline" }, figures, capacity.node, verdict);
 
   function show() {
@@ -33,17 +36,6 @@ export function createHeadline(state, params, view) {
   const stop = state.watch(["unit", "capacity"], show);
   show();
   return { name, node, dispose: together(stop, capacity.dispose) };
-}
-
-function programName(view) {
-  const host = view.host ? `, host ${view.host}` : "";
-  return el(
-    "h1",
-    { class: "headline-name ellipsis", title: `${view.session} / ${view.module}${host}` },
-    el("span", { class: "headline-session" }, `${view.session} / `),
-    view.module,
-    el("span", { class: "headline-space" }, ` ${view.memory_space_name}`),
-  );
 }
 
 function showVerdict(node, fit, unit) {

@@ -1,7 +1,7 @@
 // @ts-check
 // What the tool says before there is a text, and when there is no message in it.
 import { button, el } from "../../../base/dom.js";
-import { code, copyable, errorMessage, message, paragraph } from "../../../shell/messages.js";
+import { code, copyable, errorMessage, headed, message, paragraph } from "../../../shell/messages.js";
 import { WORDINGS } from "../data/kinds.js";
 
 export function nothingYet(onExample) {
@@ -48,14 +48,10 @@ export function failed(error) {
 
 function wordings(title) {
   const rows = WORDINGS.flatMap(({ words, means }) => [el("dt", {}, el("code", {}, words)), el("dd", {}, means)]);
-  return el("div", {}, el("h3", {}, title), el("dl", { class: "oom-wordings" }, ...rows));
+  return headed(title, el("dl", { class: "oom-wordings" }, ...rows));
 }
 
 function inTerminal() {
-  return el(
-    "div",
-    {},
-    el("h3", {}, "The same in a terminal"),
-    copyable("hbmview explain train.log --logdir=/tmp/xprof", "copy the command"),
-  );
+  const command = "hbmview explain train.log --logdir=/tmp/xprof";
+  return headed("The same in a terminal", copyable(command, "copy the command"));
 }
