@@ -6,7 +6,7 @@
 #include "server/document/profile_host.h"
 #include "server/http/kept_reply.h"
 #include "server/http/profile_request.h"
-#include "server/store/module_store.h"
+#include "server/store/module_list.h"
 #include "server/text/utf8.h"
 
 // The hosts of a session may take minutes to read, so an answer tells of those that are known by then, and whoever asks
@@ -91,24 +91,10 @@ static bool gather(struct overview *overview, struct error *error) {
 
 // --- A host ---
 
-static bool has_programs(const struct overview *overview) {
-    const struct session_files *files = &overview->asked->session.files;
-    struct work work;
-    struct error ignored;
-    bool found = false;
-    work_init(&work, overview->work->cache);
-    for (size_t i = 0; i < files->file_count && !found; i++) {
-        const struct input_file *now = file_store_look(&work, &overview->asked->session, i, &ignored);
-        const struct file_index *file = now ? module_store_index(&work, now, &ignored) : NULL;
-        found = file && file->index.program_count;
-    }
-    work_free(&work);
-    return found;
-}
-
 static const char *advice_of(struct overview *overview, const struct told_host *host) {
     if (!host->figures || !host->figures->lacks_events) return "";
-    if (!overview->advice) overview->advice = profile_advice(has_programs(overview));
+    if (!overview->advice)
+        overview->advice = profile_advice(module_list_has_any(overview->work->cache, &overview->asked->session));
     return overview->advice;
 }
 
@@ -133,11 +119,8 @@ static void write_notes(struct overview *overview, struct json_writer *w) {
         const struct profile_host *figures = overview->hosts[i].figures;
         with_events += figures && figures->has_events;
     }
-    if (host_count == 0)
-        add_note(overview, "This session has no .xplane.pb file: memory over time is recorded in those only.");
-    if (with_events > 1)
-        add_note(overview,
-                 "Times count from the start of each host's own profile; the hosts' clocks are not compared.");
+    if (host_count == 0) add_note(overview, profile_no_file_note);
+    if (with_events > 1) add_note(overview, profile_clocks_note);
     json_write_texts_key(w, "notes", overview->notes, overview->note_count);
 }
 

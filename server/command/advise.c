@@ -1,10 +1,65 @@
-#include <unistd.h>
+#include <limits.h>
+#include <stdio.h>
 
+#include "analysis/advice/advice.h"
 #include "server/document/advice_text.h"
-#include "server/command/advise_options.h"
 #include "server/command/report_data.h"
 
-static const size_t NAMES_LIMIT_BYTES = (size_t)1 << 30;
+// --- What is asked ---
+
+enum { WAYS_MAX = 1 << 20 };
+
+struct advise_options {
+    const char *path;
+    const char *session;  // NULL: all
+    const char *module;   // NULL: the largest
+    struct advice_request request;
+    unsigned format;  // enum format
+    bool show_help;
+};
+
+static const char help[] = "hbmview advise: what to change so that a program needs less memory, with bytes\n"
+                           "\n"
+                           "  hbmview advise PATH [--session S] [--module M] [--capacity SIZE]\n"
+                           "                      [--batch N] [--ways N] [--format text|json|markdown]\n"
+                           "\n"
+                           "PATH is what `hbmview report` takes. For each change: whether it applies to this\n"
+                           "program and why, the total HBM of the changed program with a range, and what to\n"
+                           "write. The prediction replays the compiler's heap with the changed arrays; the\n"
+                           "program's own code and what the runtime reserves are not counted.\n"
+                           "\n"
+                           "  --session S      look in this session only (all)\n"
+                           "  --module M       this module: \"jit_f(1)\", or \"jit_f\" (the largest one)\n"
+                           "  --capacity SIZE  HBM of a chip, 16GiB: then also the smallest set of changes\n"
+                           "                   that fits it\n"
+                           "  --batch N        the size of the batch dimension (found by its effects)\n"
+                           "  --ways N         chips to shard over (4)\n"
+                           "  --format F       text, json or markdown (text)\n"
+                           "  --help\n"
+                           "\n"
+                           "Exit codes: 0 good; 2 wrong usage; 3 something could not be read.\n";
+
+static bool parse(int count, char *const arguments[], struct advise_options *options, char *problem) {
+    int batch = 0, ways = ADVICE_WAYS_DEFAULT;
+    *options = (struct advise_options){0};
+    const struct flag flags[] = {
+        {"session", FLAG_TEXT, .text = &options->session},
+        {"module", FLAG_TEXT, .text = &options->module},
+        {"capacity", FLAG_SIZE, .bytes = &options->request.capacity_bytes},
+        {"format", FLAG_CHOICE, .choice = &options->format, .choices = format_choices_without_csv},
+        {"batch", FLAG_NUMBER, .number = &batch, .min = 1, .max = INT_MAX},
+        {"ways", FLAG_NUMBER, .number = &ways, .min = 2, .max = WAYS_MAX},
+        {"help", FLAG_SWITCH, .on = &options->show_help},
+    };
+    const struct flag_set set = {flags, sizeof flags / sizeof flags[0], &options->path, "PATH"};
+    if (!flags_read(count, arguments, &set, problem)) return false;
+    options->request.batch = batch;
+    options->request.ways = ways;
+    if (options->path || options->show_help) return true;
+    snprintf(problem, OPTIONS_PROBLEM_BYTES,
+             "Advice needs a PATH: hbmview advise PATH [--module M] [--capacity SIZE]; see hbmview advise --help.");
+    return false;
+}
 
 // --- Which program ---
 
@@ -20,8 +75,7 @@ static bool hbm_total(struct report *report, const struct report_program *progra
 }
 
 // The program with the largest total in HBM; of one that is alone, nothing is loaded. NULL: none can be read.
-static const struct report_program *largest_program(struct report *report) {
-    const struct report_inventory *inventory = &report->inventory;
+static const struct report_program *largest_program(struct report *report, const struct report_inventory *inventory) {
     const struct report_program *largest = NULL;
     int64_t largest_bytes = -1, bytes;
     if (inventory->program_count == 1) return &inventory->programs[0];
@@ -69,36 +123,29 @@ static bool advise_on(struct report *report, const struct advise_options *option
 }
 
 static enum exit_code run(const struct advise_options *options) {
-    struct arena arena;
-    struct report report = {.errors = {.arena = &arena}};
-    report.options = (struct report_options){.path = options->path,
-                                             .session = options->session,
-                                             .module = options->module,
-                                             .space = REPORT_ALL,
-                                             .top = REPORT_ALL,
-                                             .fail_over_bytes = REPORT_ALL};
-    arena_init(&arena, NAMES_LIMIT_BYTES);
-    report_sink_init(&report.sink, STDOUT_FILENO);
-    struct report_sessions sessions;
-    if (report_sessions_find(&report.options, &arena, &sessions, &report.errors))
-        report_inventory_read(&report.options, &sessions, &report.source, &arena, &report.inventory, &report.errors);
-    const struct report_program *program = largest_program(&report);
+    const struct report_options of = {.path = options->path,
+                                      .session = options->session,
+                                      .module = options->module,
+                                      .space = REPORT_ALL,
+                                      .top = REPORT_ALL,
+                                      .fail_over_bytes = REPORT_ALL};
+    struct report report;
+    struct report_inventory inventory = {0};
+    bool has_begun = report_begin(&of, &report);
+    if (has_begun && report_find_sessions(&report)) report_inventory_read(&report, &inventory);
+    const struct report_program *program = largest_program(&report, &inventory);
     bool has_advice = program && advise_on(&report, options, program);
-    if (!program && !report_errors_any(&report.errors))
+    if (has_begun && !program && !report_errors_any(&report.errors))
         command_complain(EXIT_CODE_UNREADABLE, "There is no compiled program in that PATH.");
-    enum exit_code code = command_ends(&report.sink, &report.errors, "advice");
-    if (!has_advice) code = EXIT_CODE_UNREADABLE;
-    report_source_close(&report.source);
-    report_sink_free(&report.sink);
-    arena_free(&arena);
-    return code;
+    enum exit_code code = report_end(&report, "advice");
+    return has_advice ? code : EXIT_CODE_UNREADABLE;
 }
 
 enum exit_code advise_run(int count, char *const arguments[]) {
     struct advise_options options;
     char problem[OPTIONS_PROBLEM_BYTES];
     enum exit_code code;
-    bool is_good = advise_options_parse(count, arguments, &options, problem);
-    const char *help = is_good && options.show_help ? advise_options_help() : NULL;
-    return command_begins(is_good ? NULL : problem, help, &code) ? run(&options) : code;
+    bool is_good = parse(count, arguments, &options, problem);
+    const char *told = is_good && options.show_help ? help : NULL;
+    return command_begins(is_good ? NULL : problem, told, &code) ? run(&options) : code;
 }

@@ -1,49 +1,35 @@
-#include <unistd.h>
-
-#include "server/command/report_formats.h"
 #include "server/command/report_device_memory.h"
+#include "server/command/report_formats.h"
 
-static const size_t NAMES_LIMIT_BYTES = (size_t)1 << 30;
-
-static void write_report(struct report *report) {
-    if (report->options.format == FORMAT_JSON)
-        report_json_write(report);
-    else if (report->options.format == FORMAT_CSV)
-        report_csv_write(report);
-    else
-        report_text_write(report);
-}
-
-static void write_modules(struct report *report, struct arena *arena) {
-    const struct report_options *options = &report->options;
-    struct report_device_memory device_memory = {.options = options, .errors = &report->errors};
-    struct report_sessions sessions;
-    bool is_found = report_sessions_find(options, arena, &sessions, &report->errors);
-    if (is_found) report_device_memory_find(&sessions.catalog, arena, &device_memory);
-    report->device_memory = &device_memory;
-    if (is_found && !device_memory.is_all)
-        report_inventory_read(options, &sessions, &report->source, arena, &report->inventory, &report->errors);
-    if (!device_memory.is_all) write_report(report);
-    report_device_memory_write(&device_memory, &report->sink);
-    report->device_memory = NULL;
+static void write_modules(struct report *report) {
+    struct report_inventory inventory = {0};
+    struct report_device_memory device_memory = {.report = report};
+    bool is_found = report_find_sessions(report);
+    if (is_found) report_device_memory_find(&device_memory);
+    if (is_found && !device_memory.is_all) report_inventory_read(report, &inventory);
+    if (report->options.format == FORMAT_JSON) {
+        report_json_write(report, &inventory, &device_memory);
+    } else if (report->options.format == FORMAT_CSV) {
+        if (device_memory.is_all)
+            report_device_memory_write_csv(&device_memory);
+        else
+            report_csv_write(report, &inventory);
+    } else {
+        if (!device_memory.is_all) report_text_write(report, &inventory);
+        report_device_memory_write_text(&device_memory);
+    }
 }
 
 static enum exit_code run(const struct report_options *options) {
-    struct arena arena;
-    struct report report = {.options = *options, .errors = {.arena = &arena}};
-    bool is_within = true;
-    arena_init(&arena, NAMES_LIMIT_BYTES);
-    report_sink_init(&report.sink, STDOUT_FILENO);
-    if (options->tool == REPORT_MEMORY_PROFILE)
-        is_within = report_profile_write(&report, &arena);
-    else
-        write_modules(&report, &arena);
-    enum exit_code code = command_ends(&report.sink, &report.errors, "report");
-    if (code == EXIT_CODE_GOOD && !is_within) code = EXIT_CODE_CHECK_FAILED;
-    report_source_close(&report.source);
-    report_sink_free(&report.sink);
-    arena_free(&arena);
-    return code;
+    struct report report;
+    bool is_within = true, has_begun = report_begin(options, &report);
+    if (has_begun && options->tool == REPORT_MEMORY_PROFILE)
+        is_within = report_profile_write(&report);
+    else if (has_begun)
+        write_modules(&report);
+    enum exit_code code = report_end(&report, "report");
+    if (!has_begun) return EXIT_CODE_UNREADABLE;
+    return code == EXIT_CODE_GOOD && !is_within ? EXIT_CODE_CHECK_FAILED : code;
 }
 
 enum exit_code report_run(int count, char *const arguments[]) {

@@ -61,12 +61,12 @@ static void write_space(struct report *report, struct report_module *module, int
     }
 }
 
-void report_csv_write(struct report *report) {
+void report_csv_write(struct report *report, const struct report_inventory *inventory) {
     write_header(&report->sink.output);
-    for (size_t i = 0; i < report->inventory.program_count && report_sink_is_open(&report->sink); i++) {
+    for (size_t i = 0; i < inventory->program_count && report_sink_is_open(&report->sink); i++) {
         struct report_module module;
         struct memory_totals_list spaces = {0};
-        if (report_module_load(report, &report->inventory.programs[i], &module))
+        if (report_module_load(report, &inventory->programs[i], &module))
             report_module_spaces(report, &module, &spaces);
         for (size_t k = 0; k < spaces.space_count; k++) write_space(report, &module, spaces.spaces[k].space);
         report_module_free(&module);

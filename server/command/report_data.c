@@ -18,9 +18,18 @@ static bool note_error(struct report *report, const struct report_program *progr
     return false;
 }
 
+// The open file of the program, of the version that was listed.
+static struct byte_source *source_of(struct report *report, const struct input_file *file, struct error *error) {
+    if (report->source && strcmp(report->source_path, file->path) == 0) return report->source;
+    byte_source_close(report->source);
+    report->source = file_store_open(file, error);
+    report->source_path = file->path;
+    return report->source;
+}
+
 static bool load(struct report *report, const struct report_program *program, struct report_module *module,
                  struct error *error) {
-    struct byte_source *source = report_source_open(&report->source, program->file, error);
+    struct byte_source *source = source_of(report, program->file, error);
     return source && program_load(program->file, program->program, source, &module->arena, &module->module, error);
 }
 

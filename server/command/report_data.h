@@ -9,18 +9,6 @@
 #include "analysis/memory/memory_summary.h"
 #include "server/document/memory_view_notes.h"
 #include "server/command/report_inventory.h"
-#include "server/command/report_sink.h"
-
-struct report_device_memory;
-
-struct report {
-    struct report_options options;
-    struct report_inventory inventory;
-    struct report_errors errors;
-    struct report_source source;
-    struct report_sink sink;
-    const struct report_device_memory *device_memory;
-};
 
 struct report_module {
     const struct report_program *program;

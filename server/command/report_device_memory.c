@@ -2,19 +2,18 @@
 
 #include "analysis/base/text_writer.h"
 #include "analysis/input/growing_array.h"
+#include "server/command/report_device_memory_text.h"
 #include "server/document/device_memory_json.h"
 #include "server/text/printable.h"
-#include "server/command/report_device_memory_text.h"
-#include "server/text/error_json.h"
-
-static const size_t PROFILE_ARENA_LIMIT_BYTES = (size_t)2 << 30;
 
 // --- Finding them ---
 
-static void find_in(struct report_device_memory *found, const struct catalog_session *session, struct arena *arena) {
+static void find_in(struct report_device_memory *found, const struct catalog_session *session) {
+    struct arena *arena = &found->report->work.arena;
+    const char *asked = found->report->options.session;
     struct session_files *files = arena_new(arena, struct session_files, 1);
     struct error error;
-    if (found->options->session && strcmp(session->name, found->options->session) != 0) return;
+    if (asked && strcmp(session->name, asked) != 0) return;
     if (!files || !session_files_list(session, SESSION_DEVICE_MEMORY, arena, files, &error))
         return;  // the inventory tells why
     for (size_t i = 0; i < files->file_count; i++) {
@@ -27,68 +26,61 @@ static void find_in(struct report_device_memory *found, const struct catalog_ses
     }
 }
 
-static bool has_wanted_session(const struct catalog *catalog, const struct report_options *options) {
-    if (!options->session) return catalog->session_count + catalog->pending_count + catalog->left_out_count > 0;
-    return catalog_find(catalog, bytes_of(options->session)) != NULL;
+static bool has_wanted_session(const struct report *report) {
+    const struct catalog *catalog = &report->catalog;
+    return report->session_count || (!report->options.session && catalog->left_out_count);
 }
 
-void report_device_memory_find(const struct catalog *catalog, struct arena *arena, struct report_device_memory *found) {
-    const struct report_options *options = found->options;
+void report_device_memory_find(struct report_device_memory *found) {
+    const struct report_options *options = &found->report->options;
+    const struct catalog *catalog = &found->report->catalog;
     if (options->module || options->space != REPORT_ALL) return;
-    for (size_t i = 0; i < catalog->device_memory_count; i++) find_in(found, &catalog->device_memory[i], arena);
-    found->is_all = found->file_count > 0 && !has_wanted_session(catalog, options);
+    for (size_t i = 0; i < catalog->device_memory_count; i++) find_in(found, &catalog->device_memory[i]);
+    found->is_all = found->file_count > 0 && !has_wanted_session(found->report);
     for (size_t i = 0; i < catalog->session_count; i++) {
-        if (catalog->sessions[i].may_hold_device_memory) find_in(found, &catalog->sessions[i], arena);
+        if (catalog->sessions[i].may_hold_device_memory) find_in(found, &catalog->sessions[i]);
     }
 }
 
 // --- One of them ---
 
 struct opened {
-    struct arena arena;
-    struct device_memory_profile profile;
+    struct work work;
+    const struct device_memory_profile *profile;
     struct device_memory_tree tree;  // of the user's own frames
 };
-
-static bool read_profile(const struct input_file *file, struct opened *opened, struct error *error) {
-    struct byte_source *source = byte_source_open(file->path, error);
-    if (!source) return false;
-    bool is_good = device_memory_profile_read(source, &opened->arena, &opened->profile, error);
-    byte_source_close(source);
-    return is_good &&
-           device_memory_tree_build(&opened->profile, DEVICE_MEMORY_OWN_FRAMES, &opened->arena, &opened->tree, error);
-}
 
 // False: the error is among the report's. Close it in either case.
 static bool open_file(const struct report_device_memory *found, size_t i, struct opened *opened) {
     const struct input_file *file = found->files[i].file;
     struct error error;
-    arena_init(&opened->arena, PROFILE_ARENA_LIMIT_BYTES);
-    if (read_profile(file, opened, &error)) return true;
+    work_init(&opened->work, found->report->work.cache);
+    opened->profile = device_memory_store_load(&opened->work, file, &error);
+    if (opened->profile &&
+        device_memory_tree_build(opened->profile, DEVICE_MEMORY_OWN_FRAMES, &opened->work.arena, &opened->tree, &error))
+        return true;
     error_in_file(&error, file->path, 0);
-    report_errors_add(found->errors, &error);
+    report_errors_add(&found->report->errors, &error);
     return false;
 }
 
 static void close_file(struct opened *opened) {
-    arena_free(&opened->arena);
+    work_free(&opened->work);
 }
 
 // --- Text ---
 
-static void write_pages(const struct report_device_memory *found, struct report_sink *sink) {
-    for (size_t i = 0; i < found->file_count && report_sink_is_open(sink); i++) {
+void report_device_memory_write_text(const struct report_device_memory *found) {
+    struct report *report = found->report;
+    for (size_t i = 0; i < found->file_count && report_sink_is_open(&report->sink); i++) {
         struct opened opened;
         if (open_file(found, i, &opened)) {
-            struct report_page page = {.output = &sink->output,
-                                       .arena = &opened.arena,
-                                       .is_markdown = found->options->format == FORMAT_MARKDOWN,
-                                       .has_begun = i > 0 || !found->is_all,
-                                       .width = report_page_width(sink->fd)};
-            report_device_memory_text(&found->files[i], &opened.profile, &opened.tree, found->options->top, &page);
+            struct report_page page = report_page_on(report, &report->sink.output, &opened.work.arena);
+            page.has_begun = i > 0 || !found->is_all;
+            report_device_memory_text(&found->files[i], opened.profile, &opened.tree, report->options.top, &page);
         }
         close_file(&opened);
-        report_sink_drain(sink);
+        report_sink_drain(&report->sink);
     }
 }
 
@@ -131,7 +123,7 @@ static void write_functions(const struct opened *opened, int top, struct json_wr
     for (uint32_t i = 0; i < opened->tree.top_count && (top == REPORT_ALL || i < (uint32_t)top); i++) {
         const struct device_memory_top *row = &opened->tree.top[i];
         json_open_object(w);
-        fields_write(w, function_fields, &opened->profile.functions[row->function]);
+        fields_write(w, function_fields, &opened->profile->functions[row->function]);
         fields_write(w, device_memory_figure_fields, &row->figures);
         json_close_object(w);
     }
@@ -144,11 +136,11 @@ static void write_profile(const struct report_device_memory *found, size_t i, st
         json_open_object(w);
         json_write_text_key(w, "session", found->files[i].session);
         json_write_text_key(w, "file", found->files[i].file->name);
-        device_memory_totals_write(&opened.profile, w);
-        write_functions(&opened, found->options->top, w);
+        device_memory_totals_write(opened.profile, w);
+        write_functions(&opened, found->report->options.top, w);
         json_open_array_key(w, "samples");
-        for (uint32_t k = 0; k < opened.profile.sample_count; k++)
-            write_sample(&opened.profile, &opened.profile.samples[k], w);
+        for (uint32_t k = 0; k < opened.profile->sample_count; k++)
+            write_sample(opened.profile, &opened.profile->samples[k], w);
         json_close_array(w);
         json_close_object(w);
     }
@@ -160,15 +152,6 @@ void report_device_memory_write_json(const struct report_device_memory *found, s
     json_open_array_key(w, "device_memory");
     for (size_t i = 0; i < found->file_count; i++) write_profile(found, i, w);
     json_close_array(w);
-}
-
-static void write_document(const struct report_device_memory *found, struct report_sink *sink) {
-    struct json_writer w = json_writer_on(&sink->output);
-    json_open_object(&w);
-    report_device_memory_write_json(found, &w);
-    errors_json_write(&w, found->errors->items, found->errors->count);
-    json_close_object(&w);
-    output_append_char(&sink->output, '\n');
 }
 
 // --- CSV ---
@@ -203,25 +186,16 @@ static void write_row(const struct report_device_memory_file *file, const struct
     csv_end_row(&csv);
 }
 
-static void write_rows(const struct report_device_memory *found, struct report_sink *sink) {
+void report_device_memory_write_csv(const struct report_device_memory *found) {
+    struct report_sink *sink = &found->report->sink;
     output_append(&sink->output, BYTES("session,file,kind,device,bytes,count,stack\n"));
     for (size_t i = 0; i < found->file_count && report_sink_is_open(sink); i++) {
         struct opened opened;
         bool is_good = open_file(found, i, &opened);
-        for (uint32_t k = 0; is_good && k < opened.profile.sample_count; k++) {
-            write_row(&found->files[i], &opened.profile, &opened.profile.samples[k], &opened.arena, &sink->output);
+        for (uint32_t k = 0; is_good && k < opened.profile->sample_count; k++) {
+            write_row(&found->files[i], opened.profile, &opened.profile->samples[k], &opened.work.arena, &sink->output);
             report_sink_drain(sink);
         }
         close_file(&opened);
     }
-}
-
-void report_device_memory_write(const struct report_device_memory *found, struct report_sink *sink) {
-    if (found->file_count == 0) return;
-    if (found->options->format == FORMAT_TEXT || found->options->format == FORMAT_MARKDOWN)
-        write_pages(found, sink);
-    else if (found->is_all && found->options->format == FORMAT_JSON)
-        write_document(found, sink);
-    else if (found->is_all)
-        write_rows(found, sink);
 }

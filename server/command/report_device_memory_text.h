@@ -1,6 +1,7 @@
 // One device memory profile as words and tables.
 #pragma once
 
+#include "analysis/device_memory/device_memory_tree.h"
 #include "server/command/report_device_memory.h"
 
 // `tree` is of the user's own frames.

@@ -14,8 +14,25 @@ struct report_errors {
 // A copy of `error`.
 void report_errors_add(struct report_errors *errors, const struct error *error);
 
+// An error about a file, or of none (NULL). Returns false.
+__attribute__((format(printf, 4, 5))) bool report_errors_say(struct report_errors *errors, enum error_code code,
+                                                             const char *file, const char *format, ...);
+
 // One line each: "hbmview: FILE: message (at byte N)".
 void report_errors_print(const struct report_errors *errors);
+
+// The first few different names of what there is, for whoever asked for what is not.
+enum { REPORT_NAMES_SHOWN = 3 };
+
+struct report_names {
+    const char *texts[REPORT_NAMES_SHOWN];
+    size_t count;  // of all
+};
+
+void report_names_add(struct report_names *names, struct bytes name, struct arena *arena);
+
+// "vm-0, vm-1, vm-2, ..."
+const char *report_names_text(const struct report_names *names, struct arena *arena);
 
 static inline bool report_errors_any(const struct report_errors *errors) {
     return errors->count + errors->lost > 0;

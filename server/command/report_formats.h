@@ -10,16 +10,21 @@
 // status tells. Modules are loaded one at a time, so memory does not grow with their number.
 #pragma once
 
+#include "server/command/report_device_memory.h"
+#include "server/command/report_data.h"
 #include "server/command/report_profile_data.h"
 
 // A table of all modules, then the biggest one in detail; as text or as Markdown.
-void report_text_write(struct report *report);
-void report_json_write(struct report *report);
-void report_csv_write(struct report *report);  // RFC 4180, lines end in LF: one row for each buffer at a peak
+void report_text_write(struct report *report, const struct report_inventory *inventory);
+void report_json_write(struct report *report, const struct report_inventory *inventory,
+                       const struct report_device_memory *device_memory);
+void report_csv_write(
+    struct report *report,
+    const struct report_inventory *inventory);  // RFC 4180, lines end in LF: one row for each buffer at a peak
 
 // Memory over time in the format of the options. What cannot be read is among the report's errors. False: a peak is
 // above --fail-over, and stderr says which.
-bool report_profile_write(struct report *report, struct arena *arena);
+bool report_profile_write(struct report *report);
 
 // A table of all memories, then those of the one session in detail; of several sessions the memory with the highest
 // peak.

@@ -7,42 +7,12 @@
 #include "server/store/module_list.h"
 #include "server/text/printable.h"
 
-enum { INDEX_CACHE_BYTES = 0 };  // what the work pins is kept all the same
-
 struct builder {
-    const struct report_options *options;
-    struct report_source *source;
-    struct arena *arena;
+    struct report *report;
     struct report_inventory *inventory;
-    struct report_errors *errors;
+    struct arena *arena;
     size_t module_count;  // before --module
 };
-
-static bool out_of_memory(const struct builder *b) {
-    struct error error;
-    error_set(&error, ERROR_TOO_BIG,
-              "There is not enough memory for the list of programs; give a folder further down.");
-    report_errors_add(b->errors, &error);
-    return false;
-}
-
-// --- Files ---
-
-struct byte_source *report_source_open(struct report_source *source, const struct input_file *file,
-                                       struct error *error) {
-    if (source->source && strcmp(source->path, file->path) == 0) return source->source;
-    byte_source_close(source->source);
-    source->source = file_store_open(file, error);
-    source->path = file->path;
-    return source->source;
-}
-
-void report_source_close(struct report_source *source) {
-    byte_source_close(source->source);
-    work_free(&source->work);
-    cache_free(source->cache);
-    *source = (struct report_source){0};
-}
 
 // --- Programs of a session ---
 
@@ -82,7 +52,7 @@ static bool add_programs(struct builder *b, const struct report_session *session
     struct report_inventory *inventory = b->inventory;
     size_t first = inventory->program_count;
     for (size_t i = 0; i < list->row_count; i++) {
-        if (is_wanted(b->options, list->rows[i].program) && !add_program(b, session, list, &list->rows[i]))
+        if (is_wanted(&b->report->options, list->rows[i].program) && !add_program(b, session, list, &list->rows[i]))
             return false;
     }
     if (inventory->program_count > first)
@@ -97,7 +67,7 @@ static void tell_hosts(struct builder *b, struct report_session *session, const 
         session->program_count += host->module_count;
         named += host->file->host[0] != '\0';
         b->inventory->has_named_hosts |= host->file->kind == PROFILE_FILE_XPLANE;
-        if (host->error) report_errors_add(b->errors, host->error);
+        if (host->error) report_errors_add(&b->report->errors, host->error);
         session->has_errors |= host->error != NULL;
         if (host->index && host->index->duplicate_count)
             fprintf(stderr, "hbmview: %s: left out %zu program(s) of a name that is there already\n",
@@ -112,41 +82,37 @@ static bool read_session(struct builder *b, const struct catalog_session *found,
     struct module_list list;
     struct error error;
     session->name = printable_text(bytes_of(found->name), b->arena);
-    if (!module_list_read(&b->source->work, &opened, &list, &error)) return false;
+    if (!module_list_read(&b->report->work, &opened, &list, &error)) return false;
     tell_hosts(b, session, &list);
     return add_programs(b, session, &list);
 }
 
 // --- Sessions ---
 
-static bool read_sessions(struct builder *b, const struct report_sessions *found) {
+static bool read_sessions(struct builder *b) {
     struct report_inventory *inventory = b->inventory;
-    inventory->sessions = arena_new(b->arena, struct report_session, found->count);
-    if (!inventory->sessions) return out_of_memory(b);
-    for (size_t i = 0; i < found->count; i++) {
-        if (!read_session(b, &found->items[i], &inventory->sessions[inventory->session_count++]))
-            return out_of_memory(b);
+    inventory->sessions = arena_new(b->arena, struct report_session, b->report->session_count);
+    if (!inventory->sessions) return false;
+    for (size_t i = 0; i < b->report->session_count; i++) {
+        if (!read_session(b, &b->report->sessions[i], &inventory->sessions[inventory->session_count++])) return false;
     }
     return true;
 }
 
-static void miss_module(const struct builder *b) {
-    struct error error;
-    error_set(&error, ERROR_NOT_FOUND,
-              "There is no module \"%.160s\" among the %zu that are here; without --module the report lists them.",
-              b->options->module, b->module_count);
-    report_errors_add(b->errors, &error);
-}
-
-void report_inventory_read(const struct report_options *options, const struct report_sessions *sessions,
-                           struct report_source *source, struct arena *arena, struct report_inventory *inventory,
-                           struct report_errors *errors) {
-    struct builder b = {options, source, arena, inventory, errors, 0};
-    source->cache = cache_new(INDEX_CACHE_BYTES, 1);
-    work_init(&source->work, source->cache);
-    *inventory = (struct report_inventory){.arena = arena};
-    if (!source->cache) out_of_memory(&b);
-    if (!source->cache || !read_sessions(&b, sessions)) return;
-    report_sessions_tell_missing(options, sessions, arena, errors);
-    if (options->module && inventory->session_count && inventory->program_count == 0) miss_module(&b);
+void report_inventory_read(struct report *report, struct report_inventory *inventory) {
+    struct builder b = {report, inventory, &report->work.arena, 0};
+    const char *module = report->options.module;
+    *inventory = (struct report_inventory){0};
+    if (!read_sessions(&b)) {
+        report_errors_say(&report->errors, ERROR_TOO_BIG, NULL,
+                          "There is not enough memory for the list of programs; give a folder further down.");
+        return;
+    }
+    report_tell_missing(report);
+    if (module && inventory->session_count && inventory->program_count == 0)
+        report_errors_say(
+            &report->errors, ERROR_NOT_FOUND, NULL,
+            "There is no module \"%.160s\" among the %zu that are here; without --module the report lists "
+            "them.",
+            module, b.module_count);
 }

@@ -7,8 +7,6 @@
 #pragma once
 
 #include "server/store/module_store.h"
-#include "server/command/report_errors.h"
-#include "server/command/report_options.h"
 #include "server/command/report_sessions.h"
 
 struct report_session {
@@ -27,7 +25,6 @@ struct report_program {
 };
 
 struct report_inventory {
-    struct arena *arena;
     struct report_session *sessions;
     size_t session_count;
     struct report_program *programs;  // by session, first file, name
@@ -36,22 +33,5 @@ struct report_inventory {
     bool has_named_hosts;    // else what tells programs apart are files
 };
 
-// Where programs come from: the indexes of all files, and one open file, so that programs of a file that are read one
-// after the other share it.
-struct report_source {
-    struct cache *cache;
-    struct work work;
-    struct byte_source *source;
-    const char *path;
-};
-
-// The source of the file, of the version that was listed; NULL: *error is filled. Valid until the next call.
-MUST_USE struct byte_source *report_source_open(struct report_source *source, const struct input_file *file,
-                                                struct error *error);
-void report_source_close(struct report_source *source);
-
-// Fills the inventory on its arena with what the options ask for of these sessions. What cannot be read, or is not
-// there, goes to `errors`.
-void report_inventory_read(const struct report_options *options, const struct report_sessions *sessions,
-                           struct report_source *source, struct arena *arena, struct report_inventory *inventory,
-                           struct report_errors *errors);
+// Fills the inventory with what the report asks for. What cannot be read, or is not there, is among its errors.
+void report_inventory_read(struct report *report, struct report_inventory *inventory);

@@ -1,6 +1,5 @@
 #include "server/command/report_formats.h"
 
-#include "server/command/report_device_memory.h"
 #include "server/text/error_json.h"
 #include "server/document/memory_view_json.h"
 #include "server/document/program_fields.h"
@@ -66,17 +65,21 @@ static void write_module(struct report *report, const struct report_program *pro
     json_close_object(w);
 }
 
-void report_json_write(struct report *report) {
-    const struct report_inventory *inventory = &report->inventory;
-    struct json_writer w = json_writer_on(&report->sink.output);
-    json_open_object(&w);
-    json_open_array_key(&w, "modules");
+static void write_modules(struct report *report, const struct report_inventory *inventory, struct json_writer *w) {
+    json_open_array_key(w, "modules");
     for (size_t i = 0; i < inventory->program_count && report_sink_is_open(&report->sink); i++) {
-        write_module(report, &inventory->programs[i], &w);
+        write_module(report, &inventory->programs[i], w);
         report_sink_drain(&report->sink);
     }
-    json_close_array(&w);
-    if (report->device_memory) report_device_memory_write_json(report->device_memory, &w);
+    json_close_array(w);
+}
+
+void report_json_write(struct report *report, const struct report_inventory *inventory,
+                       const struct report_device_memory *device_memory) {
+    struct json_writer w = json_writer_on(&report->sink.output);
+    json_open_object(&w);
+    if (!device_memory->is_all) write_modules(report, inventory, &w);
+    report_device_memory_write_json(device_memory, &w);
     errors_json_write(&w, report->errors.items, report->errors.count);
     json_close_object(&w);
     output_append_char(w.output, '\n');

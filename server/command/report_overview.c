@@ -53,9 +53,9 @@ static const struct report_overview_row *find_biggest(const struct report_overvi
     return biggest;
 }
 
-bool report_overview_read(struct report *report, struct arena *arena, struct report_overview *overview) {
-    const struct report_inventory *inventory = &report->inventory;
-    *overview = (struct report_overview){0};
+bool report_overview_read(struct report *report, const struct report_inventory *inventory, struct arena *arena,
+                          struct report_overview *overview) {
+    *overview = (struct report_overview){.inventory = inventory};
     overview->rows = arena_new(arena, struct report_overview_row, inventory->program_count);
     if (!overview->rows) return false;
     for (size_t i = 0; i < inventory->program_count; i++)
@@ -88,25 +88,24 @@ static void add_row(struct table *table, const struct report_overview_row *row, 
     cells[TOTAL] = size_string(row->total_bytes, arena);
 }
 
-static void write_table(const struct report *report, const struct report_overview *overview, struct arena *arena,
-                        struct report_page *page) {
+static void write_table(const struct report_overview *overview, struct report_page *page) {
     const struct table_column columns[COLUMN_COUNT] = {
         [SESSION] = {.title = "Session",
                      .place = TABLE_LEFT,
                      .can_shrink = true,
-                     .is_hidden = report->inventory.session_count == 1},
-        [HOST] = {.title = report->inventory.has_named_hosts ? "Host" : "File",
+                     .is_hidden = overview->inventory->session_count == 1},
+        [HOST] = {.title = overview->inventory->has_named_hosts ? "Host" : "File",
                   .place = TABLE_LEFT,
                   .can_shrink = true,
-                  .is_hidden = !report->inventory.has_several_hosts},
+                  .is_hidden = !overview->inventory->has_several_hosts},
         [MODULE] = {.title = "Module", .place = TABLE_LEFT, .can_shrink = true},
         [SPACE] = {.title = "Space", .place = TABLE_LEFT},
         [PEAK] = {.title = "Peak", .place = TABLE_RIGHT},
         [TOTAL] = {.title = "Total", .place = TABLE_RIGHT},
     };
-    struct table table = table_make(columns, COLUMN_COUNT, arena);
+    struct table table = table_make(columns, COLUMN_COUNT, page->arena);
     for (size_t i = 0; i < overview->row_count; i++) {
-        if (overview->rows[i].has_space) add_row(&table, &overview->rows[i], arena);
+        if (overview->rows[i].has_space) add_row(&table, &overview->rows[i], page->arena);
     }
     if (table.row_count) report_page_table(page, &table);
 }
@@ -143,19 +142,18 @@ static const char *words_for_empty(const struct report_options *options, struct 
 }
 
 // The modules that are not in the table.
-static void write_rest(const char *words, const struct report_overview *overview, bool has_failed, struct arena *arena,
+static void write_rest(const char *words, const struct report_overview *overview, bool has_failed,
                        struct report_page *page) {
-    struct name_list_writer list = {{.arena = arena}, words};
+    struct name_list_writer list = {{.arena = page->arena}, words};
     for (size_t i = 0; i < overview->row_count; i++) {
         const struct report_overview_row *row = &overview->rows[i];
-        if (!row->has_space && row->has_failed == has_failed) add_name(&list, name_of(row->program, arena));
+        if (!row->has_space && row->has_failed == has_failed) add_name(&list, name_of(row->program, page->arena));
     }
     write_names(&list, page);
 }
 
-static void write_empty_sessions(const struct report *report, struct arena *arena, struct report_page *page) {
-    const struct report_inventory *inventory = &report->inventory;
-    struct name_list_writer list = {{.arena = arena}, "No compiled programs in: "};
+static void write_empty_sessions(const struct report_inventory *inventory, struct report_page *page) {
+    struct name_list_writer list = {{.arena = page->arena}, "No compiled programs in: "};
     for (size_t i = 0; i < inventory->session_count; i++) {
         const struct report_session *session = &inventory->sessions[i];
         if (session->program_count == 0 && !session->has_errors) add_name(&list, session->name);
@@ -163,10 +161,10 @@ static void write_empty_sessions(const struct report *report, struct arena *aren
     write_names(&list, page);
 }
 
-void report_overview_write(const struct report *report, const struct report_overview *overview, struct arena *arena,
+void report_overview_write(const struct report *report, const struct report_overview *overview,
                            struct report_page *page) {
-    write_table(report, overview, arena, page);
-    write_rest(words_for_empty(&report->options, arena), overview, false, arena, page);
-    write_rest("Could not be read: ", overview, true, arena, page);
-    write_empty_sessions(report, arena, page);
+    write_table(overview, page);
+    write_rest(words_for_empty(&report->options, page->arena), overview, false, page);
+    write_rest("Could not be read: ", overview, true, page);
+    write_empty_sessions(overview->inventory, page);
 }

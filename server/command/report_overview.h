@@ -14,13 +14,15 @@ struct report_overview_row {
 };
 
 struct report_overview {
+    const struct report_inventory *inventory;
     struct report_overview_row *rows;  // sessions in their order, the biggest module first
     size_t row_count;
     const struct report_overview_row *biggest;  // NULL: none has any buffers
 };
 
 // Looks into every program, one at a time. False without memory.
-MUST_USE bool report_overview_read(struct report *report, struct arena *arena, struct report_overview *overview);
+MUST_USE bool report_overview_read(struct report *report, const struct report_inventory *inventory, struct arena *arena,
+                                   struct report_overview *overview);
 
-void report_overview_write(const struct report *report, const struct report_overview *overview, struct arena *arena,
+void report_overview_write(const struct report *report, const struct report_overview *overview,
                            struct report_page *page);

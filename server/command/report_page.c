@@ -12,13 +12,20 @@ static bool is_usable(long width) {
     return width >= WIDTH_MIN && width <= WIDTH_MAX;
 }
 
-size_t report_page_width(int fd) {
+static size_t width_of(int fd) {
     const char *columns = getenv("COLUMNS");
     long asked = columns ? strtol(columns, NULL, 10) : 0;
     struct winsize size = {0};
     if (is_usable(asked)) return (size_t)asked;
     if (isatty(fd) && ioctl(fd, TIOCGWINSZ, &size) == 0 && is_usable(size.ws_col)) return size.ws_col;
     return REPORT_PAGE_WIDTH;
+}
+
+struct report_page report_page_on(const struct report *report, struct output *output, struct arena *arena) {
+    return (struct report_page){.output = output,
+                                .arena = arena,
+                                .is_markdown = report->options.format == FORMAT_MARKDOWN,
+                                .width = width_of(report->sink.fd)};
 }
 
 static void begin_part(struct report_page *page) {

@@ -1,7 +1,7 @@
 // A page of words and tables, as text for a terminal or as Markdown.
 #pragma once
 
-#include "server/command/report_options.h"
+#include "server/command/report_sessions.h"
 #include "server/text/table.h"
 
 struct report_page {
@@ -14,8 +14,8 @@ struct report_page {
 
 enum { REPORT_PAGE_WIDTH = 80 };
 
-// $COLUMNS, else the width of the terminal behind `fd`, else REPORT_PAGE_WIDTH.
-size_t report_page_width(int fd);
+// In the format of the report; as wide as $COLUMNS, else as the terminal it goes to, else REPORT_PAGE_WIDTH.
+struct report_page report_page_on(const struct report *report, struct output *output, struct arena *arena);
 
 // Texts are printable (printable.h); they are wrapped, and a word wider than the page loses its middle. Each part is
 // set apart from the one before by an empty line.

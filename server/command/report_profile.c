@@ -1,8 +1,8 @@
 #include "server/command/report_formats.h"
 
-bool report_profile_write(struct report *report, struct arena *arena) {
+bool report_profile_write(struct report *report) {
     struct report_profile profile;
-    report_profile_open(report, arena, &profile);
+    report_profile_open(report, &profile);
     if (report->options.format == FORMAT_JSON)
         report_profile_json_write(&profile);
     else if (report->options.format == FORMAT_CSV)

@@ -23,8 +23,8 @@ static struct csv_row begin_row(const struct report_profile_memory *memory, cons
     const struct memory_timeline *timeline = memory->overview.timeline;
     const struct report_profile_host *host = memory->of->host;
     uint32_t row = memory->breakdown.row;
-    const struct peak_row peak = {host->session->name,    host->file->host,    timeline->memory_id,
-                                  timeline->time_ps[row], timeline->step[row], kind};
+    const struct peak_row peak = {host->session->found->name, host->file->host,    timeline->memory_id,
+                                  timeline->time_ps[row],     timeline->step[row], kind};
     struct csv_row csv = {.output = output};
     fields_write_csv(&csv, peak_fields, &peak);
     return csv;
@@ -56,7 +56,7 @@ static void write_memory(const struct report_profile *p, const struct report_pro
 static void write_host(struct report_profile *p, const struct report_profile_host *host) {
     struct report_profile_loaded loaded;
     report_profile_load(p, host, &loaded);
-    for (size_t i = 0; i < loaded.profile.timeline_count; i++) {
+    for (size_t i = 0; i < loaded.profile->timeline_count; i++) {
         struct report_profile_memory memory;
         if (report_profile_memory_make(p, &loaded, i, &memory) && report_profile_memory_look(p, &memory))
             write_memory(p, &memory);

@@ -3,26 +3,16 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "analysis/input/growing_array.h"
 #include "server/document/growth_text.h"
 #include "server/document/pressure_text.h"
 #include "server/document/profile_advice.h"
+#include "server/store/module_list.h"
+#include "server/store/profile_store.h"
 #include "server/text/printable.h"
 #include "analysis/base/size_text.h"
 #include "server/text/utf8.h"
 
-static const size_t PROFILE_ARENA_LIMIT_BYTES = (size_t)4 << 30, MEMORY_ARENA_LIMIT_BYTES = (size_t)2 << 30;
-static const size_t INDEX_ARENA_LIMIT_BYTES = (size_t)1 << 30;
-
-static void add_error(struct report_profile *p, const struct error *error) {
-    report_errors_add(&p->report->errors, error);
-}
-
-static void out_of_memory(struct report_profile *p, const char *what) {
-    struct error error;
-    error_set(&error, ERROR_TOO_BIG, "There is not enough memory for %s.", what);
-    add_error(p, &error);
-}
+static const size_t MEMORY_ARENA_LIMIT_BYTES = (size_t)2 << 30;
 
 // --- Sessions and hosts ---
 
@@ -30,157 +20,99 @@ static bool is_asked(const char *asked, struct bytes name) {
     return !asked || utf8_same_text(name, asked);
 }
 
-static bool add_host(struct report_profile *p, struct report_profile_session *session, const struct input_file *file) {
-    struct report_profile_host *grown = growing_array_room(p->arena, p->hosts, p->host_count, sizeof *grown);
-    if (!grown) return false;
-    p->hosts = grown;
-    grown[p->host_count++] = (struct report_profile_host){session, file};
-    return true;
-}
-
-static bool list_session(struct report_profile *p, const struct catalog_session *found) {
+static void list_session(struct report_profile *p, const struct catalog_session *found) {
     struct report_profile_session *session = &p->sessions[p->session_count++];
-    const struct session_files *files = &found->files;
-    *session = (struct report_profile_session){.name = found->name, .files = files};
-    for (size_t i = 0; i < files->host_count; i++) {
-        if (!is_asked(p->report->options.host, bytes_of(files->files[i].host))) continue;
-        if (!add_host(p, session, &files->files[i])) return false;
+    *session = (struct report_profile_session){.found = found};
+    for (size_t i = 0; i < found->files.host_count; i++) {
+        const struct input_file *file = &found->files.files[i];
+        if (is_asked(p->report->options.host, bytes_of(file->host)))
+            p->hosts[p->host_count++] = (struct report_profile_host){session, file};
     }
+}
+
+static bool list_sessions(struct report_profile *p) {
+    const struct report *report = p->report;
+    size_t host_count = 0;
+    for (size_t i = 0; i < report->session_count; i++) host_count += report->sessions[i].files.host_count;
+    p->sessions = arena_new(p->arena, struct report_profile_session, report->session_count);
+    p->hosts = arena_new(p->arena, struct report_profile_host, host_count);
+    if (!p->sessions || !p->hosts) return false;
+    for (size_t i = 0; i < report->session_count; i++) list_session(p, &report->sessions[i]);
     return true;
-}
-
-static bool list_sessions(struct report_profile *p, const struct report_sessions *found) {
-    p->sessions = arena_new(p->arena, struct report_profile_session, found->count);
-    if (!p->sessions) return false;
-    for (size_t i = 0; i < found->count; i++) {
-        if (!list_session(p, &found->items[i])) return false;
-    }
-    return true;
-}
-
-static void add_name(struct report_profile_names *names, struct bytes name, struct arena *arena) {
-    size_t kept = names->count < REPORT_PROFILE_NAMES_SHOWN ? names->count : REPORT_PROFILE_NAMES_SHOWN;
-    for (size_t i = 0; i < kept; i++) {
-        if (utf8_same_text(name, names->texts[i])) return;
-    }
-    const char *text = kept < REPORT_PROFILE_NAMES_SHOWN ? printable_text(name, arena) : NULL;
-    if (text) names->texts[kept] = text;
-    names->count = kept + 1;
-}
-
-// "vm-0, vm-1, vm-2, ..."
-static const char *names_text(const struct report_profile_names *names, struct arena *arena) {
-    struct text_writer text = {.arena = arena};
-    for (size_t i = 0; i < names->count; i++) {
-        if (i) text_put(&text, ", ");
-        text_put(&text, i < REPORT_PROFILE_NAMES_SHOWN ? names->texts[i] : "...");
-    }
-    const char *written = names->count ? text_writer_finish(&text) : "none";
-    return written ? written : "another";
 }
 
 static void miss_host(struct report_profile *p) {
-    struct report_profile_names names = {.count = 0};
-    struct error error;
+    struct report_names names = {.count = 0};
     for (size_t i = 0; i < p->session_count; i++) {
-        const struct session_files *files = p->sessions[i].files;
-        for (size_t k = 0; k < files->host_count; k++) add_name(&names, bytes_of(files->files[k].host), p->arena);
+        const struct session_files *files = &p->sessions[i].found->files;
+        for (size_t k = 0; k < files->host_count; k++)
+            report_names_add(&names, bytes_of(files->files[k].host), p->arena);
     }
-    error_set(&error, ERROR_NOT_FOUND, "There is no host \"%.160s\"; there is %.250s.", p->report->options.host,
-              names_text(&names, p->arena));
-    add_error(p, &error);
+    report_errors_say(&p->report->errors, ERROR_NOT_FOUND, NULL, "There is no host \"%.160s\"; there is %.250s.",
+                      p->report->options.host, report_names_text(&names, p->arena));
 }
 
 const char *report_profile_session_note(const struct report_profile_session *session) {
-    if (session->files->host_count) return NULL;
-    return "This session has no .xplane.pb file: memory over time is recorded in those only.";
+    return session->found->files.host_count ? NULL : profile_no_file_note;
 }
 
-void report_profile_open(struct report *report, struct arena *arena, struct report_profile *p) {
-    struct report_sessions found;
+void report_profile_open(struct report *report, struct report_profile *p) {
+    struct arena *arena = &report->work.arena;
     *p = (struct report_profile){.report = report, .arena = arena, .over = {.arena = arena}};
-    if (!report_sessions_find(&report->options, arena, &found, &report->errors)) return;
-    if (!list_sessions(p, &found)) {
-        out_of_memory(p, "the list of hosts");
+    if (!report_find_sessions(report)) return;
+    if (!list_sessions(p)) {
+        report_errors_say(&report->errors, ERROR_TOO_BIG, NULL, "There is not enough memory for the list of hosts.");
         return;
     }
-    report_sessions_tell_missing(&report->options, &found, arena, &report->errors);
+    report_tell_missing(report);
     if (report->options.host && p->session_count && p->host_count == 0) miss_host(p);
 }
 
 void report_profile_tell_missing(struct report_profile *p) {
-    struct error error;
     if (p->memories_asked || p->not_asked.count == 0) return;
-    error_set(&error, ERROR_NOT_FOUND, "There is no memory id \"%.160s\"; there is %.250s.",
-              p->report->options.memory_id, names_text(&p->not_asked, p->arena));
-    add_error(p, &error);
+    report_errors_say(&p->report->errors, ERROR_NOT_FOUND, NULL, "There is no memory id \"%.160s\"; there is %.250s.",
+                      p->report->options.memory_id, report_names_text(&p->not_asked, p->arena));
 }
 
 // --- A file ---
 
-static bool has_programs_in(const struct input_file *file) {
-    struct arena arena;
-    struct xspace_index index = {0};
-    struct error ignored;
-    arena_init(&arena, INDEX_ARENA_LIMIT_BYTES);
-    struct byte_source *source = byte_source_open(file->path, &ignored);
-    if (source && !xspace_index_read(source, &arena, &index, &ignored)) index.program_count = 0;
-    byte_source_close(source);
-    arena_free(&arena);
-    return index.program_count > 0;
-}
-
-static bool has_programs(struct report_profile_session *session) {
-    for (size_t i = 0; i < session->files->host_count && !session->knows_programs && !session->has_programs; i++)
-        session->has_programs = has_programs_in(&session->files->files[i]);
+static bool has_programs(struct report_profile *p, struct report_profile_session *session) {
+    const struct catalog_session *found = session->found;
+    const struct session opened = {found->name, found->version, found->files, true};
+    if (!session->knows_programs) session->has_programs = module_list_has_any(p->report->work.cache, &opened);
     session->knows_programs = true;
     return session->has_programs;
 }
 
-static bool read_file(struct report_profile_loaded *loaded, struct error *error) {
-    const char *path = loaded->host->file->path;
-    struct byte_source *source = byte_source_open(path, error);
-    if (!source) return error_in_file(error, path, 0);
-    bool is_good = memory_profile_read(source, &loaded->arena, &loaded->profile, error);
-    byte_source_close(source);
-    return is_good || error_in_file(error, path, 0);
-}
-
-static void explain(struct report_profile_loaded *loaded) {
-    const struct memory_profile *profile = &loaded->profile;
+static void explain(struct report_profile *p, struct report_profile_loaded *loaded) {
+    bool lacks_events = !loaded->profile->timeline_count && loaded->fault.code == ERROR_NONE;
+    loaded->state = profile_state(loaded->profile, &loaded->fault);
     loaded->reason = loaded->advice = "";
-    if (profile->timeline_count) {
-        loaded->state = "events";
-    } else if (loaded->fault.code != ERROR_NONE) {
-        loaded->state = "error";
-        loaded->reason = loaded->fault.message;
-    } else {
-        loaded->state = profile->has_host_plane ? "no_events" : "no_host_plane";
-        loaded->reason = profile_reason(profile, &loaded->arena);
-        loaded->advice = profile_advice(has_programs(loaded->host->session));
-    }
+    if (!loaded->profile->timeline_count) loaded->reason = loaded->fault.message;
+    if (!lacks_events) return;
+    loaded->reason = profile_reason(loaded->profile, &loaded->work.arena);
+    loaded->advice = profile_advice(has_programs(p, loaded->host->session));
 }
 
 void report_profile_load(struct report_profile *p, const struct report_profile_host *host,
                          struct report_profile_loaded *loaded) {
-    struct error error;
+    static const struct memory_profile nothing = {0};
     *loaded = (struct report_profile_loaded){.host = host};
-    arena_init(&loaded->arena, PROFILE_ARENA_LIMIT_BYTES);
-    if (!read_file(loaded, &error)) {
-        memory_profile_free(&loaded->profile);
-        loaded->profile = (struct memory_profile){0};
-        loaded->fault = error;
-    } else if (loaded->profile.fault.code != ERROR_NONE) {
-        loaded->fault = loaded->profile.fault;
+    work_init(&loaded->work, p->report->work.cache);
+    loaded->profile = profile_store_load(&loaded->work, host->file, &loaded->fault);
+    if (loaded->profile)
+        loaded->fault = loaded->profile->fault;
+    else
+        loaded->profile = &nothing;
+    if (loaded->fault.code != ERROR_NONE) {
         error_in_file(&loaded->fault, host->file->path, 0);
+        report_errors_add(&p->report->errors, &loaded->fault);
     }
-    if (loaded->fault.code != ERROR_NONE) add_error(p, &loaded->fault);
-    explain(loaded);
+    explain(p, loaded);
 }
 
 void report_profile_unload(struct report_profile_loaded *loaded) {
-    memory_profile_free(&loaded->profile);
-    arena_free(&loaded->arena);
+    work_free(&loaded->work);
 }
 
 // --- The limit ---
@@ -196,7 +128,7 @@ static void check_peak(struct report_profile *p, struct report_profile_memory *m
     if (peak <= limit) return;
     const struct report_profile_host *host = memory->of->host;
     const char *names = arena_printf(&memory->arena, "%s / %s / %s",
-                                     printable_text(bytes_of(host->session->name), &memory->arena),
+                                     printable_text(bytes_of(host->session->found->name), &memory->arena),
                                      printable_text(bytes_of(host->file->host), &memory->arena),
                                      printable_text(timeline->memory_id, &memory->arena));
     const char *line = arena_printf(
@@ -223,18 +155,18 @@ static uint32_t at_most(uint32_t count, int top) {
 
 bool report_profile_memory_make(struct report_profile *p, const struct report_profile_loaded *loaded, size_t i,
                                 struct report_profile_memory *memory) {
-    const struct memory_timeline *timeline = &loaded->profile.timelines[i];
+    const struct memory_timeline *timeline = &loaded->profile->timelines[i];
     struct error error;
     *memory = (struct report_profile_memory){.of = loaded};
     arena_init(&memory->arena, MEMORY_ARENA_LIMIT_BYTES);
     if (!is_asked(p->report->options.memory_id, timeline->memory_id)) {
-        add_name(&p->not_asked, timeline->memory_id, p->arena);
+        report_names_add(&p->not_asked, timeline->memory_id, p->arena);
         return false;
     }
     p->memories_asked++;
-    if (!profile_memory_make(&loaded->profile, timeline, &memory->arena, &memory->overview, &error)) {
+    if (!profile_memory_make(loaded->profile, timeline, &memory->arena, &memory->overview, &error)) {
         error_in_file(&error, loaded->host->file->path, 0);
-        add_error(p, &error);
+        report_errors_add(&p->report->errors, &error);
         return false;
     }
     memory->knows_peak = memory->overview.summary.tells.usage && memory->overview.summary.peak_row != MEMORY_EVENT_NONE;
@@ -266,7 +198,7 @@ bool report_profile_memory_look(struct report_profile *p, struct report_profile_
     struct error error;
     if (!look(memory, p->report->options.top, &error)) {
         error_in_file(&error, memory->of->host->file->path, 0);
-        add_error(p, &error);
+        report_errors_add(&p->report->errors, &error);
         return false;
     }
     return true;

@@ -11,12 +11,10 @@
 #include "analysis/profile/questions/step_growth.h"
 #include "server/document/breakdown_json.h"
 #include "server/document/profile_memory_json.h"
-#include "server/command/report_data.h"
 #include "server/command/report_sessions.h"
 
 struct report_profile_session {
-    const char *name;
-    const struct session_files *files;
+    const struct catalog_session *found;
     bool knows_programs;  // has_programs is found out when a host without events is
     bool has_programs;
 };
@@ -26,13 +24,6 @@ struct report_profile_host {
     const struct input_file *file;
 };
 
-enum { REPORT_PROFILE_NAMES_SHOWN = 3 };
-
-struct report_profile_names {  // the first few different ones
-    const char *texts[REPORT_PROFILE_NAMES_SHOWN];
-    size_t count;  // of all
-};
-
 struct report_profile {
     struct report *report;
     struct arena *arena;  // of names; as long as the report
@@ -40,14 +31,14 @@ struct report_profile {
     size_t session_count;
     struct report_profile_host *hosts;  // those asked for, by session
     size_t host_count;
-    size_t memories_asked;                  // so far
-    struct report_profile_names not_asked;  // memory ids, so far
-    uint32_t peaks_checked, peaks_over;     // --fail-over, so far
-    struct text_writer over;                // lines for stderr
+    size_t memories_asked;               // so far
+    struct report_names not_asked;       // memory ids, so far
+    uint32_t peaks_checked, peaks_over;  // --fail-over, so far
+    struct text_writer over;             // lines for stderr
 };
 
 // Finds sessions and hosts. What is missing is among the report's errors.
-void report_profile_open(struct report *report, struct arena *arena, struct report_profile *p);
+void report_profile_open(struct report *report, struct report_profile *p);
 
 // Tells on stderr which peaks are above --fail-over. False: there are some.
 bool report_profile_tell_limit(const struct report_profile *p);
@@ -57,11 +48,11 @@ void report_profile_tell_missing(struct report_profile *p);
 
 struct report_profile_loaded {
     const struct report_profile_host *host;
-    struct arena arena;
-    struct memory_profile profile;  // empty when it could not be read
-    const char *state;              // docs/api.md: "events", "no_events", "no_host_plane", "error"
-    struct error fault;             // of the whole file, or of what stands behind the events; also among the report's
-    const char *reason, *advice;    // "" with events
+    struct work work;
+    const struct memory_profile *profile;  // an empty one when it could not be read
+    const char *state;                     // docs/api.md: "events", "no_events", "no_host_plane", "error"
+    struct error fault;           // of the whole file, or of what stands behind the events; also among the report's
+    const char *reason, *advice;  // "" with events
 };
 
 // Free it in any case.

@@ -37,7 +37,7 @@ static const char *plural(uint32_t number) {
 
 static void write_heading(const struct details *d, bool others) {
     const struct report_profile_host *host = d->memory->of->host;
-    const char *heading = arena_printf(d->arena, "%s / %s, %s%s", text_of(d, bytes_of(host->session->name)),
+    const char *heading = arena_printf(d->arena, "%s / %s, %s%s", text_of(d, bytes_of(host->session->found->name)),
                                        text_of(d, bytes_of(host->file->host)), text_of(d, d->timeline->memory_id),
                                        others ? ": the highest peak (--session for another)" : "");
     if (heading) report_page_heading(d->page, heading);
@@ -242,7 +242,7 @@ static void write_notes(const struct details *d) {
     size_t count = overview->note_count;
     for (size_t i = 0; i < count; i++) notes[i] = text_of(d, bytes_of(overview->notes[i]));
     const struct report_profile_loaded *of = d->memory->of;
-    const char *left_out = profile_left_out(&of->profile, of->host->file->host, d->arena);
+    const char *left_out = profile_left_out(of->profile, of->host->file->host, d->arena);
     if (left_out) notes[count++] = text_of(d, bytes_of(left_out));
     report_page_list(d->page, notes, count);
 }

@@ -2,6 +2,7 @@
 
 #include "server/document/growth_json.h"
 #include "server/document/pressure_json.h"
+#include "server/document/profile_advice.h"
 #include "server/text/error_json.h"
 
 struct writer {
@@ -94,7 +95,7 @@ static void write_memory(struct writer *w, struct report_profile_memory *memory)
 
 static void write_memories(struct writer *w, const struct report_profile_loaded *loaded) {
     json_open_array_key(&w->json, "memories");
-    for (size_t i = 0; i < loaded->profile.timeline_count && is_open(w); i++) {
+    for (size_t i = 0; i < loaded->profile->timeline_count && is_open(w); i++) {
         struct report_profile_memory memory;
         if (report_profile_memory_make(w->p, loaded, i, &memory) && report_profile_memory_look(w->p, &memory))
             write_memory(w, &memory);
@@ -108,13 +109,7 @@ static void write_host(struct writer *w, const struct report_profile_host *host)
     report_profile_load(w->p, host, &loaded);
     json_open_object(&w->json);
     json_write_text_key(&w->json, "host", host->file->host);
-    error_json_write(&w->json, &loaded.fault);
-    json_write_text_key(&w->json, "state", loaded.state);
-    json_write_int64_key(&w->json, "events", (int64_t)loaded.profile.event_count);
-    json_write_int64_key(&w->json, "other_events", (int64_t)loaded.profile.other_event_count);
-    json_write_int64_key(&w->json, "left_out_events", (int64_t)loaded.profile.left_out_count);
-    json_write_int64_key(&w->json, "steps", (int64_t)loaded.profile.step_count);
-    json_write_int64_key(&w->json, "module_runs", (int64_t)loaded.profile.module_run_count);
+    profile_head_write(loaded.profile, &loaded.fault, loaded.state, &w->json);
     json_write_text_key(&w->json, "reason", loaded.reason);
     json_write_text_key(&w->json, "advice", loaded.advice);
     write_memories(w, &loaded);
@@ -125,15 +120,13 @@ static void write_host(struct writer *w, const struct report_profile_host *host)
 static void write_session(struct writer *w, const struct report_profile_session *session, size_t *host) {
     const struct report_profile *p = w->p;
     json_open_object(&w->json);
-    json_write_text_key(&w->json, "session", session->name);
+    json_write_text_key(&w->json, "session", session->found->name);
     json_open_array_key(&w->json, "hosts");
     for (; *host < p->host_count && p->hosts[*host].session == session && is_open(w); (*host)++)
         write_host(w, &p->hosts[*host]);
     json_close_array(&w->json);
-    json_open_array_key(&w->json, "notes");
     const char *note = report_profile_session_note(session);
-    if (note) json_write_text(&w->json, note);
-    json_close_array(&w->json);
+    json_write_texts_key(&w->json, "notes", &note, note != NULL);
     json_close_object(&w->json);
 }
 

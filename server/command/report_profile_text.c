@@ -33,13 +33,6 @@ static bool has_several_sessions(const struct report_profile *p) {
     return p->session_count > 1;
 }
 
-static struct report_page page_on(const struct report_profile *p, struct output *output, struct arena *arena) {
-    return (struct report_page){.output = output,
-                                .arena = arena,
-                                .is_markdown = p->report->options.format == FORMAT_MARKDOWN,
-                                .width = report_page_width(p->report->sink.fd)};
-}
-
 // --- Gathering ---
 
 static void add_memory(struct gathering *g, const struct report_profile_memory *memory) {
@@ -49,7 +42,7 @@ static void add_memory(struct gathering *g, const struct report_profile_memory *
     uint32_t row = summary->peak_row;
     const char **cells = table_add_row(&g->table);
     if (!cells) return;
-    cells[SESSION] = printable_text(bytes_of(memory->of->host->session->name), arena);
+    cells[SESSION] = printable_text(bytes_of(memory->of->host->session->found->name), arena);
     cells[HOST] = printable_text(bytes_of(memory->of->host->file->host), arena);
     cells[MEMORY] = printable_text(timeline->memory_id, arena);
     cells[HELD] = size_string(summary->held_at_end_bytes, arena);
@@ -75,7 +68,7 @@ static bool wants_details(struct gathering *g, const struct report_profile_memor
 
 static void gather_details(struct gathering *g, struct report_profile_memory *memory) {
     bool several = has_several_sessions(g->p);
-    struct report_page page = page_on(g->p, &g->details, &memory->arena);
+    struct report_page page = report_page_on(g->p->report, &g->details, &memory->arena);
     if (!wants_details(g, memory) || !report_profile_memory_look(g->p, memory)) return;
     if (several) g->details.size = 0;
     page.has_begun = true;  // after the table
@@ -92,8 +85,9 @@ static void add_reason(struct gathering *g, const char *text, const char *name) 
 
 static void gather_reason(struct gathering *g, const struct report_profile_loaded *loaded) {
     struct arena *arena = g->p->arena;
-    if (loaded->profile.timeline_count || loaded->fault.code != ERROR_NONE) return;
-    const char *name = arena_printf(arena, "%s / %s", printable_text(bytes_of(loaded->host->session->name), arena),
+    if (loaded->profile->timeline_count || loaded->fault.code != ERROR_NONE) return;
+    const char *name = arena_printf(arena, "%s / %s",
+                                    printable_text(bytes_of(loaded->host->session->found->name), arena),
                                     printable_text(bytes_of(loaded->host->file->host), arena));
     if (name) add_reason(g, printable_text(bytes_of(loaded->reason), arena), name);
     g->advice = has_several_sessions(g->p) ? profile_advice(false) : loaded->advice;
@@ -103,7 +97,7 @@ static void gather_host(struct gathering *g, const struct report_profile_host *h
     struct report_profile_loaded loaded;
     report_profile_load(g->p, host, &loaded);
     gather_reason(g, &loaded);
-    for (size_t i = 0; i < loaded.profile.timeline_count; i++) {
+    for (size_t i = 0; i < loaded.profile->timeline_count; i++) {
         struct report_profile_memory memory;
         if (report_profile_memory_make(g->p, &loaded, i, &memory)) {
             add_memory(g, &memory);
@@ -118,7 +112,7 @@ static void gather_sessions_without_files(struct gathering *g) {
     for (size_t i = 0; i < g->p->session_count; i++) {
         const char *note = report_profile_session_note(&g->p->sessions[i]);
         if (note && !g->p->report->options.host)
-            add_reason(g, note, printable_text(bytes_of(g->p->sessions[i].name), g->p->arena));
+            add_reason(g, note, printable_text(bytes_of(g->p->sessions[i].found->name), g->p->arena));
     }
 }
 
@@ -147,9 +141,7 @@ static void write_reasons(struct gathering *g, struct report_page *page) {
 
 static void write_all(struct gathering *g, struct report_page *page) {
     if (g->table.row_count) report_page_table(page, &g->table);
-    if (g->table.row_count && has_several_hosts(g->p))
-        report_page_paragraph(
-            page, "Times count from the start of each host's own profile; the hosts' clocks are not compared.");
+    if (g->table.row_count && has_several_hosts(g->p)) report_page_paragraph(page, profile_clocks_note);
     write_reasons(g, page);
     output_append(page->output, output_bytes(&g->details));
 }
@@ -178,13 +170,11 @@ void report_profile_text_write(struct report_profile *p) {
         [HELD] = {.title = "Held at end", .place = TABLE_RIGHT},
     };
     struct gathering g = {.p = p, .table = table_make(columns, ALL_COLUMN_COUNT, p->arena), .advice = ""};
-    struct report_page page = page_on(p, &p->report->sink.output, p->arena);
-    struct error error;
+    struct report_page page = report_page_on(p->report, &p->report->sink.output, p->arena);
     output_init(&g.details, OUTPUT_LIMIT_BYTES);
-    if (!gather_all(&g)) {
-        error_set(&error, ERROR_TOO_BIG, "There is not enough memory for the whole report; some of it is missing.");
-        report_errors_add(&p->report->errors, &error);
-    }
+    if (!gather_all(&g))
+        report_errors_say(&p->report->errors, ERROR_TOO_BIG, NULL,
+                          "There is not enough memory for the whole report; some of it is missing.");
     write_all(&g, &page);
     output_free(&g.details);
     report_profile_tell_missing(p);

@@ -6,107 +6,111 @@
 
 #include "server/text/printable.h"
 
-enum { NAMES_SHOWN = 3, NAMES_TEXT_BYTES = 256 };
+enum { KEPT_UNUSED_BYTES = 0 };
+
+bool report_begin(const struct report_options *options, struct report *report) {
+    struct cache *cache = cache_new(KEPT_UNUSED_BYTES, 1);
+    *report = (struct report){.options = *options};
+    work_init(&report->work, cache);
+    report->errors.arena = &report->work.arena;
+    report_sink_init(&report->sink, STDOUT_FILENO);
+    if (!cache) command_complain(EXIT_CODE_UNREADABLE, "There is not enough memory to start.");
+    return cache != NULL;
+}
+
+enum exit_code report_end(struct report *report, const char *what) {
+    enum exit_code code = command_ends(&report->sink, &report->errors, what);
+    byte_source_close(report->source);
+    report_sink_free(&report->sink);
+    struct cache *cache = report->work.cache;
+    work_free(&report->work);
+    cache_free(cache);
+    return code;
+}
+
+// --- What there is ---
 
 static int newest_first(const void *left, const void *right) {
     const struct catalog_session *a = left, *b = right;
     return strcmp(b->name, a->name);
 }
 
-static bool list_all(struct report_sessions *sessions, struct arena *arena) {
-    const struct catalog *catalog = &sessions->catalog;
+static bool list_all(struct report *report) {
+    const struct catalog *catalog = &report->catalog;
     size_t count = catalog->session_count, all = count + catalog->pending_count;
-    sessions->items = arena_new(arena, struct catalog_session, all);
-    if (!sessions->items) return false;
-    if (count) memcpy(sessions->items, catalog->sessions, count * sizeof catalog->sessions[0]);
+    report->sessions = arena_new(&report->work.arena, struct catalog_session, all);
+    if (!report->sessions) return false;
+    if (count) memcpy(report->sessions, catalog->sessions, count * sizeof *report->sessions);
     if (catalog->pending_count) {  // not whole yet, but what there is so far can be told
-        memcpy(sessions->items + count, catalog->pending_sessions, catalog->pending_count * sizeof *sessions->items);
-        qsort(sessions->items, all, sizeof *sessions->items, newest_first);
+        memcpy(report->sessions + count, catalog->pending_sessions, catalog->pending_count * sizeof *report->sessions);
+        qsort(report->sessions, all, sizeof *report->sessions, newest_first);
     }
-    sessions->count = all;
+    report->session_count = all;
     return true;
 }
 
-static void keep_asked(struct report_sessions *sessions, const char *name) {
+static void keep_asked(struct report *report, const char *name) {
     size_t kept = 0;
-    for (size_t i = 0; i < sessions->count; i++) {
-        if (strcmp(sessions->items[i].name, name) == 0) sessions->items[kept++] = sessions->items[i];
+    for (size_t i = 0; i < report->session_count; i++) {
+        if (strcmp(report->sessions[i].name, name) == 0) report->sessions[kept++] = report->sessions[i];
     }
-    sessions->count = kept;
+    report->session_count = kept;
 }
 
-bool report_sessions_find(const struct report_options *options, struct arena *arena, struct report_sessions *sessions,
-                          struct report_errors *errors) {
+bool report_find_sessions(struct report *report) {
     struct error error;
-    *sessions = (struct report_sessions){0};
-    bool is_found = catalog_scan(options->path, arena, &sessions->catalog, &error);
-    if (is_found && !list_all(sessions, arena))
-        is_found = error_set(&error, ERROR_TOO_BIG,
-                             "There is not enough memory for the list of sessions; give a folder further down.");
-    if (!is_found)
-        report_errors_add(errors, &error);
-    else if (options->session)
-        keep_asked(sessions, options->session);
-    return is_found;
+    if (!catalog_scan(report->options.path, &report->work.arena, &report->catalog, &error)) {
+        report_errors_add(&report->errors, &error);
+        return false;
+    }
+    if (!list_all(report))
+        return report_errors_say(&report->errors, ERROR_TOO_BIG, NULL,
+                                 "There is not enough memory for the list of sessions; give a folder further down.");
+    if (report->options.session) keep_asked(report, report->options.session);
+    return true;
 }
 
 // --- What is missing ---
 
 // What the scan passed over is said; what it could not open is an error.
-static void tell_left_out(const struct catalog *catalog, struct arena *arena, struct report_errors *errors) {
-    for (size_t i = 0; i < catalog->left_out_count; i++) {
-        const struct catalog_remark *remark = &catalog->left_out[i];
-        struct error error;
-        if (access(remark->path, R_OK) == 0) {
+static void tell_left_out(struct report *report) {
+    struct arena *arena = &report->work.arena;
+    for (size_t i = 0; i < report->catalog.left_out_count; i++) {
+        const struct catalog_remark *remark = &report->catalog.left_out[i];
+        if (access(remark->path, R_OK) == 0)
             fprintf(stderr, "hbmview: %s: left out: %s\n", printable_text(bytes_of(remark->path), arena),
                     printable_text(bytes_of(remark->reason), arena));
-            continue;
-        }
-        error_set(&error, ERROR_UNREADABLE, "%s", remark->reason);
-        error_in_file(&error, remark->path, 0);
-        report_errors_add(errors, &error);
+        else
+            report_errors_say(&report->errors, ERROR_UNREADABLE, remark->path, "%s", remark->reason);
     }
 }
 
-struct known_names {
-    char text[NAMES_TEXT_BYTES];
-    size_t size, count;
-};
-
-static void add_known(struct known_names *known, const char *name) {
-    if (known->count++ >= NAMES_SHOWN) return;
-    int added = snprintf(known->text + known->size, sizeof known->text - known->size, "%s%.60s",
-                         known->size ? ", " : "", name);
-    known->size += (size_t)added;
-}
-
-static void miss_session(const char *asked, const struct catalog *catalog, struct report_errors *errors) {
-    struct known_names known = {.text = ""};
-    struct error error;
-    for (size_t i = 0; i < catalog->session_count; i++) add_known(&known, catalog->sessions[i].name);
+static void miss_session(struct report *report) {
+    const struct catalog *catalog = &report->catalog;
+    struct report_names known = {.count = 0};
+    for (size_t i = 0; i < catalog->session_count; i++)
+        report_names_add(&known, bytes_of(catalog->sessions[i].name), &report->work.arena);
     if (known.count)
-        error_set(&error, ERROR_NOT_FOUND, "There is no session \"%.160s\"; there are %zu: %s%s.", asked, known.count,
-                  known.text, known.count > NAMES_SHOWN ? ", ..." : "");
+        report_errors_say(&report->errors, ERROR_NOT_FOUND, NULL,
+                          "There is no session \"%.160s\"; there are %zu: %.250s.", report->options.session,
+                          catalog->session_count, report_names_text(&known, &report->work.arena));
     else
-        error_set(&error, ERROR_NOT_FOUND, "There is no session \"%.160s\", nor any other.", asked);
-    report_errors_add(errors, &error);
+        report_errors_say(&report->errors, ERROR_NOT_FOUND, NULL, "There is no session \"%.160s\", nor any other.",
+                          report->options.session);
 }
 
-static void miss_everything(const struct catalog *catalog, struct report_errors *errors) {
-    struct error error;
-    error_set(&error, ERROR_NOT_FOUND,
-              "There are no profiles here; give a log folder (one that holds plugins/profile), a session folder, a "
-              "folder that --xla_dump_to filled, or a *.xplane.pb, *.hlo_proto.pb or *.hlo.pb file.");
-    error_in_file(&error, catalog->root, 0);
-    report_errors_add(errors, &error);
+static void miss_everything(struct report *report) {
+    report_errors_say(
+        &report->errors, ERROR_NOT_FOUND, report->catalog.root,
+        "There are no profiles here; give a log folder (one that holds plugins/profile), a session folder, a "
+        "folder that --xla_dump_to filled, or a *.xplane.pb, *.hlo_proto.pb or *.hlo.pb file.");
 }
 
-void report_sessions_tell_missing(const struct report_options *options, const struct report_sessions *sessions,
-                                  struct arena *arena, struct report_errors *errors) {
-    tell_left_out(&sessions->catalog, arena, errors);
-    if (sessions->count) return;
-    if (options->session)
-        miss_session(options->session, &sessions->catalog, errors);
+void report_tell_missing(struct report *report) {
+    tell_left_out(report);
+    if (report->session_count) return;
+    if (report->options.session)
+        miss_session(report);
     else
-        miss_everything(&sessions->catalog, errors);
+        miss_everything(report);
 }

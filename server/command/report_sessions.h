@@ -1,24 +1,35 @@
-// The sessions of a PATH that the options ask for, by name: no file of them is opened.
+// A report while it is made: what was asked for, the sessions of its PATH that are meant, where it is written to, and
+// what is wrong.
 //
 //     catalog ──> sessions and those still being written, newest first ──> --session
 //
-// Everything is on the caller's arena.
+// No file of a session is opened here. What is found lasts as long as the report.
 #pragma once
 
-#include "analysis/input/catalog.h"
-#include "server/command/report_errors.h"
+#include "server/command/command.h"
 #include "server/command/report_options.h"
+#include "server/store/file_store.h"
 
-struct report_sessions {
+struct report {
+    struct report_options options;
+    struct work work;  // names; its cache keeps what is in use and nothing else
+    struct report_sink sink;
+    struct report_errors errors;
     struct catalog catalog;
-    struct catalog_session *items;
-    size_t count;
+    struct catalog_session *sessions;
+    size_t session_count;
+    struct byte_source *source;  // of the program that was loaded last: the next one is often in the same file
+    const char *source_path;
 };
 
+// False: there is no memory, and the command has complained.
+MUST_USE bool report_begin(const struct report_options *options, struct report *report);
+
+// Writes the rest of `what` ("report"), tells the errors, and frees everything. Returns how the command ends.
+enum exit_code report_end(struct report *report, const char *what);
+
 // False: the error is among the report's.
-MUST_USE bool report_sessions_find(const struct report_options *options, struct arena *arena,
-                                   struct report_sessions *sessions, struct report_errors *errors);
+MUST_USE bool report_find_sessions(struct report *report);
 
 // Says what the scan passed over, and that nothing was found where nothing was.
-void report_sessions_tell_missing(const struct report_options *options, const struct report_sessions *sessions,
-                                  struct arena *arena, struct report_errors *errors);
+void report_tell_missing(struct report *report);

@@ -2,6 +2,35 @@
 
 #include <inttypes.h>
 
+#include "server/text/error_json.h"
+#include "server/text/fields.h"
+
+const char profile_no_file_note[] = "This session has no .xplane.pb file: memory over time is recorded in those only.";
+const char profile_clocks_note[] =
+    "Times count from the start of each host's own profile; the hosts' clocks are not compared.";
+
+const char *profile_state(const struct memory_profile *profile, const struct error *fault) {
+    if (profile->timeline_count) return "events";
+    if (fault->code != ERROR_NONE) return "error";
+    return profile->has_host_plane ? "no_events" : "no_host_plane";
+}
+
+static const struct field count_fields[] = {
+    FIELD("events", struct memory_profile, event_count),
+    FIELD("other_events", struct memory_profile, other_event_count),
+    FIELD("left_out_events", struct memory_profile, left_out_count),
+    FIELD("steps", struct memory_profile, step_count),
+    FIELD("module_runs", struct memory_profile, module_run_count),
+    FIELD_END,
+};
+
+void profile_head_write(const struct memory_profile *profile, const struct error *fault, const char *state,
+                        struct json_writer *w) {
+    error_json_write(w, fault);
+    json_write_text_key(w, "state", state);
+    fields_write(w, count_fields, profile);
+}
+
 const char *profile_reason(const struct memory_profile *profile, struct arena *arena) {
     if (!profile->has_host_plane) return "The profile has no plane /host:CPU, where allocators leave their events.";
     if (!profile->other_event_count)

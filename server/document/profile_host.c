@@ -3,15 +3,8 @@
 #include "analysis/profile/questions/timeline_window.h"
 #include "server/document/profile_advice.h"
 #include "server/document/profile_memory_json.h"
-#include "server/text/error_json.h"
 
 static const size_t MEMORY_SCRATCH_LIMIT_BYTES = (size_t)2 << 30;
-
-static const char *state_of(const struct memory_profile *profile) {
-    if (profile->timeline_count) return "events";
-    if (profile->fault.code != ERROR_NONE) return "error";
-    return profile->has_host_plane ? "no_events" : "no_host_plane";
-}
 
 static void stretch(int64_t *begin_ps, int64_t *end_ps, int64_t from_ps, int64_t to_ps) {
     if (from_ps < *begin_ps) *begin_ps = from_ps;
@@ -56,24 +49,16 @@ static bool write_profile(const struct memory_profile *profile, struct arena *ar
                           struct json_writer *w, struct error *error) {
     host->has_events = profile->timeline_count != 0;
     host->lacks_events = !host->has_events && profile->fault.code == ERROR_NONE;
-    error_json_write(w, &profile->fault);
-    json_write_text_key(w, "state", state_of(profile));
-    json_write_int64_key(w, "events", (int64_t)profile->event_count);
-    json_write_int64_key(w, "other_events", (int64_t)profile->other_event_count);
-    json_write_int64_key(w, "left_out_events", (int64_t)profile->left_out_count);
-    json_write_int64_key(w, "steps", (int64_t)profile->step_count);
-    json_write_int64_key(w, "module_runs", (int64_t)profile->module_run_count);
+    profile_head_write(profile, &profile->fault, profile_state(profile, &profile->fault), w);
     write_span(profile, w);
     json_write_text_key(w, "reason", host->lacks_events ? profile_reason(profile, arena) : "");
     return write_memories(profile, w, error);
 }
 
 void profile_host_write_blank(const struct error *fault, struct json_writer *w) {
-    static const char *const counts[] = {"events",      "other_events", "left_out_events", "steps",
-                                         "module_runs", "begin_ps",     "end_ps"};
-    error_json_write(w, fault);
-    json_write_text_key(w, "state", fault ? "error" : "loading");
-    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) json_write_int64_key(w, counts[i], 0);
+    static const struct memory_profile nothing = {0};
+    profile_head_write(&nothing, fault, fault ? "error" : "loading", w);
+    write_span(&nothing, w);
     json_write_text_key(w, "reason", fault ? fault->message : "");
     json_open_array_key(w, "memories");
     json_close_array(w);

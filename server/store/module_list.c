@@ -94,3 +94,17 @@ bool module_list_read(struct work *work, const struct session *session, struct m
     if (!sightings || !merge(&work->arena, sightings, count, list)) return work_out_of_memory(error);
     return true;
 }
+
+bool module_list_has_any(struct cache *cache, const struct session *session) {
+    struct work work;
+    struct error ignored;
+    bool found = false;
+    work_init(&work, cache);
+    for (size_t i = 0; i < session->files.file_count && !found; i++) {
+        const struct input_file *now = file_store_look(&work, session, i, &ignored);
+        const struct file_index *file = now ? module_store_index(&work, now, &ignored) : NULL;
+        found = file && file->index.program_count;
+    }
+    work_free(&work);
+    return found;
+}
