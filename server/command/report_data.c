@@ -93,8 +93,7 @@ static bool order_buffers(const struct report_options *options, struct report_sp
     for (uint32_t i = 0; i < view->at_peak_count; i++)
         space->largest[i] = (struct report_at_peak){view->rows[view->at_peak[i]].size_bytes, i};
     if (view->at_peak_count) qsort(space->largest, view->at_peak_count, sizeof *space->largest, largest_first);
-    bool is_cut = options->top != REPORT_ALL && (size_t)options->top < view->at_peak_count;
-    space->shown_count = is_cut ? (size_t)options->top : view->at_peak_count;
+    space->shown_count = report_at_most(view->at_peak_count, options->top);
     space->left_out_count = view->at_peak_count - space->shown_count;
     return true;
 }

@@ -120,7 +120,7 @@ static void write_sample(const struct device_memory_profile *profile, const stru
 
 static void write_functions(const struct opened *opened, int top, struct json_writer *w) {
     json_open_array_key(w, "own_functions");
-    for (uint32_t i = 0; i < opened->tree.top_count && (top == REPORT_ALL || i < (uint32_t)top); i++) {
+    for (uint32_t i = 0; i < report_at_most(opened->tree.top_count, top); i++) {
         const struct device_memory_top *row = &opened->tree.top[i];
         json_open_object(w);
         fields_write(w, function_fields, &opened->profile->functions[row->function]);

@@ -15,10 +15,6 @@ static const char *share_cell(int64_t bytes, int64_t whole, struct arena *arena)
     return whole > 0 ? arena_printf(arena, "%.1f %%", 100.0 * (double)bytes / (double)whole) : "";
 }
 
-static uint32_t at_most(uint32_t count, int top) {
-    return top != REPORT_ALL && (uint32_t)top < count ? (uint32_t)top : count;
-}
-
 // --- By kind and device ---
 
 static void write_groups(const struct device_memory_profile *profile, struct report_page *page) {
@@ -51,7 +47,7 @@ static void write_functions(const struct device_memory_profile *profile, const s
                                                   {"FUNCTION", TABLE_LEFT, true, false},
                                                   {"FILE", TABLE_LEFT, true, false}};
     struct table table = table_make(columns, sizeof columns / sizeof *columns, page->arena);
-    uint32_t shown = at_most(tree->top_count, top);
+    uint32_t shown = report_at_most(tree->top_count, top);
     for (uint32_t i = 0; i < shown; i++) {
         const struct device_memory_top *row = &tree->top[i];
         const struct device_memory_function *function = &profile->functions[row->function];
@@ -125,7 +121,7 @@ static void write_stacks(const struct device_memory_profile *profile, const stru
         if (tree->nodes[i].figures.self_bytes > 0) held[count++] = (struct held){tree->nodes[i].figures.self_bytes, i};
     }
     if (count) qsort(held, count, sizeof *held, most_first);
-    count = at_most(count, top);
+    count = report_at_most(count, top);
     for (uint32_t i = 0; i < count; i++) {
         const char *stack = stack_text(profile, tree, held[i].node, page->arena);
         items[i] = arena_printf(page->arena, "%s in %" PRId64 ": %s", size_string(held[i].bytes, page->arena),

@@ -23,6 +23,11 @@ struct report_options {
     bool show_help;
 };
 
+// How many of `count` rows are shown.
+static inline uint32_t report_at_most(uint32_t count, int top) {
+    return top != REPORT_ALL && (uint32_t)top < count ? (uint32_t)top : count;
+}
+
 // Reads `arguments` (they must outlive the options). False: `problem` is one sentence.
 bool report_options_parse(int count, char *const arguments[], struct report_options *options,
                           char problem[OPTIONS_PROBLEM_BYTES]);

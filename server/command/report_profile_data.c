@@ -149,10 +149,6 @@ bool report_profile_tell_limit(const struct report_profile *p) {
 
 // --- A memory ---
 
-static uint32_t at_most(uint32_t count, int top) {
-    return top != REPORT_ALL && (uint32_t)top < count ? (uint32_t)top : count;
-}
-
 bool report_profile_memory_make(struct report_profile *p, const struct report_profile_loaded *loaded, size_t i,
                                 struct report_profile_memory *memory) {
     const struct memory_timeline *timeline = &loaded->profile->timelines[i];
@@ -187,8 +183,8 @@ static bool look(struct report_profile_memory *memory, int top, struct error *er
     }
     memory->growth_text = growth_text(&memory->growth, arena);
     memory->pressure_text = pressure_text(&told, arena);
-    memory->rows_shown = at_most(memory->breakdown.row_count, top);
-    memory->ops_shown = at_most(memory->growth.op_count, top);
+    memory->rows_shown = report_at_most(memory->breakdown.row_count, top);
+    memory->ops_shown = report_at_most(memory->growth.op_count, top);
     memory->rows = breakdown_rows(profile, &memory->breakdown, memory->rows_shown, arena);
     if (memory->growth_text && memory->pressure_text && memory->rows) return true;
     return error_set(error, ERROR_TOO_BIG, "There is not enough memory for the report of this profile.");
