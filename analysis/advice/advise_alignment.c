@@ -150,10 +150,8 @@ bool advise_alignment(struct advisor *advisor, struct advice_item *item) {
         }
         candidates->list[i].wasted_bytes = 0;
     }
-    if (best.saves_bytes <= advisor->what_if.total_bytes / 1000) {
-        advisor_no_use(advisor, item, "No dimension pads more than a thousandth of the total.");
-        return true;
-    }
+    if (best.saves_bytes <= advisor->what_if.total_bytes / 1000)
+        return advisor_no_use(advisor, item, "No dimension pads more than a thousandth of the total.");
     best.how = item->how;
     *item = best;
     item->applies = item->changes_numerics = true;

@@ -58,10 +58,7 @@ bool advise_debug_print(struct advisor *advisor, struct advice_item *item) {
         is_handed[i] = 1;
         count++;
     }
-    if (!count) {
-        advisor_no_use(advisor, item, "The program hands nothing to the host while it runs.");
-        return true;
-    }
+    if (!count) return advisor_no_use(advisor, item, "The program hands nothing to the host while it runs.");
     item->applies = true;
     advisor_say(advisor, item, "%u operations hand arrays to the host.", count);
     return predict_without(advisor, is_handed, item);

@@ -263,10 +263,9 @@ static bool advise_on_blocks(struct advisor *advisor, bool is_offloaded, struct 
     choose_blocks(advisor, &blocks);
     choose_stream(&blocks);
     sum_dropped(advisor, &blocks);
-    if (!advisor->roles.is_training || blocks.dropped_count == 0 || blocks.layers < 2) {
-        advisor_no_use(advisor, item, "No repeated block keeps arrays of its forward pass for the backward pass.");
-        return true;
-    }
+    if (!advisor->roles.is_training || blocks.dropped_count == 0 || blocks.layers < 2)
+        return advisor_no_use(advisor, item,
+                              "No repeated block keeps arrays of its forward pass for the backward pass.");
     bool good;
     if (is_offloaded) blocks.stream_bytes = 0;
     int64_t peak = new_peak(advisor, &blocks, advisor->arena, &good);
@@ -280,10 +279,8 @@ static bool advise_on_blocks(struct advisor *advisor, bool is_offloaded, struct 
     if (!is_offloaded)
         advisor_say(advisor, item, "About %.0f blocks; each would keep its input of %s.", blocks.layers,
                     size_string(blocks.stream_bytes, advisor->arena));
-    if (peak >= replay_of(advisor)->peak_bytes) {
-        advisor_no_use(advisor, item, "What the blocks keep is not what the program's peak is made of.");
-        return true;
-    }
+    if (peak >= replay_of(advisor)->peak_bytes)
+        return advisor_no_use(advisor, item, "What the blocks keep is not what the program's peak is made of.");
     item->applies = true;
     struct what_if_result then = {.total_bytes = now->indefinite_bytes + temporary,
                                   .peak_bytes = now->indefinite_bytes + peak,

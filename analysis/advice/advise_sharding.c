@@ -208,10 +208,8 @@ bool advise_shard_parameters(struct advisor *advisor, struct advice_item *item) 
         "jax.device_put each weight, and its optimizer state, with NamedSharding(mesh, PartitionSpec('x', None)): "
         "the first dimension split over the chips (after the layers of a stacked one, the output features of a "
         "convolution), the batch whole on every chip.";
-    if (!has_weights(advisor)) {
-        advisor_no_use(advisor, item, "No input of two or more dimensions stands for weights.");
-        return true;
-    }
+    if (!has_weights(advisor))
+        return advisor_no_use(advisor, item, "No input of two or more dimensions stands for weights.");
     item->applies = true;
     say_weights(advisor, item);
     return predict_sharded(advisor, false, 0.15, item);
@@ -221,10 +219,8 @@ bool advise_shard_all(struct advisor *advisor, struct advice_item *item) {
     item->ways = advisor->request.ways;
     item->how = "As shard_parameters, and the batch split over the same chips: PartitionSpec('x') for its first "
                 "dimension (fully sharded data parallelism).";
-    if (!has_weights(advisor) && advisor->roles.batch < 2) {
-        advisor_no_use(advisor, item, "Neither weights nor a batch were found among the inputs.");
-        return true;
-    }
+    if (!has_weights(advisor) && advisor->roles.batch < 2)
+        return advisor_no_use(advisor, item, "Neither weights nor a batch were found among the inputs.");
     item->applies = true;
     say_weights(advisor, item);
     if (advisor->roles.batch > 1 && dimension_flow_has_marks(&advisor->batch))

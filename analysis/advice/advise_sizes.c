@@ -15,10 +15,10 @@ static int64_t moved_to_fast_memory(const struct advisor *advisor, const int64_t
     return freed < (double)small_bytes ? (int64_t)freed : small_bytes;
 }
 
-static void say_no_such_batch(struct advisor *advisor, struct advice_item *item) {
+static bool say_no_such_batch(struct advisor *advisor, struct advice_item *item) {
     const char *why = arena_printf(advisor->arena, "No input of data has %lld, the batch given, as its dimension 0.",
                                    (long long)advisor->roles.batch);
-    advisor_no_use(advisor, item, why ? why : "");
+    return advisor_no_use(advisor, item, why ? why : "");
 }
 
 bool advise_batch(struct advisor *advisor, struct advice_item *item) {
@@ -32,10 +32,7 @@ bool advise_batch(struct advisor *advisor, struct advice_item *item) {
         advisor_no_use(advisor, item, "No batch dimension was found among the inputs; give it with --batch=N.");
         return true;
     }
-    if (!dimension_flow_has_marks(&advisor->batch)) {
-        say_no_such_batch(advisor, item);
-        return true;
-    }
+    if (!dimension_flow_has_marks(&advisor->batch)) return say_no_such_batch(advisor, item);
     for (uint32_t i = 0; i < advisor->module->buffer_count; i++) {
         uint32_t leaf = advisor_leaf(advisor, i);
         if (leaf == HLO_NONE || !advisor->batch.marks[leaf]) continue;
@@ -89,10 +86,7 @@ bool advise_bf16_parameters(struct advisor *advisor, struct advice_item *item) {
         uint32_t leaf = advisor->roles.inputs[i].leaf;
         count += leaf != HLO_NONE && advisor->graph.leaves[leaf].element_type == F32;
     }
-    if (!count) {
-        advisor_no_use(advisor, item, "No input is float32.");
-        return true;
-    }
+    if (!count) return advisor_no_use(advisor, item, "No input is float32.");
     for (uint32_t i = 0; i < advisor->module->buffer_count; i++) {
         uint32_t leaf = advisor_leaf(advisor, i);
         if (leaf == HLO_NONE) continue;
@@ -130,10 +124,7 @@ bool advise_bf16_temporaries(struct advisor *advisor, struct advice_item *item) 
         sizes[buffer] = narrowed(advisor, buffer, leaf);
         narrowed_bytes += advisor->module->buffers[buffer].size_bytes;
     }
-    if (!narrowed_bytes) {
-        advisor_no_use(advisor, item, "No temporary array that follows the batch is float32.");
-        return true;
-    }
+    if (!narrowed_bytes) return advisor_no_use(advisor, item, "No temporary array that follows the batch is float32.");
     item->applies = item->changes_numerics = true;
     advisor_say(advisor, item, "Over the program, %s of temporary arrays are float32 and follow the batch.",
                 size_string(narrowed_bytes, advisor->arena));

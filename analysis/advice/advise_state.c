@@ -47,12 +47,10 @@ bool advise_donation(struct advisor *advisor, struct advice_item *item) {
     }
     item->how = "jax.jit(step, donate_argnums=...) with the positions of the arguments that the step returns updated; "
                 "the caller must not use the old arrays afterwards.";
-    if (!saved) {
-        advisor_no_use(advisor, item,
-                       donated ? "Every input that an output could take the place of is donated already."
-                               : "No output has the shape and type of an input.");
-        return true;
-    }
+    if (!saved)
+        return advisor_no_use(advisor, item,
+                              donated ? "Every input that an output could take the place of is donated already."
+                                      : "No output has the shape and type of an input.");
     item->applies = true;
     advisor_say(advisor, item,
                 "%u inputs of %s in all have an output of the same shape and type that lies beside them.", count,
@@ -85,10 +83,7 @@ bool advise_offload_optimizer(struct advisor *advisor, struct advice_item *item)
         saved += input_bytes(advisor, input) * (input->is_donated ? 1 : 2);
         count++;
     }
-    if (!saved) {
-        advisor_no_use(advisor, item, "No state was found that only the optimizer reads.");
-        return true;
-    }
+    if (!saved) return advisor_no_use(advisor, item, "No state was found that only the optimizer reads.");
     item->applies = true;
     advisor_say(advisor, item,
                 "%u inputs are updated but not read by the forward pass; with their outputs they hold %s.", count,

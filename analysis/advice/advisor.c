@@ -79,11 +79,12 @@ bool advisor_predict(struct advisor *advisor, const struct what_if_change *chang
     return true;
 }
 
-void advisor_no_use(const struct advisor *advisor, struct advice_item *item, const char *why) {
+bool advisor_no_use(const struct advisor *advisor, struct advice_item *item, const char *why) {
     struct what_if_result now = advisor_now(advisor);
     item->applies = false;
     advisor_set_totals(advisor, &now, 0, 0, item);
     advisor_say(advisor, item, "%s", why);
+    return true;
 }
 
 void advisor_say(const struct advisor *advisor, struct advice_item *item, const char *format, ...) {

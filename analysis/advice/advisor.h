@@ -45,8 +45,8 @@ MUST_USE bool advisor_predict(struct advisor *advisor, const struct what_if_chan
 void advisor_set_totals(const struct advisor *advisor, const struct what_if_result *result, double below, double above,
                         struct advice_item *item);
 
-// The change does nothing here: totals as they are. `why` is the evidence.
-void advisor_no_use(const struct advisor *advisor, struct advice_item *item, const char *why);
+// The change does nothing here: totals as they are. `why` is the evidence. True.
+bool advisor_no_use(const struct advisor *advisor, struct advice_item *item, const char *why);
 
 __attribute__((format(printf, 3, 4))) void advisor_say(const struct advisor *advisor, struct advice_item *item,
                                                        const char *format, ...);
