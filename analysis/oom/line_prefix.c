@@ -2,25 +2,19 @@
 
 #include <string.h>
 
+#include "analysis/oom/oom_cursor.h"
+
 enum { LABEL_BYTES_MAX = 80, PREFIX_PARTS_MAX = 8 };
 
 // --- Patterns ---
 
-static bool is_digit(uint8_t c) {
-    return c >= '0' && c <= '9';
-}
-
-static bool is_letter(uint8_t c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
 static bool is_logger_byte(uint8_t c) {
-    return (c >= 'a' && c <= 'z') || is_digit(c) || c == '_' || c == '.';
+    return (c >= 'a' && c <= 'z') || oom_is_digit(c) || c == '_' || c == '.';
 }
 
 static bool matches_one(uint8_t c, char wanted) {
-    if (wanted == '9') return is_digit(c);
-    if (wanted == 'A') return is_letter(c);
+    if (wanted == '9') return oom_is_digit(c);
+    if (wanted == 'A') return oom_is_letter(c);
     if (wanted == '~') return c > ' ';
     return c == (uint8_t)wanted;
 }
@@ -81,7 +75,7 @@ static size_t source_header(struct bytes line) {
     while (close < line.size && close < (size_t)2 * LABEL_BYTES_MAX && line.data[close] != ']') close++;
     if (close < 3 || close >= line.size || line.data[close] != ']') return 0;
     bool is_glog = match(line, "A9999 99:99:99") != 0;
-    bool is_short = match(line, "A ~+") == close + 1 && is_digit(line.data[close - 1]);
+    bool is_short = match(line, "A ~+") == close + 1 && oom_is_digit(line.data[close - 1]);
     return is_glog || is_short ? close + 1 : 0;
 }
 
@@ -112,7 +106,7 @@ static size_t level(struct bytes line) {
 }
 
 static bool is_label_byte(uint8_t c) {
-    return is_letter(c) || is_digit(c) || (c && strchr("-_.,/: =", c));
+    return oom_is_letter(c) || oom_is_digit(c) || (c && strchr("-_.,/: =", c));
 }
 
 // "[rank3]:", "[1,3]<stderr>:", "(train pid=7, ip=10.0.0.1)".
@@ -122,7 +116,7 @@ static size_t bracketed(struct bytes line) {
     size_t at = 1;
     bool has_letter = false, has_pid = false;
     for (; at < line.size && at < LABEL_BYTES_MAX && is_label_byte(line.data[at]); at++) {
-        has_letter |= is_letter(line.data[at]);
+        has_letter |= oom_is_letter(line.data[at]);
         has_pid |= line.size - at > 4 && memcmp(line.data + at, "pid=", 4) == 0;
     }
     if (at == line.size || line.data[at] != close || at == 1) return 0;
@@ -140,9 +134,9 @@ static size_t host(struct bytes line) {
     bool has_hyphen = false, has_digit = false;
     for (; at < line.size && at < LABEL_BYTES_MAX; at++) {
         uint8_t c = line.data[at];
-        if (!is_letter(c) && !is_digit(c) && (at == 0 || (c != '-' && c != '.'))) break;
+        if (!oom_is_letter(c) && !oom_is_digit(c) && (at == 0 || (c != '-' && c != '.'))) break;
         has_hyphen |= c == '-';
-        has_digit |= is_digit(c);
+        has_digit |= oom_is_digit(c);
     }
     return has_hyphen && has_digit && match(rest_of(line, at), ": ") ? at + 1 : 0;
 }

@@ -58,18 +58,14 @@ bool oom_parse_required_tail(struct oom_cursor *cursor, struct arena *arena, str
 }
 
 bool oom_parse_required(struct oom_cursor *cursor, struct arena *arena, struct oom_message *message) {
-    static const char *const spaces[] = {"HBM", "VMEM", "SMEM", "SFLAG", "CMEM", "host", "SparseCore"};
-    const uint8_t *start = cursor->at;
-    for (size_t i = 0; i < sizeof spaces / sizeof spaces[0] && cursor->at == start; i++) oom_take(cursor, spaces[i]);
-    if (cursor->at == start) return false;
-    struct oom_cursor again = {start, cursor->end}, tail = *cursor;
-    message->memory_space = oom_take_space(&again, arena);
+    message->memory_space = oom_take_known_space(cursor);
+    if (!message->memory_space) return false;
+    struct oom_cursor tail = *cursor;
     bool is_whole_word = cursor->at == cursor->end || oom_sees(*cursor, ",") || oom_sees(*cursor, ".");
     if (!is_whole_word) return false;
     if (!oom_find(&tail, "total memory required for", SENTENCE_BYTES)) return true;
     *cursor = tail;
-    bool has_figures = oom_parse_required_tail(cursor, arena, message);
-    (void)has_figures;
+    (void)oom_parse_required_tail(cursor, arena, message);
     return true;
 }
 
@@ -87,24 +83,15 @@ static bool take_again(struct oom_cursor *cursor, const char *space, struct aren
 
 static bool parse_figures(struct oom_cursor *cursor, struct arena *arena, struct oom_message *message) {
     struct oom_cursor at = *cursor;
-    if (!oom_take_size_before(&at, "of", &message->needed_bytes)) {
-        message->needed_bytes = OOM_ABSENT;
-        return false;
-    }
+    if (!oom_take_size_before(&at, "of", &message->needed_bytes)) return false;
     *cursor = at;
     const char *expected = message->memory_space ? message->memory_space : "hbm";
-    if (!oom_take_size_before(&at, expected, &message->capacity_bytes)) {
-        message->capacity_bytes = OOM_ABSENT;
-        return false;
-    }
+    if (!oom_take_size_before(&at, expected, &message->capacity_bytes)) return false;
     message->memory_space = expected;
     *cursor = at;
     oom_take(&at, ".");
     if (!oom_take(&at, "Exceeded") || !take_again(&at, expected, arena) || !oom_take(&at, "capacity by")) return true;
-    if (oom_take_last_size(&at, &message->exceeded_bytes))
-        *cursor = at;
-    else
-        message->exceeded_bytes = OOM_ABSENT;
+    if (oom_take_last_size(&at, &message->exceeded_bytes)) *cursor = at;
     return true;
 }
 
@@ -112,11 +99,9 @@ static bool parse_figures(struct oom_cursor *cursor, struct arena *arena, struct
 static bool parse_scoped(struct oom_cursor *cursor, struct oom_message *message) {
     struct oom_cursor at = *cursor;
     if (!oom_find(&at, "Scoped allocation with size", SENTENCE_BYTES)) return false;
-    if (!oom_take_size_before(&at, "and limit", &message->needed_bytes)) message->needed_bytes = OOM_ABSENT;
-    if (!oom_take_size_before(&at, "exceeded scoped vmem limit by", &message->capacity_bytes))
-        message->capacity_bytes = OOM_ABSENT;
-    else if (!oom_take_last_size(&at, &message->exceeded_bytes))
-        message->exceeded_bytes = OOM_ABSENT;
+    oom_take_size_before(&at, "and limit", &message->needed_bytes);
+    if (oom_take_size_before(&at, "exceeded scoped vmem limit by", &message->capacity_bytes))
+        oom_take_last_size(&at, &message->exceeded_bytes);
     *cursor = at;
     return true;
 }

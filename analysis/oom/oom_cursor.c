@@ -72,11 +72,24 @@ const char *oom_take_name(struct oom_cursor *cursor, const char *also, const cha
     return NULL;
 }
 
-const char *oom_take_space(struct oom_cursor *cursor, struct arena *arena) {
-    static const char *const known[] = {"hbm", "vmem", "smem", "sflag", "cmem", "host", "sparsecore"};
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
-        if (oom_take(cursor, known[i])) return known[i];
+const char *oom_take_any(struct oom_cursor *cursor, const char *const *words, size_t count, const char *behind) {
+    for (size_t i = 0; i < count; i++) {
+        struct oom_cursor at = *cursor;
+        if (!oom_take(&at, words[i]) || !oom_take(&at, behind)) continue;
+        *cursor = at;
+        return words[i];
     }
+    return NULL;
+}
+
+const char *oom_take_known_space(struct oom_cursor *cursor) {
+    static const char *const known[] = {"hbm", "vmem", "smem", "sflag", "cmem", "host", "sparsecore"};
+    return oom_take_any(cursor, known, sizeof known / sizeof known[0], "");
+}
+
+const char *oom_take_space(struct oom_cursor *cursor, struct arena *arena) {
+    const char *known = oom_take_known_space(cursor);
+    if (known) return known;
     const uint8_t *start = oom_past_blanks(cursor->at, cursor->end), *at = start;
     while (at < cursor->end && is_name_byte(*at, "_-")) at++;
     if (memchr(cursor->at, '\n', (size_t)(start - cursor->at))) return NULL;

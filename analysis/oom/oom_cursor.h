@@ -40,6 +40,9 @@ const uint8_t *oom_past_blanks(const uint8_t *at, const uint8_t *end);
 // Steps over `words`.
 bool oom_take(struct oom_cursor *cursor, const char *words);
 
+// Steps over the first of `words` that comes next with `behind` after it. NULL: none does.
+const char *oom_take_any(struct oom_cursor *cursor, const char *const *words, size_t count, const char *behind);
+
 // Whether `words` come next.
 bool oom_sees(struct oom_cursor cursor, const char *words);
 
@@ -54,6 +57,9 @@ struct oom_cursor oom_near(struct oom_cursor cursor, size_t window);
 // the text cuts is none. Steps behind the stop. NULL: there is none, or no memory.
 const char *oom_take_name(struct oom_cursor *cursor, const char *also, const char *stops, struct arena *arena);
 
-// A known memory space ("hbm", in small letters), or any other word on this line that the line goes on behind.
+// A known memory space, "hbm"; NULL: there is none.
+const char *oom_take_known_space(struct oom_cursor *cursor);
+
+// The same, or any other word in small letters on this line that the line goes on behind.
 // NULL: there is none.
 const char *oom_take_space(struct oom_cursor *cursor, struct arena *arena);

@@ -3,7 +3,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "analysis/oom/oom_disagreement.h"
 #include "analysis/oom/oom_facts.h"
 
 enum { PADDING_SHARE_PERCENT = 20, HALF_PERCENT = 50, BALANCED_PERCENT = 60 };

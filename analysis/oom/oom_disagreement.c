@@ -1,4 +1,8 @@
-#include "analysis/oom/oom_disagreement.h"
+// oom_disagreements: where a message and the buffers of its program do not say the same.
+//
+// A compiler names the whole sum "HLO temporaries" even when the arguments fill the memory; and a session may hold the
+// program from before or after a change. Both mislead, so both are told.
+#include "analysis/oom/oom_facts.h"
 
 #include "analysis/base/size_text.h"
 

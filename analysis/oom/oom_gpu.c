@@ -21,16 +21,14 @@ static bool parse_statistic(struct oom_cursor *cursor, struct oom_message *messa
                                         "total allocation",
                                         "total fragmentation",
                                         "thread_local allocation"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        struct oom_cursor at = *cursor;
-        int64_t bytes;
-        if (!oom_take(&at, names[i]) || !oom_take(&at, ":") || !oom_take_size(&at, &bytes)) continue;
-        skip_percent(&at);
-        oom_message_add(message, names[i], bytes);
-        *cursor = at;
-        return true;
-    }
-    return false;
+    struct oom_cursor at = *cursor;
+    const char *name = oom_take_any(&at, names, sizeof names / sizeof names[0], ":");
+    int64_t bytes;
+    if (!name || !oom_take_size(&at, &bytes)) return false;
+    skip_percent(&at);
+    oom_message_add(message, name, bytes);
+    *cursor = at;
+    return true;
 }
 
 bool oom_parse_gpu_report(struct oom_cursor *cursor, struct arena *arena, struct oom_message *message) {
@@ -69,13 +67,7 @@ bool oom_parse_gpu(struct oom_cursor *cursor, struct arena *arena, struct oom_me
 static const char *take_statistic(struct oom_cursor *cursor) {
     static const char *const names[] = {"Limit",        "InUse",    "MaxInUse",     "NumAllocs",
                                         "MaxAllocSize", "Reserved", "PeakReserved", "LargestFreeBlock"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        struct oom_cursor at = *cursor;
-        if (!oom_take(&at, names[i]) || !oom_take(&at, ":")) continue;
-        *cursor = at;
-        return names[i];
-    }
-    return NULL;
+    return oom_take_any(cursor, names, sizeof names / sizeof names[0], ":");
 }
 
 // Steps over the digits of the last figure, which only the line's end closes. Digits on the next line may be the

@@ -2,7 +2,9 @@
 
 #include <string.h>
 
-enum { VALUE_BYTES_MAX = 64 << 10, KEY_BYTES_MAX = 48, ENTRIES_FIRST = 16 };
+#include "analysis/input/growing_array.h"
+
+enum { VALUE_BYTES_MAX = 64 << 10, KEY_BYTES_MAX = 48 };
 
 // --- The value of a field ---
 //
@@ -272,28 +274,18 @@ static bool parse_entry(struct oom_cursor *cursor, struct arena *arena, struct o
     return entry->size_bytes != OOM_ABSENT;
 }
 
-// Room for one more entry: the array doubles on the arena.
-static struct oom_entry *next_entry(struct oom_message *message, size_t *capacity, struct arena *arena) {
-    if (message->entry_count < *capacity) return &message->entries[message->entry_count];
-    size_t room = *capacity ? *capacity * 2 : ENTRIES_FIRST;
-    struct oom_entry *entries = arena_new(arena, struct oom_entry, room);
-    if (!entries) return NULL;
-    if (message->entry_count) memcpy(entries, message->entries, message->entry_count * sizeof *entries);
+static bool add_entry(struct oom_message *message, struct oom_entry entry, struct arena *arena) {
+    struct oom_entry *entries = growing_array_room(arena, message->entries, message->entry_count, sizeof *entries);
+    if (!entries) return false;
     message->entries = entries;
-    *capacity = room;
-    return &entries[message->entry_count];
+    entries[message->entry_count++] = entry;
+    return true;
 }
 
 void oom_parse_entries(struct oom_cursor *cursor, struct arena *arena, struct oom_message *message) {
-    size_t capacity = 0;
     struct oom_entry entry;
     while (parse_entry(cursor, arena, &entry)) {
-        struct oom_entry *place = message->entry_count < OOM_ENTRIES_MAX ? next_entry(message, &capacity, arena) : NULL;
-        if (!place) {
-            message->entries_left_out++;
-            continue;
-        }
-        *place = entry;
-        message->entry_count++;
+        bool is_kept = message->entry_count < OOM_ENTRIES_MAX && add_entry(message, entry, arena);
+        message->entries_left_out += !is_kept;
     }
 }

@@ -2,10 +2,11 @@
 
 #include <string.h>
 
+#include "analysis/input/growing_array.h"
 #include "analysis/oom/oom_shapes.h"
 #include "analysis/oom/oom_text.h"
 
-enum { WEAK_NEAR_BYTES = 512, CODE_BYTES = 160, ANCHORS_FIRST = 256 };
+enum { WEAK_NEAR_BYTES = 512, CODE_BYTES = 160 };
 
 static const struct anchor_kind {
     const char *words;
@@ -38,21 +39,16 @@ struct anchor {
 
 struct anchor_list {
     struct anchor *items;
-    size_t count, capacity;
+    size_t count;
 };
 
 // --- Where messages may begin ---
 
 static bool add_anchor(struct anchor_list *list, struct anchor anchor, struct arena *arena) {
-    if (list->count == list->capacity) {
-        size_t capacity = list->capacity ? list->capacity * 2 : ANCHORS_FIRST;
-        struct anchor *items = arena_push_raw(arena, capacity, sizeof *items);
-        if (!items) return false;
-        if (list->count) memcpy(items, list->items, list->count * sizeof *items);
-        list->items = items;
-        list->capacity = capacity;
-    }
-    list->items[list->count++] = anchor;
+    struct anchor *items = growing_array_room(arena, list->items, list->count, sizeof *items);
+    if (!items) return false;
+    list->items = items;
+    items[list->count++] = anchor;
     return true;
 }
 

@@ -68,16 +68,14 @@ static void parse_utilization(struct oom_cursor *cursor, struct oom_message *mes
 static bool parse_known_row(struct oom_cursor *cursor, struct oom_message *message) {
     static const char *const names[] = {"reserved", "program",   "arguments",   "global",    "scoped",
                                         "HLO temp", "constants", "HLO buffers", "SparseCore"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        struct oom_cursor at = *cursor;
-        int64_t bytes;
-        if (!oom_take(&at, names[i]) || !oom_take_size(&at, &bytes)) continue;
-        oom_message_add(message, names[i], bytes);
-        *cursor = at;
-        parse_utilization(cursor, message);
-        return true;
-    }
-    return false;
+    struct oom_cursor at = *cursor;
+    const char *name = oom_take_any(&at, names, sizeof names / sizeof names[0], "");
+    int64_t bytes;
+    if (!name || !oom_take_size(&at, &bytes)) return false;
+    oom_message_add(message, name, bytes);
+    *cursor = at;
+    parse_utilization(cursor, message);
+    return true;
 }
 
 static bool is_word_byte(uint8_t c) {
