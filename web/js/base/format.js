@@ -87,3 +87,8 @@ export function formatPercent(fraction, digits = 1) {
 export function plural(count, noun) {
   return `${groupDigits(count)} ${noun}${count === 1 ? "" : "s"}`;
 }
+
+/** Of a list that a search may have cut: "3 of 1 204 buffers". */
+export function pluralOf(kept, all, noun) {
+  return kept === all ? plural(all, noun) : `${groupDigits(kept)} of ${plural(all, noun)}`;
+}

@@ -163,12 +163,8 @@ export function createShell(tools) {
 
   function sessionNotes(reply) {
     const notes = reply.sample ? ["A sample inside hbmview. For your own profiles: hbmview --logdir=DIR"] : [];
-    notes.push(...sessionNoteLines(reply));
-    return notes;
-  }
-
-  function sessionNoteLines(reply) {
-    const notes = (reply.pending ?? []).map((one) => `not complete: ${one.path.split("/").at(-1)}, ${one.reason}`);
+    for (const { path, reason } of reply.pending ?? [])
+      notes.push(`not complete: ${path.split("/").at(-1)}, ${reason}`);
     const left = reply.left_out?.length ?? 0;
     if (left) notes.push(`left out: ${reply.left_out.map((one) => `${one.path}: ${one.reason}`).join("; ")}`);
     return notes;

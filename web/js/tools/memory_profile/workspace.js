@@ -4,6 +4,7 @@ import { fetchModuleRuns, fetchSteps } from "../../api.js";
 import { el } from "../../base/dom.js";
 import { requestFrame } from "../../base/frame.js";
 import { range } from "../../base/range.js";
+import { together } from "../../base/upkeep.js";
 import { viewName } from "../../base/view_name.js";
 import { errorSentence } from "../../shell/messages.js";
 import { otherToolLine } from "../../shell/other_tool.js";
@@ -166,11 +167,15 @@ export function createWorkspace({ session, reply, memories, chosen, shell, overv
     orSay(lanes.load()).then(timeline.refresh);
   }
 
-  const stops = [
+  const dispose = together(
     state.watch(["at", "row"], findRow),
     params.watch(["overlay"], overlayChanged),
     state.watch(["unit"], strip.redraw),
-  ];
+    () => feeds.forEach((feed) => feed.stop()),
+    details.stop,
+    ...parts.map((part) => part.dispose),
+    state.dispose,
+  );
   return {
     state,
     start,
@@ -180,12 +185,6 @@ export function createWorkspace({ session, reply, memories, chosen, shell, overv
     over: () => new Map(overNow().map((one, i) => [one.token, `over-${(i % OVER_COLORS) + 1}`])),
     parts: { top, main, dock: card.node },
     redraw: () => parts.forEach((part) => part.redraw?.()),
-    dispose() {
-      stops.forEach((stop) => stop());
-      feeds.forEach((feed) => feed.stop());
-      details.stop();
-      parts.forEach((part) => part.dispose?.());
-      state.dispose();
-    },
+    dispose,
   };
 }

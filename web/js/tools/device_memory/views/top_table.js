@@ -3,7 +3,7 @@
 import { chartSection } from "../../../base/chart_section.js";
 import { el, setText } from "../../../base/dom.js";
 import { csvText } from "../../../base/csv.js";
-import { groupDigits, pickUnit, plural } from "../../../base/format.js";
+import { pickUnit, plural, pluralOf } from "../../../base/format.js";
 import { copyButton } from "../../../base/clipboard.js";
 import { createSortedTable } from "../../../base/sorted_table.js";
 import { inFrame, together } from "../../../base/upkeep.js";
@@ -41,8 +41,7 @@ export function createTopTable(state) {
   function arrange() {
     const { flags, unit } = state.get();
     const kept = rowsFound(rows, flags);
-    const of = kept.length === rows.length ? "" : ` of ${groupDigits(rows.length)}`;
-    setText(count, `${groupDigits(kept.length)}${of} ${rows.length === 1 ? "function" : "functions"}`);
+    setText(count, pluralOf(kept.length, rows.length, "function"));
     setText(none, `None of the ${plural(rows.length, "function")} matches the search.`);
     none.hidden = kept.length > 0 || rows.length === 0;
     table.show(kept, unit, { all: rows });

@@ -26,7 +26,6 @@ export function adviceOf(reply) {
     totalBytes: reply.total_bytes,
     peakBytes: reply.peak_bytes,
     batch: reply.batch > 0 ? reply.batch : null,
-    ways: reply.ways ?? null,
     applying,
     others: changes.filter((change) => !applies.get(change)),
     plan: planOf(reply, capacity, planned),

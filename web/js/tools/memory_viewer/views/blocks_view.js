@@ -3,7 +3,7 @@
 import { attachChartMouse } from "../../../base/chart_mouse.js";
 import { chartSection } from "../../../base/chart_section.js";
 import { button, el, setText } from "../../../base/dom.js";
-import { formatSize, groupDigits, plural } from "../../../base/format.js";
+import { formatSize, groupDigits, plural, pluralOf } from "../../../base/format.js";
 import { requestFrame } from "../../../base/frame.js";
 import { sameRange, span } from "../../../base/range.js";
 import { runInSlices } from "../../../base/slices.js";
@@ -64,11 +64,9 @@ export function createBlocks(state) {
   }
 
   function showElided({ visible, merged }) {
-    const all =
-      visible === blocks.count
-        ? plural(blocks.count, "block")
-        : `${groupDigits(visible)} of ${plural(blocks.count, "block")} in view`;
-    setText(elided, `${all}${merged ? `, ${groupDigits(merged)} under a pixel merged` : ""}`);
+    const where = visible === blocks.count ? "" : " in view";
+    const count = pluralOf(visible, blocks.count, "block");
+    setText(elided, `${count}${where}${merged ? `, ${groupDigits(merged)} under a pixel merged` : ""}`);
   }
 
   function rowAt(at) {

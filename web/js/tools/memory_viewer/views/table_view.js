@@ -3,7 +3,7 @@
 import { chartSection } from "../../../base/chart_section.js";
 import { el, setText } from "../../../base/dom.js";
 import { swatch } from "../../../base/figures.js";
-import { formatSize, groupDigits, plural } from "../../../base/format.js";
+import { formatSize, plural, pluralOf } from "../../../base/format.js";
 import { copyButton } from "../../../base/clipboard.js";
 import { createSortedTable } from "../../../base/sorted_table.js";
 import { inFrame, together } from "../../../base/upkeep.js";
@@ -37,12 +37,8 @@ export function createTable(state) {
   function arrange() {
     const { rows, flags, unit } = state.get();
     const kept = flags ? rows.filter((row) => flags[row]) : rows;
-    const of = kept.length === rows.length ? "" : ` of ${groupDigits(rows.length)}`;
-    setText(
-      count,
-      `${groupDigits(kept.length)}${of} ${rows.length === 1 ? "buffer" : "buffers"}, ` +
-        formatSize(sumOf(model.size, kept), unit),
-    );
+    const bytes = formatSize(sumOf(model.size, kept), unit);
+    setText(count, `${pluralOf(kept.length, rows.length, "buffer")}, ${bytes}`);
     none.hidden = kept.length > 0 || rows.length === 0;
     setText(none, `None of the ${plural(rows.length, "buffer")} live at this step matches the search.`);
     table.show(kept, unit, { all: rows });

@@ -3,6 +3,7 @@
 import { button, el, setText } from "../../../base/dom.js";
 import { formatSize, plural } from "../../../base/format.js";
 import { createCapacityField } from "../../../base/param_field.js";
+import { together } from "../../../base/upkeep.js";
 import { isCut, sourceOfBlob, sourceOfText } from "../data/source.js";
 
 const PLACEHOLDER = `Paste the error here, or the whole log: Ctrl+V
@@ -66,7 +67,7 @@ export function createInput(state, params, actions) {
     setText(said, source === null ? "" : saidOf(source, { found, isBusy, failed: error !== null }));
   }
 
-  const stops = [state.watch(["source", "reply", "error", "isBusy", "isEditing", "draft"], show), capacity.dispose];
+  const stop = state.watch(["source", "reply", "error", "isBusy", "isEditing", "draft"], show);
   show();
   return {
     node,
@@ -77,7 +78,7 @@ export function createInput(state, params, actions) {
       if (form.hidden) state.set({ isEditing: true });
       field.focus();
     },
-    dispose: () => stops.forEach((stop) => stop()),
+    dispose: together(stop, capacity.dispose),
   };
 }
 
