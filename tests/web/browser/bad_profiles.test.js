@@ -119,14 +119,14 @@ test("files with programs of one name: each listed with its file, opened by it, 
   const server = await serve(folder);
   const page = await newPage(browser, server);
   await open(page, server, "");
-  const shown = await page.locator(".module-hosts").allTextContents();
+  const shown = await page.locator(".modules-section .entry-below").allTextContents();
   assert.deepEqual(shown.sort(), files);
   assert.ok(await page.getByLabel(/^Hosts/).isHidden());
   for (const file of files) {
-    await page.locator(`.module[data-host="${file}"]`).click();
+    await page.locator(`.modules-section .entry[data-value$=" ${file}"]`).click();
     await settle(page);
     assert.equal(await param(page, "host"), file);
-    assert.equal(await page.locator(".module[aria-current]").getAttribute("data-host"), file);
+    assert.equal(await page.textContent(".modules-section .entry[aria-current] .entry-below"), file);
   }
   await page.context().close();
 });
