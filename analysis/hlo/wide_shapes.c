@@ -26,7 +26,7 @@ static bool has_room(struct wide_shapes *wide) {
     uint32_t capacity = wide->capacity ? 2 * wide->capacity : 16;
     struct wide_shape *shapes = arena_push_raw(wide->arena, capacity, sizeof *shapes);
     if (!shapes) return false;
-    if (wide->count) memcpy(shapes, wide->shapes, wide->count * sizeof *shapes);
+    if (wide->shapes) memcpy(shapes, wide->shapes, wide->count * sizeof *shapes);
     wide->shapes = shapes;
     wide->capacity = capacity;
     return true;

@@ -70,23 +70,23 @@ static size_t find_host(const struct session *session, const char *name) {
     return 0;
 }
 
-static bool gather(struct overview *overview, struct error *error) {
+// NULL: *error is filled.
+static struct told_host *gather(struct overview *overview, struct error *error) {
     const struct session_files *files = &overview->asked->session.files;
     struct told_host *hosts = arena_new(&overview->work->arena, struct told_host, files->host_count + 1);
     int64_t begun_ms = now_ms(), loaded = 0;
-    if (!hosts) return work_out_of_memory(error);
-    for (size_t i = 0; i < files->host_count; i++)
+    bool is_good = hosts || work_out_of_memory(error);
+    for (size_t i = 0; is_good && i < files->host_count; i++)
         hosts[i].figures = profile_host_known(overview->work, &files->files[i]);
-    for (size_t turn = 0; turn < files->host_count; turn++) {
+    for (size_t turn = 0; is_good && turn < files->host_count; turn++) {
         size_t i = host_of_turn(overview, turn);
         if (hosts[i].figures) continue;
         if (may_load(overview, loaded, begun_ms) && !load_host(overview, &files->files[i], &hosts[i]))
-            return work_out_of_memory(error);
+            is_good = work_out_of_memory(error);
         loaded += hosts[i].figures != NULL;
         overview->loading_count += !hosts[i].figures && !hosts[i].fault;
     }
-    overview->hosts = hosts;
-    return true;
+    return is_good ? hosts : NULL;
 }
 
 // --- A host ---
@@ -142,7 +142,8 @@ static void write_session(struct overview *overview, struct output *output) {
 static bool write_kept(struct work *work, void *context, struct output *output, struct error *error) {
     struct overview *overview = context;
     (void)work;
-    if (!gather(overview, error)) return false;
+    overview->hosts = gather(overview, error);
+    if (!overview->hosts) return false;
     if (overview->loading_count || overview->fault_count)
         return error_set(error, ERROR_UNREADABLE, "Not every host of the session has been read.");
     write_session(overview, output);
@@ -151,7 +152,8 @@ static bool write_kept(struct work *work, void *context, struct output *output, 
 
 static bool write_now(struct request *request, struct overview *overview, struct reply *reply, struct error *error) {
     struct output *output = reply_output(request, error);
-    if (!output || (!overview->hosts && !gather(overview, error))) return false;
+    if (output && !overview->hosts) overview->hosts = gather(overview, error);
+    if (!output || !overview->hosts) return false;
     write_session(overview, output);
     return reply_written(reply, REPLY_JSON, output, error);
 }
