@@ -80,7 +80,7 @@ static size_t bucket_of(const char *key) {  // FNV-1a
 }
 
 size_t cache_entry_bytes(const char *key) {
-    return sizeof(struct cache_entry) + strlen(key) + 1 + 2 * ALLOCATION_HEAD_BYTES;
+    return sizeof(struct cache_entry) + strlen(key) + 1 + 2 * (size_t)ALLOCATION_HEAD_BYTES;
 }
 
 static struct cache_entry *find(const struct cache *cache, const char *key) {
