@@ -206,7 +206,7 @@ static void only_what_is_new_is_told_since_a_version(void **state) {
     for (int i = 0; i < 5; i++) {
         char name[] = "a.hlo_proto.pb";
         name[0] = (char)('a' + i);
-        write_program(f, name, "op", 64 * (i + 1));
+        write_program(f, name, "op", 64 * (int64_t)(i + 1));
     }
     cache_take_slot(f->cache);  // the worker waits for it
     assert_false(ask(f, summaries, &f->work, &first));
