@@ -1,7 +1,7 @@
 // What a user can change so that a program needs less HBM, and what each change would bring on this program.
 //
-//     module -> graph -> roles (state, data, batch) -+-> what each buffer becomes -> heap replayed -> total, peak
-//                     -> types, phases, dimensions --'                               range, evidence, what to write
+//     advice   items, one for each change: total and peak as they would be, range, evidence, what to write
+//              plan, the smallest set of them that fits
 //
 // A prediction is of the total allocation bytes of the changed and recompiled program: memory space 0, all allocations
 // that are not thread-local, as `hbmview report` sums them. The compiler schedules the changed program anew, so each
@@ -11,7 +11,7 @@
 // a view on the module: advice outlives what it was made from.
 #pragma once
 
-#include "analysis/hlo/hlo_module.h"
+#include "proto/bytes.h"
 
 enum advice_id {
     ADVICE_DONATE_INPUTS,
@@ -27,8 +27,6 @@ enum advice_id {
     ADVICE_REMOVE_DEBUG_PRINT,
     ADVICE_ID_COUNT,
 };
-
-const char *advice_id_name(enum advice_id id);  // "donate_inputs"
 
 enum { ADVICE_EVIDENCE_MAX = 8, ADVICE_WAYS_DEFAULT = 4 };
 
@@ -81,10 +79,6 @@ struct advice {
     struct advice_item items[ADVICE_ID_COUNT];  // by id
     struct advice_plan plan;
 };
-
-// The advice, with the plan for the capacity that the request tells.
-MUST_USE bool advice_make(const struct hlo_module *module, const struct advice_request *request, struct arena *arena,
-                          struct advice *advice, struct error *error);
 
 // The plan for another capacity; 0: not told.
 void advice_plan_for(struct advice *advice, int64_t capacity_bytes);

@@ -13,14 +13,14 @@
 // A *buffer* is a live array (its bytes as they lie on the device), an *executable* a compiled program that is loaded
 // (its code's bytes; 0 where the runtime does not tell).
 //
-// Everything is on the arena, strings are views into the loaded file. Ids that name nothing, here a location or a
-// function, stand for the frame without a name. A file that is cut, damaged, too large or measures something else (a
-// profile of CPU time is a pprof too) is an error: the names come last in it, so nothing of a cut one can be told.
-// Sizes and counts below zero and sums past 63 bits are errors, so totals are never less than their parts.
+// Made by device_memory_load.h, on whose arena everything is; strings are views into the loaded file. Ids that name
+// nothing, here a location or a function, stand for the frame without a name. A file that is cut, damaged, too large or
+// measures something else (a profile of CPU time is a pprof too) is an error: the names come last in it, so nothing of
+// a cut one can be told. Sizes and counts below zero and sums past 63 bits are errors, so totals are never less than
+// their parts.
 #pragma once
 
-#include "analysis/base/arena.h"
-#include "analysis/input/byte_source.h"
+#include "proto/bytes.h"
 
 // Limits against hostile files; passing one is ERROR_TOO_BIG. Real files are below a megabyte.
 enum {
@@ -69,7 +69,3 @@ struct device_memory_profile {
     uint32_t group_count;
     int64_t bytes, count;  // of all samples
 };
-
-// Reads the file. On false *error is filled, with the file.
-MUST_USE bool device_memory_profile_read(struct byte_source *source, struct arena *arena,
-                                         struct device_memory_profile *profile, struct error *error);

@@ -19,6 +19,8 @@
 // counts once in its total. Everything is on the arena; the profile must outlive the tree.
 #pragma once
 
+#include "analysis/base/arena.h"
+#include "analysis/base/error.h"
 #include "analysis/device_memory/device_memory_profile.h"
 
 // Whose frames are shown: all, or only those of the user's program. What a library allocates is then its caller's; a

@@ -7,7 +7,8 @@
 #pragma once
 
 #include "analysis/hlo/hlo_module.h"
-#include "analysis/input/catalog.h"
+#include "analysis/input/byte_source.h"
+#include "analysis/input/input_file.h"
 #include "analysis/input/xspace_index.h"
 
 enum { PROGRAM_LOAD_BYTES_MAX = INT32_MAX };  // a protobuf message cannot be larger

@@ -38,11 +38,11 @@ struct place {
 
 // --- Adding to the catalog ---
 
-static void add_remark(struct scan *scan, struct catalog_remark **remarks, size_t *count, const char *path,
+static void add_remark(struct scan *scan, struct input_remark **remarks, size_t *count, const char *path,
                        const char *reason) {
-    struct catalog_remark *grown = growing_array_room(scan->arena, *remarks, *count, sizeof *grown);
-    struct catalog_remark remark = {arena_string(scan->arena, bytes_of(path)),
-                                    arena_string(scan->arena, bytes_of(reason))};
+    struct input_remark *grown = growing_array_room(scan->arena, *remarks, *count, sizeof *grown);
+    struct input_remark remark = {arena_string(scan->arena, bytes_of(path)),
+                                  arena_string(scan->arena, bytes_of(reason))};
     scan->out_of_memory = scan->out_of_memory || !grown || !remark.path || !remark.reason;
     if (scan->out_of_memory) return;
     *remarks = grown;
@@ -207,7 +207,8 @@ static bool is_no_profile(const char *path, const char *why, struct error *error
 static bool scan_other_file(struct scan *scan, struct error *error) {
     struct catalog_session session = {.path = scan->catalog->root, .root = scan->catalog->root};
     struct session_files files;
-    if (!session_files_list(&session, SESSION_DEVICE_MEMORY, scan->arena, &files, error)) return false;
+    if (!session_files_list(session.path, session.root, SESSION_DEVICE_MEMORY, scan->arena, &files, error))
+        return false;
     if (files.file_count == 0) return is_no_profile(session.path, "its name is not that of a profile", error);
     add_device_memory(scan, &files.files[0], files.files[0].name);
     return true;
@@ -219,11 +220,63 @@ static bool scan_file(struct scan *scan, struct error *error) {
     struct catalog_session session = {.name = arena_string(scan->arena, name.stem), .path = path, .root = path};
     bool is_dump = dump_files_is_module(bytes_of(strrchr(path, '/') + 1));
     if (name.kind == INPUT_NAME_OTHER && !is_dump) return scan_other_file(scan, error);
-    if (!session_files_list(&session, SESSION_PROFILES_OR_HLO, scan->arena, &session.files, error)) return false;
+    if (!session_files_list(path, path, SESSION_PROFILES_OR_HLO, scan->arena, &session.files, error)) return false;
     if (session.files.file_count == 0) return is_no_profile(path, "it is not a regular file", error);
     session.version = session.files.files[0].version;
     add_session_or_pending(scan, path, session);
     return true;
+}
+
+// --- Names ---
+
+// Reverse by name; of equal names the run folder first, then by path.
+static int compare_sessions(const void *a, const void *b) {
+    const struct catalog_session *left = a, *right = b;
+    int order = strcmp(right->name, left->name);
+    if (order) return order;
+    bool left_runs = run_names_is_run_folder(left->path), right_runs = run_names_is_run_folder(right->path);
+    return left_runs != right_runs ? right_runs - left_runs : strcmp(left->path, right->path);
+}
+
+static bool rename_session(struct catalog_session *session, struct arena *arena) {
+    char *longer = arena_printf(arena, "./%s", session->name);
+    if (longer) session->name = longer;
+    return longer != NULL;
+}
+
+// Renames all but the first of equal names in the sorted list.
+static bool rename_duplicates(struct catalog_session *sessions, size_t count, struct arena *arena, bool *renamed) {
+    const char *taken = NULL;
+    *renamed = false;
+    for (size_t i = 0; i < count; i++) {
+        struct catalog_session *session = &sessions[i];
+        bool is_taken = taken && strcmp(taken, session->name) == 0;
+        taken = session->name;
+        if (is_taken && !rename_session(session, arena)) return false;
+        *renamed = *renamed || is_taken;
+    }
+    return true;
+}
+
+// Puts the sessions into reverse lexicographic order and makes their names differ. False at the arena's limit.
+static bool order_sessions(struct catalog_session *sessions, size_t count, struct arena *arena) {
+    bool renamed = true;
+    while (renamed) {
+        if (count > 1) qsort(sessions, count, sizeof *sessions, compare_sessions);
+        if (!rename_duplicates(sessions, count, arena, &renamed)) return false;
+    }
+    return true;
+}
+
+// The device memory profiles in their order; no name is taken twice, the sessions' included.
+static bool order_device_memory(struct catalog *catalog, struct arena *arena) {
+    for (size_t i = 0; i < catalog->device_memory_count; i++) {
+        struct catalog_session *session = &catalog->device_memory[i];
+        while (session->name && catalog_find(catalog, bytes_of(session->name)))
+            session->name = arena_printf(arena, "./%s", session->name);
+        if (!session->name) return false;
+    }
+    return order_sessions(catalog->device_memory, catalog->device_memory_count, arena);
 }
 
 // --- The whole ---
@@ -254,29 +307,18 @@ static bool scan_root(struct scan *scan, struct error *error) {
     return scan_folder(scan, NULL, scan->catalog->root, &reason) || cannot_open(scan->catalog->root, &reason, error);
 }
 
-// The device memory profiles in their order; no name is taken twice, the sessions' included.
-static bool order_device_memory(struct catalog *catalog, struct arena *arena) {
-    struct catalog apart = {.sessions = catalog->device_memory, .session_count = catalog->device_memory_count};
-    for (size_t i = 0; i < apart.session_count; i++) {
-        struct catalog_session *session = &apart.sessions[i];
-        while (session->name && catalog_find(catalog, bytes_of(session->name)))
-            session->name = arena_printf(arena, "./%s", session->name);
-        if (!session->name) return false;
-    }
-    return run_names_order(&apart, arena);
-}
-
 bool catalog_scan(const char *path, struct arena *arena, struct catalog *catalog, struct error *error) {
     *catalog = (struct catalog){0};
     catalog->scanned_s = (int64_t)time(NULL);
-    struct scan scan = {.arena = arena, .catalog = catalog, .entries_left = CATALOG_MAX_ENTRIES};
+    struct scan scan = {.arena = arena, .catalog = catalog, .entries_left = SESSION_FILES_MAX_ENTRIES};
     struct stat status;
     if (stat(path, &status) != 0) return cannot_resolve(path, errno, error);
     catalog->root = S_ISDIR(status.st_mode) ? folder_resolve(path, arena) : resolve_file(path, arena);
     if (!catalog->root) return cannot_resolve(path, errno, error);
     bool ok = S_ISDIR(status.st_mode) ? scan_root(&scan, error) : scan_file(&scan, error);
     if (!ok) return false;
-    if (!run_names_order(catalog, arena) || !order_device_memory(catalog, arena)) scan.out_of_memory = true;
+    if (!order_sessions(catalog->sessions, catalog->session_count, arena) || !order_device_memory(catalog, arena))
+        scan.out_of_memory = true;
     if (!scan.out_of_memory) return true;
     error_set(error, ERROR_TOO_BIG, "no memory left for the list of sessions; give a folder further down");
     return error_in_file(error, catalog->root, 0);

@@ -23,47 +23,14 @@
 // what is left out is listed with its reason.
 #pragma once
 
-#include "analysis/base/arena.h"
-#include "analysis/base/error.h"
-#include "analysis/input/file_version.h"
+#include "analysis/input/session_files.h"
 
-enum { CATALOG_WRITING_SECONDS = 120, CATALOG_MAX_DEPTH = 32, CATALOG_MAX_ENTRIES = 1 << 20 };
-
-enum profile_file_kind {
-    PROFILE_FILE_XPLANE,
-    PROFILE_FILE_HLO,         // one HloProto
-    PROFILE_FILE_DUMP_PROTO,  // the same, in a folder of a dump
-    PROFILE_FILE_DUMP_TEXT,   // a buffer assignment in text, with other files beside it
-    PROFILE_FILE_DEVICE_MEMORY,
-};
-
-// One file of a session.
-struct input_file {
-    char *path;     // absolute
-    char *name;     // its name in the folder
-    char *host;     // xplane: file name minus .xplane.pb[.gz]; an HLO file among others: its name; else ""
-    char *program;  // of a dump: what its module is called, "jit_f(39)"; else NULL
-    enum profile_file_kind kind;
-    struct file_version version;  // when it was listed
-};
-
-struct catalog_remark {  // something that is not listed, and why
-    char *path;
-    char *reason;
-};
-
-struct session_files {
-    struct input_file *files;  // xplane files by host name, ascending; or HLO files by name, a dump's modules last
-    size_t file_count;
-    size_t host_count;  // how many of them are xplane files: files[0..host_count)
-    struct catalog_remark *left_out;
-    size_t left_out_count;
-};
+enum { CATALOG_WRITING_SECONDS = 120, CATALOG_MAX_DEPTH = 32 };
 
 struct catalog_session {
     char *name;                   // the run name
     char *path;                   // absolute: the folder, or the single file
-    const char *root;             // the catalog's, which links may not leave; NULL stands for `path`
+    const char *root;             // the catalog's, which links may not leave
     struct file_version version;  // of the folder or file: while it stays, so do the names of the files
     struct session_files files;   // as the scan found them; none of a device memory profile
     bool may_hold_device_memory;  // a file beside them has a name of one (device_memory_files.h)
@@ -75,10 +42,10 @@ struct catalog {
     size_t session_count;
     struct catalog_session *device_memory;  // device memory profiles outside any session, reverse lexicographic
     size_t device_memory_count;
-    struct catalog_remark *pending;
+    struct input_remark *pending;
     struct catalog_session *pending_sessions;  // what there is of each so far
     size_t pending_count;
-    struct catalog_remark *left_out;
+    struct input_remark *left_out;
     size_t left_out_count;
     int64_t scanned_s;  // when the scan began
 };
@@ -89,12 +56,3 @@ MUST_USE bool catalog_scan(const char *path, struct arena *arena, struct catalog
 
 // Session by run name, or NULL. Not among the device memory profiles.
 const struct catalog_session *catalog_find(const struct catalog *catalog, struct bytes name);
-
-// Lists the files of a session now (one readdir). HLO files are listed only when the session has no xplane file: they
-// are XProf's cache of what the xplanes hold. NO_MODULE.hlo_proto.pb is never a module. Of x.xplane.pb and
-// x.xplane.pb.gz the plain one is the host's file. Of a dump's folder the files are its modules (dump_files.h), and HLO
-// files that are not of the dump. Device memory profiles are listed apart from all these: the ones in the folder, or
-// the file itself where the session is one.
-enum session_files_kind { SESSION_PROFILES, SESSION_PROFILES_OR_HLO, SESSION_DEVICE_MEMORY };
-MUST_USE bool session_files_list(const struct catalog_session *session, enum session_files_kind kind,
-                                 struct arena *arena, struct session_files *files, struct error *error);

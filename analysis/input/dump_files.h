@@ -13,9 +13,9 @@
 // Looks at names only; a file is opened by whoever reads it.
 #pragma once
 
-#include "analysis/input/catalog.h"
 #include "analysis/input/dump_name.h"
 #include "analysis/input/folder.h"
+#include "analysis/input/input_file.h"
 
 // Does the folder hold a module of a dump?
 bool dump_files_any(const struct folder *folder);

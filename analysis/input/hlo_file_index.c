@@ -2,7 +2,7 @@
 #include "analysis/input/file_cursor.h"
 #include "analysis/input/metadata_plane.h"
 #include "analysis/input/input_name.h"
-#include "analysis/input/xspace_index.h"
+#include "analysis/input/xspace_read.h"
 #include "proto/hlo_fields.h"
 
 static bool not_hlo(struct byte_source *source, struct error *error) {

@@ -1,6 +1,7 @@
 #include "analysis/input/program_index.h"
 
 #include "analysis/input/dump_name.h"
+#include "analysis/input/xspace_read.h"
 
 static bool no_memory(struct error *error) {
     return error_set(error, ERROR_TOO_BIG, "no memory left to index the file");

@@ -7,7 +7,8 @@
 // What a range of bytes means is for analysis/hlo/program_load.h to know.
 #pragma once
 
-#include "analysis/input/catalog.h"
+#include "analysis/input/byte_source.h"
+#include "analysis/input/input_file.h"
 #include "analysis/input/xspace_index.h"
 
 // As xspace_index_read: on false, what is whole is in *index all the same.

@@ -16,12 +16,12 @@ static bool out_of_memory(const char *path, struct error *error) {
     return error_in_file(error, path, 0);
 }
 
-static bool leave_out(struct session_files *files, char *path, const char *reason, struct arena *arena) {
-    struct catalog_remark *remarks = growing_array_room(arena, files->left_out, files->left_out_count, sizeof *remarks);
+static bool leave_out(struct session_files *files, const char *path, const char *reason, struct arena *arena) {
+    struct input_remark *remarks = growing_array_room(arena, files->left_out, files->left_out_count, sizeof *remarks);
     char *copy = arena_string(arena, bytes_of(reason));
     if (!remarks || !copy) return false;
     files->left_out = remarks;
-    remarks[files->left_out_count++] = (struct catalog_remark){path, copy};
+    remarks[files->left_out_count++] = (struct input_remark){path, copy};
     return true;
 }
 
@@ -34,7 +34,7 @@ static bool add_file(struct session_files *files, struct input_file file, struct
 }
 
 // Fills what the name and the system say. False when memory ran out; `path` is not yet looked at.
-static bool describe(struct input_file *file, char *path, const char *name, struct arena *arena) {
+static bool describe(struct input_file *file, const char *path, const char *name, struct arena *arena) {
     struct input_name parsed = input_name_parse(bytes_of(name));
     bool is_xplane = parsed.kind == INPUT_NAME_XPLANE;
     bool is_text = dump_name_parse(bytes_of(name)).part == DUMP_PART_ASSIGNMENT;
@@ -154,29 +154,27 @@ bool session_files_in_folder(const struct folder *folder, const char *path, cons
     return ok || out_of_memory(path, error);
 }
 
-static bool list_single_file(const struct catalog_session *session, enum session_files_kind kind, struct arena *arena,
+static bool list_single_file(const char *path, enum session_files_kind kind, struct arena *arena,
                              struct session_files *files, struct error *error) {
     bool wants_device_memory = kind == SESSION_DEVICE_MEMORY;
-    const char *slash = strrchr(session->path, '/');
+    const char *slash = strrchr(path, '/');
     struct input_file file;
     *files = (struct session_files){0};
-    if (!describe(&file, session->path, slash ? slash + 1 : session->path, arena))
-        return out_of_memory(session->path, error);
+    if (!describe(&file, path, slash ? slash + 1 : path, arena)) return out_of_memory(path, error);
     if (wants_device_memory != (file.kind == PROFILE_FILE_DEVICE_MEMORY)) return true;
     if (!file_version_of_file(file.path, &file.version)) return true;
     if (wants_device_memory && !device_memory_content_fits(file.path)) return true;
-    if (!add_file(files, file, arena)) return out_of_memory(session->path, error);
+    if (!add_file(files, file, arena)) return out_of_memory(path, error);
     files->host_count = file.kind == PROFILE_FILE_XPLANE;
     return true;
 }
 
-bool session_files_list(const struct catalog_session *session, enum session_files_kind kind, struct arena *arena,
+bool session_files_list(const char *path, const char *root, enum session_files_kind kind, struct arena *arena,
                         struct session_files *files, struct error *error) {
     struct stat status;
     struct folder folder;
-    if (stat(session->path, &status) != 0) return system_error(error, errno, "find the session", session->path);
-    if (!S_ISDIR(status.st_mode)) return list_single_file(session, kind, arena, files, error);
-    if (!folder_list(session->path, CATALOG_MAX_ENTRIES, arena, &folder, error)) return false;
-    const char *root = session->root ? session->root : session->path;
-    return session_files_in_folder(&folder, session->path, root, kind, arena, files, error);
+    if (stat(path, &status) != 0) return system_error(error, errno, "find the session", path);
+    if (!S_ISDIR(status.st_mode)) return list_single_file(path, kind, arena, files, error);
+    if (!folder_list(path, SESSION_FILES_MAX_ENTRIES, arena, &folder, error)) return false;
+    return session_files_in_folder(&folder, path, root, kind, arena, files, error);
 }

@@ -8,7 +8,7 @@
 // not an error: it must not hide the program.
 #pragma once
 
-#include "analysis/input/catalog.h"
+#include "analysis/input/input_file.h"
 #include "analysis/memory/usage_report.h"
 
 struct dump_facts {

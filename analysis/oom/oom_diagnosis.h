@@ -1,8 +1,4 @@
-// Why it ran out, and what to do: from what the message says and, where there is one, from the program's own buffers.
-//
-//     kind, figures, largest list  --.
-//                                     +-> scenario ──> reason, in numbers ──> fixes, the likeliest first
-//     evidence (may be missing)    --'
+// Why it ran out, and what to do: the scenario with its reason in numbers, causes, fixes.
 //
 //     1   TensorCore and SparseCore together      2   one allocation over half of the capacity
 //     3   the sum; the letter says where to begin: A configuration, B architecture and sharding, C padding, D flags,
@@ -12,9 +8,7 @@
 // that could not be loaded (0101) is too big for the free memory, or the free memory is in pieces.
 #pragma once
 
-#include "analysis/oom/oom_evidence.h"
 #include "analysis/oom/oom_fixes.h"
-#include "analysis/oom/oom_message.h"
 
 enum { OOM_CAUSES_MAX = 12, OOM_FIXES_MAX = 16 };
 
@@ -29,8 +23,3 @@ struct oom_diagnosis {
     const char *disagreements[OOM_CAUSES_MAX];  // between the message and the buffers
     size_t disagreement_count;
 };
-
-// `evidence` may be NULL. `capacity_bytes` replaces the message's own (OOM_ABSENT: it does not). Texts are on `arena`;
-// what finds no room there is left out.
-void oom_diagnose(const struct oom_message *message, const struct oom_evidence *evidence, int64_t capacity_bytes,
-                  struct arena *arena, struct oom_diagnosis *diagnosis);

@@ -1,7 +1,9 @@
-// What the rules of a diagnosis look at and write into; for oom_diagnosis.c and oom_runtime_diagnosis.c.
+// What the rules of a diagnosis look at and write into; for oom_diagnose.c and oom_runtime_diagnosis.c.
 #pragma once
 
 #include "analysis/oom/oom_diagnosis.h"
+#include "analysis/oom/oom_evidence.h"
+#include "analysis/oom/oom_message.h"
 #include "analysis/oom/oom_size.h"
 
 enum { OOM_PERCENT = 100, OOM_CLOSE_PERCENT = 15 };

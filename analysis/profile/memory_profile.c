@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "analysis/input/xspace_read.h"
 #include "analysis/profile/events/free_matching.h"
 #include "analysis/profile/events/module_runs.h"
 #include "analysis/profile/profile_reader.h"

@@ -10,8 +10,8 @@ static const struct field session_fields[] = {
 };
 
 static const struct field remark_fields[] = {
-    FIELD_AS("path", struct catalog_remark, path, FIELD_TEXT),
-    FIELD_AS("reason", struct catalog_remark, reason, FIELD_TEXT),
+    FIELD_AS("path", struct input_remark, path, FIELD_TEXT),
+    FIELD_AS("reason", struct input_remark, reason, FIELD_TEXT),
     FIELD_END,
 };
 

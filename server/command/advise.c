@@ -1,7 +1,7 @@
 #include <limits.h>
 #include <stdio.h>
 
-#include "analysis/advice/advice.h"
+#include "analysis/advice/advise.h"
 #include "server/document/advice_text.h"
 #include "server/command/report_data.h"
 

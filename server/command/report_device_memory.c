@@ -14,7 +14,7 @@ static void find_in(struct report_device_memory *found, const struct catalog_ses
     struct session_files *files = arena_new(arena, struct session_files, 1);
     struct error error;
     if (asked && strcmp(session->name, asked) != 0) return;
-    if (!files || !session_files_list(session, SESSION_DEVICE_MEMORY, arena, files, &error))
+    if (!files || !session_files_list(session->path, session->root, SESSION_DEVICE_MEMORY, arena, files, &error))
         return;  // the inventory tells why
     for (size_t i = 0; i < files->file_count; i++) {
         struct report_device_memory_file *grown = growing_array_room(arena, found->files, found->file_count,
@@ -77,7 +77,8 @@ void report_device_memory_write_text(const struct report_device_memory *found) {
         if (open_file(found, i, &opened)) {
             struct report_page page = report_page_on(report, &report->sink.output, &opened.work.arena);
             page.has_begun = i > 0 || !found->is_all;
-            report_device_memory_text(&found->files[i], opened.profile, &opened.tree, report->options.top, &page);
+            report_device_memory_text(found->files[i].session, found->files[i].file->name, opened.profile, &opened.tree,
+                                      report->options.top, &page);
         }
         close_file(&opened);
         report_sink_drain(&report->sink);

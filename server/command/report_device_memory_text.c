@@ -133,13 +133,12 @@ static void write_stacks(const struct device_memory_profile *profile, const stru
     report_page_list(page, items, count);
 }
 
-void report_device_memory_text(const struct report_device_memory_file *file,
-                               const struct device_memory_profile *profile, const struct device_memory_tree *tree,
-                               int top, struct report_page *page) {
-    const char *name = printable_text(bytes_of(file->file->name), page->arena);
-    bool is_own = bytes_ends_with(bytes_of(file->session), bytes_of(name));
-    const char *heading = is_own ? arena_printf(page->arena, "Device memory: %s", file->session)
-                                 : arena_printf(page->arena, "Device memory: %s / %s", file->session, name);
+void report_device_memory_text(const char *session, const char *file_name, const struct device_memory_profile *profile,
+                               const struct device_memory_tree *tree, int top, struct report_page *page) {
+    const char *name = printable_text(bytes_of(file_name), page->arena);
+    bool is_own = bytes_ends_with(bytes_of(session), bytes_of(name));
+    const char *heading = is_own ? arena_printf(page->arena, "Device memory: %s", session)
+                                 : arena_printf(page->arena, "Device memory: %s / %s", session, name);
     const char *total = arena_printf(page->arena, "%s held in %" PRId64 " arrays and executables.",
                                      size_string(profile->bytes, page->arena), profile->count);
     if (!heading || !total) return;

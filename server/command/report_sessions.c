@@ -76,7 +76,7 @@ bool report_find_sessions(struct report *report) {
 static void tell_left_out(struct report *report) {
     struct arena *arena = &report->work.arena;
     for (size_t i = 0; i < report->catalog.left_out_count; i++) {
-        const struct catalog_remark *remark = &report->catalog.left_out[i];
+        const struct input_remark *remark = &report->catalog.left_out[i];
         if (access(remark->path, R_OK) == 0)
             fprintf(stderr, "hbmview: %s: left out: %s\n", printable_text(bytes_of(remark->path), arena),
                     printable_text(bytes_of(remark->reason), arena));

@@ -2,7 +2,7 @@
 // ("Advise") says each field.
 #pragma once
 
-#include "analysis/advice/advice.h"
+#include "analysis/advice/advise.h"
 #include "server/text/json_writer.h"
 
 struct advice_document {

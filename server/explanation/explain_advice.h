@@ -7,7 +7,7 @@
 // kept in the cache; of its own a message has the plan, for its capacity.
 #pragma once
 
-#include "analysis/advice/advice.h"
+#include "analysis/advice/advise.h"
 #include "analysis/oom/oom_diagnosis.h"
 #include "server/store/module_store.h"
 

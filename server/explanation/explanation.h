@@ -5,7 +5,7 @@
 // Everything lives as long as the work. Without a store, and for a message that no module fits, there is no join.
 #pragma once
 
-#include "analysis/oom/oom_diagnosis.h"
+#include "analysis/oom/oom_diagnose.h"
 #include "analysis/oom/oom_log.h"
 #include "server/explanation/explain_advice.h"
 #include "server/explanation/explain_join.h"

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "analysis/device_memory/device_memory_load.h"
 #include "server/store/file_store.h"
 #include "server/text/utf8.h"
 
@@ -53,7 +54,7 @@ bool device_memory_store_open(struct store *store, struct work *work, const char
         return is_missing && open_empty(store, work, name, session, error);
     }
     session->name = found->name;
-    return session_files_list(found, SESSION_DEVICE_MEMORY, &work->arena, &session->files, error);
+    return session_files_list(found->path, found->root, SESSION_DEVICE_MEMORY, &work->arena, &session->files, error);
 }
 
 // --- Files ---

@@ -38,11 +38,9 @@ static char *last_part(char *path) {
 static bool has_xplane(const struct catalog *catalog, const char *folder) {
     struct arena scratch;
     arena_init(&scratch, WORK_ARENA_LIMIT_BYTES);
-    char *path = arena_string(&scratch, bytes_of(folder));
-    struct catalog_session session = {.name = path, .path = path, .root = catalog->root};
     struct session_files files;
     struct error ignored;
-    bool found = path && session_files_list(&session, SESSION_PROFILES_OR_HLO, &scratch, &files, &ignored) &&
+    bool found = session_files_list(folder, catalog->root, SESSION_PROFILES_OR_HLO, &scratch, &files, &ignored) &&
                  files.host_count > 0;
     arena_free(&scratch);
     return found;

@@ -239,7 +239,8 @@ static bool list_files(struct store *store, struct work *work, enum store_listin
         return false;
     session->is_listed_anew = listing == STORE_LIST_ANEW || !was_seen(found, &session->version);
     if (session->is_listed_anew)
-        return session_files_list(found->session, SESSION_PROFILES_OR_HLO, &work->arena, &session->files, error);
+        return session_files_list(found->session->path, found->session->root, SESSION_PROFILES_OR_HLO, &work->arena,
+                                  &session->files, error);
     session->files = found->session->files;
     return true;
 }

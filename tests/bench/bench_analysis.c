@@ -11,7 +11,7 @@
 
 #include "analysis/hlo/hlo_load.h"
 #include "analysis/input/input_name.h"
-#include "analysis/input/xspace_index.h"
+#include "analysis/input/xspace_read.h"
 #include "analysis/memory/memory_summary.h"
 #include "analysis/memory/memory_view.h"
 #include "server/xprof/xprof_memory_viewer.h"

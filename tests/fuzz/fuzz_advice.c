@@ -3,7 +3,7 @@
 //     make fuzz T=advice
 #include <assert.h>
 
-#include "analysis/advice/advice.h"
+#include "analysis/advice/advise.h"
 #include "analysis/hlo/hlo_load.h"
 
 enum { ARENA_LIMIT_BYTES = 64 << 20 };

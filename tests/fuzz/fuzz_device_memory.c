@@ -1,6 +1,7 @@
 // Any bytes as a device memory profile: reading ends, and the tree's figures add up.
 #include <stdlib.h>
 
+#include "analysis/device_memory/device_memory_load.h"
 #include "analysis/device_memory/device_memory_tree.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/oom/oom_diagnosis.h"
+#include "analysis/oom/oom_diagnose.h"
 #include "analysis/oom/oom_log.h"
 #include "analysis/base/size_text.h"
 

@@ -1,7 +1,7 @@
 // Any bytes as a profile file: the index ends, and all it names lies inside the file.
 #include <stdlib.h>
 
-#include "analysis/input/xspace_index.h"
+#include "analysis/input/xspace_read.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

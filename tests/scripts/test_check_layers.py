@@ -93,7 +93,13 @@ class CirclesTest(LayersTest):
 
     def test_headers_that_include_each_other(self):
         self.assert_wrong({"analysis/oom/a.h": '#include "analysis/oom/b.h"',
-                           "analysis/oom/b.h": '#include "analysis/oom/a.h"'}, "a circle of headers")
+                           "analysis/oom/b.h": '#include "analysis/oom/a.h"'}, "a circle of includes")
+
+    def test_a_part_that_needs_a_struct_of_the_whole(self):
+        part = {"analysis/oom/part.h": '#include "analysis/oom/whole.h"', "analysis/oom/whole.h": "struct whole;"}
+        self.assert_wrong({**part, "analysis/oom/whole.c": '#include "analysis/oom/part.h"'},
+                          "analysis/oom/part <-> analysis/oom/whole")
+        self.assert_right({**part, "analysis/oom/making.c": '#include "analysis/oom/part.h"'})
 
     def test_modules_that_import_each_other(self):
         self.assert_wrong({f"{VIEWER}/a.js": 'import { b } from "./b.js";',

@@ -64,7 +64,7 @@ static void check_files(struct fixture *f, const char *session, const char *expe
     const struct catalog_session *found = catalog_find(&f->catalog, bytes_of(session));
     char names[4096] = "";
     assert_non_null(found);
-    assert_true(session_files_list(found, SESSION_PROFILES_OR_HLO, &f->arena, &files, &f->error));
+    assert_true(session_files_list(found->path, found->root, SESSION_PROFILES_OR_HLO, &f->arena, &files, &f->error));
     for (size_t i = 0; i < files.file_count; i++) {
         const struct input_file *file = &files.files[i];
         size_t size = strlen(names);
@@ -79,7 +79,7 @@ static void check_files(struct fixture *f, const char *session, const char *expe
     assert_string_equal(names, expected);
 }
 
-static void check_remark(const struct catalog_remark *remark, const char *path, const char *words) {
+static void check_remark(const struct input_remark *remark, const char *path, const char *words) {
     if (!bytes_ends_with(bytes_of(remark->path), bytes_of(path))) fail_msg("%s is not %s", remark->path, path);
     if (!strstr(remark->reason, words)) fail_msg("not about '%s': %s", words, remark->reason);
 }
@@ -250,7 +250,8 @@ static void the_plain_file_of_a_host_wins(void **state) {
     add(f, "plugins/profile/s/a.xplane.pb");
     scan(f, "");
     check_files(f, "s", "a.xplane.pb");
-    assert_true(session_files_list(&f->catalog.sessions[0], SESSION_PROFILES_OR_HLO, &f->arena, &files, &f->error));
+    assert_true(session_files_list(f->catalog.sessions[0].path, f->catalog.root, SESSION_PROFILES_OR_HLO, &f->arena,
+                                   &files, &f->error));
     assert_int_equal(files.left_out_count, 1);
     check_remark(&files.left_out[0], "a.xplane.pb.gz", "uncompressed file is beside it");
 }
@@ -266,7 +267,8 @@ static void files_are_listed_as_they_are_now(void **state) {
     struct temp_path path = temp_folder_path(&f->folder, "plugins/profile/s");
     struct temp_path aside = temp_folder_path(&moved, "plugins/aside");
     assert_int_equal(rename(path.text, aside.text), 0);
-    assert_false(session_files_list(&f->catalog.sessions[0], SESSION_PROFILES_OR_HLO, &f->arena, &files, &f->error));
+    assert_false(session_files_list(f->catalog.sessions[0].path, f->catalog.root, SESSION_PROFILES_OR_HLO, &f->arena,
+                                    &files, &f->error));
     assert_int_equal(f->error.code, ERROR_NOT_FOUND);
     assert_string_equal(f->error.file, path.text);
 }

@@ -1,4 +1,5 @@
 // analysis/device_memory: reading pprof, the merged stacks, what is refused.
+#include "analysis/device_memory/device_memory_load.h"
 #include "analysis/device_memory/device_memory_tree.h"
 #include "analysis/device_memory/pprof_load.h"
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "analysis/input/byte_source.h"
+#include "analysis/input/catalog.h"
 #include "analysis/input/program_index.h"
 #include "tests/unit/cmocka_all.h"
 #include "tests/unit/temp_folder.h"
@@ -58,7 +59,7 @@ static void check_programs(struct fixture *f, const char *session, const char *e
     const struct catalog_session *found = catalog_find(&f->catalog, bytes_of(session));
     char names[4096] = "";
     assert_non_null(found);
-    assert_true(session_files_list(found, SESSION_PROFILES_OR_HLO, &f->arena, &files, &f->error));
+    assert_true(session_files_list(found->path, found->root, SESSION_PROFILES_OR_HLO, &f->arena, &files, &f->error));
     for (size_t i = 0; i < files.file_count; i++)
         append(names, files.files[i].program ? files.files[i].program : files.files[i].name);
     assert_string_equal(names, expected);
@@ -127,7 +128,8 @@ static void proto_before_text_and_plain_before_gz(void **state) {
     add(f, "dump/jit_x.hlo_proto.pb");
     scan(f, "dump");
     check_programs(f, "dump", "jit_x.hlo_proto.pb jit_f(1)");
-    assert_true(session_files_list(&f->catalog.sessions[0], SESSION_PROFILES_OR_HLO, &f->arena, &files, &f->error));
+    assert_true(session_files_list(f->catalog.sessions[0].path, f->catalog.root, SESSION_PROFILES_OR_HLO, &f->arena,
+                                   &files, &f->error));
     assert_int_equal(files.files[0].kind, PROFILE_FILE_HLO);
     assert_int_equal(files.files[1].kind, PROFILE_FILE_DUMP_PROTO);
     assert_string_equal(files.files[1].name, "module_0001.jit_f.after_optimizations.hlo.pb");

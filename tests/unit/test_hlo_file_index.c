@@ -1,5 +1,5 @@
 // analysis/input/hlo_file_index: a file that is one HloProto, and what its program is called.
-#include "analysis/input/xspace_index.h"
+#include "analysis/input/xspace_read.h"
 
 #include "tests/unit/cmocka_all.h"
 #include "tests/unit/gzip_bytes.h"

@@ -1,5 +1,5 @@
 // From figures to scenario, cause and fixes: the rules of E1000 and 0101, without a profile.
-#include "analysis/oom/oom_diagnosis.h"
+#include "analysis/oom/oom_diagnose.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 // analysis/input/xspace_index: what an XSpace holds, whatever the order of its fields and wherever it is cut.
-#include "analysis/input/xspace_index.h"
+#include "analysis/input/xspace_read.h"
 
 #include <stdio.h>
 #include <unistd.h>

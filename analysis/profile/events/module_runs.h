@@ -2,6 +2,7 @@
 // xprof/convert/xplane_to_memory_profile.cc).
 #pragma once
 
+#include "analysis/input/byte_source.h"
 #include "analysis/input/xspace_index.h"
 
 // One run of a compiled program on one device: the line "XLA Modules" of a TPU's plane.

@@ -1,4 +1,4 @@
-#include "analysis/device_memory/device_memory_profile.h"
+#include "analysis/device_memory/device_memory_load.h"
 
 #include "analysis/device_memory/pprof_load.h"
 

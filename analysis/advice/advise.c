@@ -1,4 +1,4 @@
-#include "analysis/advice/advice.h"
+#include "analysis/advice/advise.h"
 
 #include "analysis/advice/advisor.h"
 

@@ -1,4 +1,4 @@
-#include "analysis/input/xspace_index.h"
+#include "analysis/input/xspace_read.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "analysis/oom/oom_diagnosis.h"
+#include "analysis/oom/oom_diagnose.h"
 
 #include <inttypes.h>
 #include <string.h>
