@@ -52,6 +52,15 @@ test("hovering one bar shows the buffer in every chart and in the card", async (
   await page.waitForSelector(".dimensions tbody tr");
 });
 
+test("a card whose details cannot be had says so, and does not wait for them", async () => {
+  const error = { code: "damaged", message: "The buffer cannot be read." };
+  await page.route("**/api/v1/buffer?**", (route) => route.fulfill({ status: 422, json: { error } }));
+  await open(page, server, OOM);
+  assert.match(await page.textContent(".card-stack"), /The buffer cannot be read/);
+  assert.doesNotMatch(await page.textContent(".card"), /reading/);
+  await page.unroute("**/api/v1/buffer?**");
+});
+
 test("a click pins the buffer, a reload keeps it, Esc lets go", async () => {
   await open(page, server, OOM);
   const [x, y] = (await boxOf(page, BARS[1])).at(0.3, 0.5);

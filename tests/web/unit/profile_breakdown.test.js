@@ -44,7 +44,7 @@ test("the rows of a breakdown and its named rests add up to the heap; the stack 
   const rows = breakdownRows(sampleReply());
   const inHeap = rows.filter((row) => row.kind !== "stack");
   assert.equal(
-    inHeap.reduce((sum, row) => sum + row.total, 0),
+    inHeap.reduce((sum, row) => sum + row.total_bytes, 0),
     100 * MIB,
   );
   assert.ok(Math.abs(inHeap.reduce((sum, row) => sum + row.share, 0) - 1) < 1e-12);
@@ -54,7 +54,7 @@ test("the rows of a breakdown and its named rests add up to the heap; the stack 
 
 test("missed frees are a row of their own, and nothing unexplained is none", () => {
   const fewer = breakdownRows(sampleReply({ unexplained_bytes: -MIB, stack_bytes: 0 }));
-  assert.equal(fewer.find((row) => row.kind === "unexplained").total, -MIB);
+  assert.equal(fewer.find((row) => row.kind === "unexplained").total_bytes, -MIB);
   assert.doesNotMatch(fewer.at(-1).op, /preallocated/);
   assert.deepEqual(names(breakdownRows(sampleReply({ unexplained_bytes: 0, stack_bytes: 0 }))), [
     "a/b/MatMul",
@@ -94,16 +94,17 @@ test("CSV holds exact bytes of every row", () => {
   assert.equal(lines[1], `a/b/MatMul,${60 * MIB},0.6,${60 * MIB},${60 * MIB - 1},1,output,float,[8],0,0,7`);
 });
 
-const byTotal = (part) => part.total;
+const byTotal = (part) => part.total_bytes;
 const shown = (root, options) => {
   const { lines, leftOut } = linesOf(root, { open: new Set(), value: byTotal, descending: true, ...options });
-  const text = lines.map((line) => `${"  ".repeat(line.depth)}${line.label} ${(line.group ?? line.row).total / MIB}`);
+  const size = ({ group, row }) => (group ?? row).total_bytes / MIB;
+  const text = lines.map((line) => `${"  ".repeat(line.depth)}${line.label} ${size(line)}`);
   return { text, leftOut };
 };
 
 test("ops are grouped by their path, with sums; a path without a fork is one line", () => {
   const root = groupByPath(breakdownRows(sampleReply()));
-  assert.equal(root.total, 105 * MIB);
+  assert.equal(root.total_bytes, 105 * MIB);
   const rests = ["unused preallocated device memory 16", "stack 5"];
   assert.deepEqual(shown(root).text, ["a/b 80", ...rests, "c 4"]);
   const open = new Set(groupIds(root));
@@ -141,6 +142,6 @@ test("a path of any depth neither overflows nor hangs", () => {
   const reply = sampleReply();
   reply.strings[1] = "x/".repeat(20000);
   const root = groupByPath(breakdownRows(reply));
-  assert.equal(root.total, 105 * MIB);
+  assert.equal(root.total_bytes, 105 * MIB);
   assert.equal(shown(root).text.length, 5);
 });

@@ -1,11 +1,12 @@
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { churnRows, histogramBars } from "../../../web/js/tools/memory_profile/panels/data/churn_rows.js";
+import { eventsOf } from "../../../web/js/tools/memory_profile/data/event_facts.js";
 import {
   CHUNK_ROWS,
   EVENT_COLUMNS,
+  EVENT_CSV,
   createChunks,
-  eventCsvColumns,
 } from "../../../web/js/tools/memory_profile/panels/data/event_columns.js";
 
 test("ops: shares of all that was allocated; unknown where there is nothing to divide by, or nothing was freed", () => {
@@ -42,19 +43,18 @@ test("a histogram is scaled by its largest bar, and the buckets that the reply l
   assert.equal(histogramBars([0, 1000], [1000, 10000], { count: [1, 1], bytes: [0, 0] }, 10).length, 2);
 });
 
-function chunkAt(offset) {
-  return { offset, row: [offset] };
-}
+const chunkAt = (offset) => Array.from({ length: CHUNK_ROWS }, (_, i) => ({ row: offset + i }));
 
 test("chunks of events: found by place, missing ones named, the least used ones dropped", () => {
   const chunks = createChunks();
   assert.deepEqual(chunks.missing(0, CHUNK_ROWS + 1), [0, CHUNK_ROWS]);
-  chunks.put(chunkAt(0));
+  chunks.put(0, chunkAt(0));
   assert.deepEqual(chunks.missing(0, CHUNK_ROWS + 1), [CHUNK_ROWS]);
-  assert.equal(chunks.find(CHUNK_ROWS - 1).i, CHUNK_ROWS - 1);
+  assert.equal(chunks.find(CHUNK_ROWS - 1).row, CHUNK_ROWS - 1);
+  assert.equal(chunks.with(1).length, CHUNK_ROWS);
   assert.equal(chunks.find(CHUNK_ROWS), null);
   for (let n = 1; n < 40; n += 1) {
-    chunks.put(chunkAt(n * CHUNK_ROWS));
+    chunks.put(n * CHUNK_ROWS, chunkAt(n * CHUNK_ROWS));
     assert.ok(chunks.find(0), "the one in use stays");
   }
   assert.equal(chunks.find(CHUNK_ROWS), null);
@@ -62,7 +62,7 @@ test("chunks of events: found by place, missing ones named, the least used ones 
   assert.equal(chunks.find(0), null);
 });
 
-const events = {
+const [event] = eventsOf({
   strings: ["", "MatMul", "output", "float", "[2]", "main"],
   row: [12],
   time_ps: [34],
@@ -84,18 +84,17 @@ const events = {
   thread: [5],
   unexplained_bytes: [0],
   peak_bytes: [77],
-};
+});
 
 test("an event's cells: what was not told is empty, an unseen partner too", () => {
-  const cells = Object.fromEntries(EVENT_COLUMNS.map((column) => [column.key, column.value(events, 0)]));
+  const cells = Object.fromEntries(EVENT_COLUMNS.map((column) => [column.key, column.value(event)]));
   assert.deepEqual([cells.kind, cells.op, cells.heap, cells.partner], ["free", "MatMul", null, null]);
 });
 
 test("CSV of events has every column of the reply", () => {
-  const columns = eventCsvColumns(events);
   assert.equal(
-    columns.map((column) => column.value(0)).join(),
+    EVENT_CSV.map((column) => column.value(event)).join(),
     "12,34,free,MatMul,256,100,,0,9,,output,float,[2],5,,0x7f,main,0,false,77",
   );
-  assert.equal(new Set(columns.map((column) => column.csv)).size, columns.length);
+  assert.equal(new Set(EVENT_CSV.map((column) => column.csv)).size, EVENT_CSV.length);
 });

@@ -62,7 +62,7 @@ test("fragmentation is dashed at its highest, what it ranges over is shaded", ()
 });
 
 test("bands narrower than a pixel are merged, the others are not", () => {
-  const bands = bandsOf(Array.from({ length: 1000 }, (_, i) => ({ name: `${i}`, begin: i, end: i + 1 })));
+  const bands = bandsOf(Array.from({ length: 1000 }, (_, i) => ({ name: `${i}`, begin_ps: i, end_ps: i + 1 })));
   const far = boxesIn(bands, range(0, 1000), 100);
   assert.ok(far.length <= 101 && far.length >= 50);
   assert.equal(
@@ -79,8 +79,8 @@ test("bands narrower than a pixel are merged, the others are not", () => {
 
 test("bands are found by time, within a pixel", () => {
   const bands = bandsOf([
-    { name: "b", begin: 50, end: 60 },
-    { name: "a", begin: 10, end: 20 },
+    { name: "b", begin_ps: 50, end_ps: 60 },
+    { name: "a", begin_ps: 10, end_ps: 20 },
   ]);
   assert.deepEqual(
     [bands.name, bands.source],
@@ -94,8 +94,9 @@ test("bands are found by time, within a pixel", () => {
 });
 
 test("a lane for the steps and one for each device", () => {
-  const runs = [{ name: "f", device: 1, begin: 0, end: 1 }];
-  const { lanes } = lanesOf({ steps: bandsOf([{ name: "1", begin: 0, end: 1 }]), runs, devices: ["TPU:0", "TPU:1"] });
+  const runs = [{ name: "f", device: 1, begin_ps: 0, end_ps: 1 }];
+  const lanes = lanesOf([{ name: "", step: 1, begin_ps: 0, end_ps: 1 }], runs, ["TPU:0", "TPU:1"]);
+  assert.deepEqual(lanes[0].bands.name, ["1"]);
   assert.deepEqual(
     lanes.map((lane) => [lane.label, lane.bands.count]),
     [

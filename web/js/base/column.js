@@ -13,12 +13,12 @@
  * @typedef {number | string | [number | string, number, number | string]} Width
  * @typedef {{csv?: string, title?: string, width?: Width, fixed?: boolean, scale?: string, noZero?: boolean,
  *            digits?: number}} More
- * @typedef {More & {key: string, label: string, kind: string, value: (...row: any[]) => any}} Column
+ * @typedef {More & {key: string, label: string, kind: string, value: (row: any) => any}} Column
  */
 
-/** @param {(...row: any[]) => any} value @param {More} more @returns {Column} */
+/** @param {string | ((row: any) => any)} value or the row's member that is it @param {More} more @returns {Column} */
 export function column(key, label, kind, value, more = {}) {
-  return { key, label, kind, value, ...more };
+  return { key, label, kind, value: typeof value === "string" ? (row) => row[value] : value, ...more };
 }
 
 /** The columns with room in a table so many pixels wide, each with one width. @param {Column[]} columns */

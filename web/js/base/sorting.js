@@ -45,7 +45,7 @@ export function sortRows(rows, columns, sort) {
   const column = columns.find((one) => one.key === sort.key);
   if (!column) return Array.from(rows);
   const sign = sort.descending ? -1 : 1;
-  const values = Array.from(rows, (row) => column.value(row));
+  const values = Array.from(rows, (row) => column.value(row) ?? null);
   const order = Uint32Array.from(values.keys()).sort((a, b) => compareValues(values[a], values[b], sign) || a - b);
   return Array.from(order, (i) => rows[i]);
 }

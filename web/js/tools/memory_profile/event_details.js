@@ -1,51 +1,29 @@
 // @ts-check
-// The events that are looked at one by one, with their partners; kept, since the mouse comes back.
+// The events that are looked at one by one, with their partners.
 import { createLatest, fetchEvents, fetchTimeline } from "../../api.js";
-import { eventOf } from "./data/event_facts.js";
+import { createDetails } from "../../base/details.js";
+import { eventsOf } from "./data/event_facts.js";
 
 const REST_MS = 30; // the mouse is passing by
 const KEPT = 2000;
 
+/** Of each {event, partner}; an event that was asked for by itself has no partner yet. */
 export function createEventDetails(where, eventCount) {
-  /** @type {Map<number, any>} */
-  const known = new Map();
+  const details = createDetails(loadPair, { restMs: REST_MS, most: KEPT, isWhole });
   const controller = new AbortController();
-  const latest = createLatest();
   const stepping = createLatest();
-  let timer = 0;
 
   async function load(row, signal) {
-    if (known.has(row)) return known.get(row);
-    const event = eventOf(await fetchEvents(where, { row }, signal));
-    if (known.size >= KEPT) known.clear();
-    if (event) known.set(row, event);
+    const known = details.get(row)?.event;
+    if (known) return known;
+    const event = eventsOf(await fetchEvents(where, { row }, signal))[0] ?? null;
+    details.keep(row, { event, partner: null });
     return event;
   }
 
   async function loadPair(row, signal) {
     const event = await load(row, signal);
-    if (event && event.partner >= 0) await load(event.partner, signal);
-    return event;
-  }
-
-  /** What is known of an event now: {event, partner}, null when it has to be asked for. */
-  function get(row) {
-    const event = known.get(row);
-    return event ? { event, partner: known.get(event.partner) ?? null } : null;
-  }
-
-  function isWhole(row) {
-    const found = get(row);
-    return found !== null && (found.event.partner < 0 || found.partner !== null);
-  }
-
-  /** Asks once the mouse rests; the last one wins. */
-  function want(row, done) {
-    clearTimeout(timer);
-    if (isWhole(row)) return;
-    timer = window.setTimeout(() => {
-      latest.run((signal) => loadPair(row, signal)).then(() => done(row), quietly);
-    }, REST_MS);
+    return { event, partner: event && event.partner_row >= 0 ? await load(event.partner_row, signal) : null };
   }
 
   /** An event at once, for stepping: the last one asked for wins. */
@@ -62,20 +40,15 @@ export function createEventDetails(where, eventCount) {
   }
 
   return {
-    get,
-    want,
+    ...details,
     at,
     rowAt,
     stop() {
-      clearTimeout(timer);
       controller.abort();
-      latest.stop();
+      details.stop();
       stepping.stop();
     },
   };
 }
 
-/** An event that cannot be had leaves the card as it is; the server's sentence stands in the console. */
-function quietly(error) {
-  if (error.name !== "AbortError") console.warn(error);
-}
+const isWhole = ({ event, partner }) => event === null || event.partner_row < 0 || partner !== null;

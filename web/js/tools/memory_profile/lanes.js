@@ -1,8 +1,7 @@
 // @ts-check
 // The lanes above the plot: steps, and the runs of HLO modules on each device (TPU). They come after the curves.
-import { bandKey, bandsOf, lanesOf } from "./layout/frame.js";
-
-const NO_STEPS = bandsOf([]);
+import { rowsOf } from "../../base/reply_rows.js";
+import { bandKey, lanesOf } from "./layout/frame.js";
 
 export function createLanes({ host, fetchSteps, fetchRuns }) {
   let lanes = [];
@@ -12,11 +11,11 @@ export function createLanes({ host, fetchSteps, fetchRuns }) {
       host.steps > 0 ? fetchSteps() : null,
       host.module_runs > 0 ? fetchRuns() : null,
     ]);
-    lanes = lanesOf({
-      steps: steps ? stepBands(steps) : NO_STEPS,
-      runs: runs ? moduleRuns(runs) : [],
-      devices: runs?.devices ?? [],
-    }).lanes;
+    lanes = lanesOf(
+      steps ? rowsOf(steps.steps) : [],
+      runs ? rowsOf(runs.runs, runs.strings, ["name"]) : [],
+      runs?.devices ?? [],
+    );
   }
 
   /** The band after the shown one; without one, the first that begins in view. Modules come before steps. */
@@ -35,23 +34,4 @@ export function createLanes({ host, fetchSteps, fetchRuns }) {
   }
 
   return { get: () => lanes, load, next };
-}
-
-function stepBands({ steps }) {
-  return bandsOf(
-    steps.step.map((step, i) => ({
-      name: steps.name[i] || String(step),
-      begin: steps.begin_ps[i],
-      end: steps.end_ps[i],
-    })),
-  );
-}
-
-function moduleRuns({ runs, strings }) {
-  return runs.name.map((name, i) => ({
-    name: strings[name],
-    device: runs.device[i],
-    begin: runs.begin_ps[i],
-    end: runs.end_ps[i],
-  }));
 }

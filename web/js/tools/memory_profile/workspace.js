@@ -102,8 +102,8 @@ export function createWorkspace({ session, reply, memories, chosen, shell, overv
 
   async function chooseRow(row, time) {
     const known = details.get(row)?.event;
-    state.actions.choose(known?.time ?? time, known ? row : null);
-    if (!known) await orSay(details.at(row).then((event) => event && state.actions.choose(event.time, event.row)));
+    state.actions.choose(known?.time_ps ?? time, known ? row : null);
+    if (!known) await orSay(details.at(row).then((event) => event && state.actions.choose(event.time_ps, event.row)));
   }
 
   /** Keys come faster than answers: each goes on from where the one before it will end. */
@@ -115,7 +115,7 @@ export function createWorkspace({ session, reply, memories, chosen, shell, overv
     steppingFrom = row;
     await orSay(
       details.at(row).then((event) => {
-        if (event) goTo({ at: event.time, row: event.row });
+        if (event) goTo({ at: event.time_ps, row: event.row });
       }),
     );
     if (steppingFrom === row) steppingFrom = null;

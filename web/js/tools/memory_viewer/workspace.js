@@ -5,12 +5,12 @@
  *     overview -> start     figures, composition, curve, bars at the peak, the largest buffer in detail
  *     columns  -> complete  the same charts over all buffers and steps, timeline, table, search, keys
  */
+import { createDetails } from "../../base/details.js";
 import { el } from "../../base/dom.js";
 import { requestFrame } from "../../base/frame.js";
 import { otherToolLine } from "../../shell/other_tool.js";
 import { buildFirstModel } from "./data/first_model.js";
 import { buildModel } from "./data/model.js";
-import { createBufferDetails } from "./buffer_details.js";
 import { createViewerState } from "./viewer_state.js";
 import { createAdvice } from "./views/advice_view.js";
 import { createBars } from "./views/bars_view.js";
@@ -24,10 +24,12 @@ import { createSearch } from "./views/search_box.js";
 import { createTable } from "./views/table_view.js";
 import { buffersToCome, nothingHere, noSimulation } from "./views/empty_states.js";
 
+const REST_MS = 70; // of the mouse, before the details of a buffer are asked for
+
 /** @param {{details: any, advice: any}} requests of this module: of one buffer, and of what to change */
 export function createWorkspace(view, params, requests, openTool) {
   const state = createViewerState(buildFirstModel(view), params);
-  const details = createBufferDetails(requests.details);
+  const details = createDetails(requests.details, { restMs: REST_MS });
   const search = createSearch(state);
   const headline = createHeadline(state, params, view);
   const composition = createComposition(state, view);
@@ -89,7 +91,7 @@ export function createWorkspace(view, params, requests, openTool) {
     redraw: () => charts.forEach((chart) => chart.redraw?.()),
     dispose() {
       [...parts, ...charts].forEach((part) => part.dispose?.());
-      details.dispose();
+      details.stop();
       state.dispose();
     },
   };

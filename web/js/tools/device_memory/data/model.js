@@ -5,12 +5,11 @@
  *
  *     node   0 (all) ─ 1 main ─ 2 train ─ 3 ones          subtree of i: nodes i .. end[i]
  *                             └ 4 eval  ─ 5 ones          parent[i] < i
- */
-
-/**
  * @typedef {{selfBytes: Float64Array, selfCount: Float64Array, totalBytes: Float64Array,
  *            totalCount: Float64Array}} Figures
  */
+
+import { rowsOf } from "../../../base/reply_rows.js";
 
 export function buildModel(reply) {
   const parent = Int32Array.from(reply.nodes.parent);
@@ -24,12 +23,7 @@ export function buildModel(reply) {
     depth,
     end,
     functionOf: Int32Array.from(frame, (index) => (index < 0 ? -1 : reply.frames.function[index])),
-    groups: reply.groups.kind.map((kind, i) => ({
-      kind: reply.strings[kind],
-      device: reply.strings[reply.groups.device[i]],
-      bytes: reply.groups.bytes[i],
-      count: reply.groups.count[i],
-    })),
+    groups: rowsOf(reply.groups, reply.strings, ["kind", "device"]),
   };
 }
 

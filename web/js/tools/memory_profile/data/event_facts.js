@@ -1,38 +1,18 @@
 // @ts-check
 // One event as facts to show, and as text to copy. Pure.
 import { exactBytes, formatPercent, groupDigits } from "../../../base/format.js";
+import { rowsOf } from "../../../base/reply_rows.js";
 import { formatDuration, formatMs } from "../../../base/time_text.js";
 
-/** The `i`-th event of an events reply. */
-export function eventOf(reply, i = 0) {
-  if (i >= reply.row.length) return null;
-  const text = (name) => reply.strings[reply[name][i]] ?? "";
-  return {
-    row: reply.row[i],
-    time: reply.time_ps[i],
-    isFree: Boolean(reply.is_free[i]),
-    requested: reply.requested_bytes[i],
-    allocated: reply.allocated_bytes[i],
-    heap: reply.heap_bytes[i],
-    stack: reply.stack_bytes[i],
-    free: reply.free_bytes[i],
-    fragmentation: reply.fragmentation[i],
-    address: reply.address[i],
-    step: reply.step[i],
-    stepIsCompleted: Boolean(reply.step_is_completed[i]),
-    op: text("op"),
-    region: text("region_type"),
-    dataType: text("data_type"),
-    shape: text("shape"),
-    thread: text("thread"),
-    partner: reply.partner_row[i],
-    unexplained: reply.unexplained_bytes[i],
-  };
-}
+/** What an allocation site says of itself. */
+export const SITE_TEXTS = ["op", "region_type", "data_type", "shape"];
+
+/** The events of a reply as rows. */
+export const eventsOf = (reply) => rowsOf(reply, reply.strings, [...SITE_TEXTS, "thread"]);
 
 /** XProf's words for the two kinds. */
 export function kindOf(event) {
-  return event.isFree ? "deallocation" : "allocation";
+  return event.is_free ? "deallocation" : "allocation";
 }
 
 /** @returns {{label: string, bytes?: number | null, text?: string, title?: string}[][]} three columns */
@@ -42,27 +22,27 @@ export function factsOf(event, partner) {
 
 function moveFacts(event, partner) {
   return [
-    { label: "timestamp", text: formatMs(event.time, 6) },
-    { label: "requested", bytes: event.requested },
-    { label: event.isFree ? "freed" : "allocated", bytes: event.allocated },
-    { label: event.isFree ? "was allocated" : "is freed", text: partnerText(event, partner) },
+    { label: "timestamp", text: formatMs(event.time_ps, 6) },
+    { label: "requested", bytes: event.requested_bytes },
+    { label: event.is_free ? "freed" : "allocated", bytes: event.allocated_bytes },
+    { label: event.is_free ? "was allocated" : "is freed", text: partnerText(event, partner) },
     { label: "address", text: event.address },
   ];
 }
 
 function partnerText(event, partner) {
-  if (event.partner < 0) return event.isFree ? "before the first event, or unseen" : "not within the profile";
+  if (event.partner_row < 0) return event.is_free ? "before the first event, or unseen" : "not within the profile";
   if (!partner) return "…";
-  const apart = formatDuration(Math.abs(partner.time - event.time));
-  return event.isFree ? `${apart} before` : `after ${apart}`;
+  const apart = formatDuration(Math.abs(partner.time_ps - event.time_ps));
+  return event.is_free ? `${apart} before` : `after ${apart}`;
 }
 
 function siteFacts(event) {
-  const untold = event.stepIsCompleted ? " (none told: after the last known)" : "";
+  const untold = event.step_is_completed ? " (none told: after the last known)" : "";
   return [
     { label: "step", text: `${groupDigits(event.step)}${untold}` },
-    { label: "region type", text: event.region },
-    { label: "data type", text: event.dataType },
+    { label: "region type", text: event.region_type },
+    { label: "data type", text: event.data_type },
     { label: "shape", text: event.shape },
     { label: "thread", text: event.thread },
   ];
@@ -72,11 +52,11 @@ function stateFacts(event) {
   const fragmentation = event.fragmentation === null ? "not told" : formatPercent(event.fragmentation, 2);
   const title = "how far this state is from the one before plus what moved";
   return [
-    { label: "memory in use", bytes: event.heap === null ? null : event.heap + event.stack },
-    { label: "stack", bytes: event.stack },
-    { label: "free", bytes: event.free },
+    { label: "memory in use", bytes: event.heap_bytes === null ? null : event.heap_bytes + event.stack_bytes },
+    { label: "stack", bytes: event.stack_bytes },
+    { label: "free", bytes: event.free_bytes },
     { label: "fragmentation", text: fragmentation },
-    ...(event.unexplained ? [{ label: "unexplained", bytes: event.unexplained, title }] : []),
+    ...(event.unexplained_bytes ? [{ label: "unexplained", bytes: event.unexplained_bytes, title }] : []),
   ];
 }
 

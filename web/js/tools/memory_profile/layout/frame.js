@@ -14,25 +14,25 @@ const PER_TICK = 120;
 const CAPACITY_SHARE = 0.2;
 
 /** The lanes there are: steps first, then one for each device with module runs. */
-export function lanesOf({ steps, runs, devices }) {
-  const lanes = steps.count > 0 ? [{ kind: "steps", label: "Steps", bands: steps }] : [];
+export function lanesOf(steps, runs, devices) {
+  const lanes = steps.length > 0 ? [{ kind: "steps", label: "Steps", bands: bandsOf(steps) }] : [];
   devices.slice(0, MOST_MODULE_LANES).forEach((device, i) => {
     lanes.push({ kind: "modules", label: device, bands: bandsOf(runs, (one) => one.device === i) });
   });
-  return { lanes, left: Math.max(0, devices.length - MOST_MODULE_LANES) };
+  return lanes;
 }
 
 /** Intervals of a lane as columns, in order of time; `source` is the place of each in the list. */
 export function bandsOf(list, keep = (_) => true) {
   const order = Array.from(list.keys()).filter((i) => keep(list[i]));
-  order.sort((a, b) => list[a].begin - list[b].begin);
+  order.sort((a, b) => list[a].begin_ps - list[b].begin_ps);
   const kept = order.map((i) => list[i]);
   return {
     count: kept.length,
     source: order,
-    begin: Float64Array.from(kept, (one) => one.begin),
-    end: Float64Array.from(kept, (one) => one.end),
-    name: kept.map((one) => one.name),
+    begin: Float64Array.from(kept, (one) => one.begin_ps),
+    end: Float64Array.from(kept, (one) => one.end_ps),
+    name: kept.map((one) => one.name || String(one.step)),
   };
 }
 

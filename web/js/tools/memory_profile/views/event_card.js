@@ -2,50 +2,34 @@
 // Everything about one event: the one under the mouse, else the one at the chosen time.
 import { button, el } from "../../../base/dom.js";
 import { copyButton } from "../../../base/clipboard.js";
-import { requestFrame } from "../../../base/frame.js";
+import { cardHead, createDetailsCard } from "../../../base/details_card.js";
 import { groupDigits, plural } from "../../../base/format.js";
-import { sizeFigure, swatch } from "../../../base/figures.js";
+import { sizeFigure } from "../../../base/figures.js";
+import { errorSentence } from "../../../shell/messages.js";
 import { eventText, factsOf, kindOf } from "../data/event_facts.js";
 
 export function createEventCard(state, memory, details, onStep) {
-  const node = el("article", { class: "event-card" });
-  let shown = "";
+  return createDetailsCard({
+    className: "event-card",
+    hint: "Hover over the graph for the event there.",
+    state,
+    watches: ["hover", "at", "row", "unit"],
+    details,
+    row: () => state.get().hover?.row ?? state.chosenRow(),
+    keyOf: (row, found) => `${row} ${state.get().unit} ${partsKnown(found)} ${row === state.chosenRow()}`,
+    partsOf,
+  });
 
-  function rowToShow() {
-    return state.get().hover?.row ?? state.chosenRow();
-  }
-
-  function draw() {
-    const row = rowToShow();
-    if (row === null) return showNothing();
-    const found = details.get(row);
-    details.want(row, (arrived) => {
-      if (arrived === rowToShow()) requestFrame(draw);
-    });
-    if (!found) return; // the event before stays until this one is here
-    const key = `${row} ${state.get().unit} ${found.partner !== null} ${isChosen(row)}`;
-    if (key === shown) return;
-    shown = key;
-    node.replaceChildren(...cardParts(found));
-  }
-
-  function showNothing() {
-    shown = "";
-    node.replaceChildren(el("p", { class: "note" }, "Hover over the graph for the event there."));
-  }
-
-  function isChosen(row) {
-    return row === state.chosenRow();
-  }
-
-  function cardParts({ event, partner }) {
+  /** The event before stays until this one is here. */
+  function partsOf(_, found) {
+    if (found?.error) return [el("p", { class: "error-line" }, errorSentence(found.error))];
+    if (!found?.event) return null;
+    const { event, partner } = found;
     return [
-      el(
-        "header",
-        { class: "card-head" },
-        swatch(event.isFree ? "mem-free" : "mem-heap"),
-        el("h2", { class: "mono ellipsis", title: event.op }, event.op || "(no op name)"),
-        el("span", { class: "card-sub" }, subtitle(event)),
+      cardHead(
+        event.is_free ? "mem-free" : "mem-heap",
+        event.op || "(no op name)",
+        subtitle(event),
         button("←", () => onStep(-1), { class: "quiet small", title: "the event before (←)" }),
         button("→", () => onStep(1), { class: "quiet small", title: "the event after (→)" }),
         copyButton(() => eventText(event, partner), { label: "copy all", title: "copy all facts of this event" }),
@@ -57,13 +41,12 @@ export function createEventCard(state, memory, details, onStep) {
   }
 
   function subtitle(event) {
-    const place = event.row === state.peak.row ? ", the peak" : isChosen(event.row) ? ", chosen" : "";
+    const place = event.row === state.peak.row ? ", the peak" : event.row === state.chosenRow() ? ", chosen" : "";
     return `${kindOf(event)}, event ${groupDigits(event.row + 1)} of ${plural(memory.events, "event")}${place}`;
   }
-
-  const stop = state.watch(["hover", "at", "row", "unit"], () => requestFrame(draw));
-  return { node, start: draw, redraw: draw, dispose: stop };
 }
+
+const partsKnown = (found) => found && [found.error, found.event, found.partner].map(Boolean).join();
 
 /** @param {{label: string, bytes?: number | null, text?: string, title?: string}} fact @param {string} unit */
 function factNode({ label, bytes, text, title }, unit) {

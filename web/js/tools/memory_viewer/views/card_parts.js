@@ -44,11 +44,11 @@ function dimensionRow({ dimension, size, padded, tile }) {
   return el("tr", { class: isPadded ? "padded" : null }, ...cells.map((text) => el("td", {}, text)));
 }
 
-export function stackNode(extra, source) {
+export function stackNode(found, source) {
   const node = el("div", { class: "card-stack" });
-  if (extra?.error) node.append(el("p", { class: "error-line" }, errorSentence(extra.error)));
+  if (found?.error) node.append(el("p", { class: "error-line" }, errorSentence(found.error)));
   if (source) node.append(factNode({ label: "Source", text: source, copy: source, mono: true }, "auto"));
-  const stack = extra?.details?.stack ?? [];
+  const stack = found?.stack ?? [];
   if (stack.length === 0) return node;
   const frames = el(
     "ol",

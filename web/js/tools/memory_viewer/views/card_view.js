@@ -2,9 +2,8 @@
 // Everything about one buffer: the one under the mouse, else the pinned one. What the view already holds shows at once;
 // padding per dimension and the stack follow from the server.
 import { button, el } from "../../../base/dom.js";
-import { swatch } from "../../../base/figures.js";
 import { copyButton } from "../../../base/clipboard.js";
-import { requestFrame } from "../../../base/frame.js";
+import { cardHead, createDetailsCard } from "../../../base/details_card.js";
 import { factsOf } from "../data/card_facts.js";
 import { nameOf } from "../data/model.js";
 import { categoryOf } from "../data/categories.js";
@@ -12,52 +11,38 @@ import { factNode, paddingTable, stackNode } from "./card_parts.js";
 
 export function createCard(state, details) {
   const { model } = state;
-  const node = el("article", { class: "card" });
-  let shown = null;
+  return createDetailsCard({
+    className: "card",
+    hint: "Hover over a bar for buffer details.",
+    state,
+    watches: ["hover", "pinned", "lastHover", "rows", "unit"],
+    details,
+    row: state.cardRow,
+    idOf: (row) => model.id[row],
+    keyOf(row, found) {
+      const { unit, pinned, hover } = state.get();
+      return `${row} ${unit} ${found !== null} ${row === pinned} ${hover === null && pinned === null}`;
+    },
+    partsOf,
+  });
 
-  function draw() {
-    if (!node.isConnected) return; // a frame that was asked for before the rows got other numbers
-    const row = state.cardRow();
-    if (row === null) return showNothing();
-    const extra = details.get(model.id[row]);
-    const { unit, pinned, hover } = state.get();
-    const key = `${row} ${unit} ${extra !== null} ${row === pinned} ${hover === null && pinned === null}`;
-    if (key === shown) return;
-    shown = key;
-    node.replaceChildren(...cardParts(row, extra));
-    if (!extra)
-      details.want(model.id[row], (id) => {
-        if (id === model.id[state.cardRow() ?? -1]) requestFrame(draw);
-      });
-  }
-
-  function showNothing() {
-    shown = null;
-    node.replaceChildren(el("p", { class: "note" }, "Hover over a bar for buffer details."));
-  }
-
-  function cardParts(row, extra) {
-    const facts = factsOf(model, row, extra?.details ?? null);
+  function partsOf(row, found) {
     const { unit } = state.get();
+    const facts = factsOf(model, row, found);
+    const list = (group) => el("dl", { class: "card-facts" }, ...group.map((fact) => factNode(fact, unit)));
+    const origin = facts.origin.map((fact) => factNode(fact, unit));
     return [
-      el(
-        "header",
-        { class: "card-head" },
-        swatch(`cat-${categoryOf(model.category[row]).key}`),
-        el("h2", { class: "mono ellipsis", title: nameOf(model, row) }, nameOf(model, row)),
-        el("span", { class: "card-sub" }, subtitle(row)),
+      cardHead(
+        `cat-${categoryOf(model.category[row]).key}`,
+        nameOf(model, row),
+        subtitle(row),
         pinButton(row),
         copyButton(() => facts.text, { label: "copy all", title: "copy all facts of this buffer" }),
       ),
-      el("dl", { class: "card-facts" }, ...facts.sizes.map((fact) => factNode(fact, unit))),
-      el("dl", { class: "card-facts" }, ...facts.places.map((fact) => factNode(fact, unit))),
-      el(
-        "div",
-        { class: "card-shape" },
-        ...facts.origin.map((fact) => factNode(fact, unit)),
-        paddingTable(extra?.details ?? null),
-      ),
-      stackNode(extra, facts.source),
+      list(facts.sizes),
+      list(facts.places),
+      el("div", { class: "card-shape" }, ...origin, paddingTable(found)),
+      stackNode(found, facts.source),
     ];
   }
 
@@ -83,7 +68,4 @@ export function createCard(state, details) {
       "aria-pressed": String(isPinned),
     });
   }
-
-  const stop = state.watch(["hover", "pinned", "lastHover", "rows", "unit"], () => requestFrame(draw));
-  return { node, start: draw, redraw: draw, dispose: stop };
 }

@@ -1,50 +1,43 @@
 // @ts-check
 // Which ops allocate most, and how sizes and lifetimes are spread. Pure.
 import { column } from "../../../../base/column.js";
+import { rowsOf } from "../../../../base/reply_rows.js";
 
 /** How often the figure fits into the base; null where there is none. */
 const ratio = (figure, base) => (base > 0 ? figure / base : null);
 
 export function churnRows(reply) {
-  const { ops, strings } = reply;
-  return ops.op.map((op, i) => ({
-    id: `op ${op}`,
-    op: strings[op],
-    allocations: ops.allocations[i],
-    frees: ops.frees[i],
-    requested: ops.requested_bytes[i],
-    allocated: ops.allocated_bytes[i],
-    share: ratio(ops.allocated_bytes[i], reply.allocated_bytes),
-    over: ratio(ops.allocated_bytes[i], ops.requested_bytes[i]),
-    held: ops.held_bytes[i],
-    largest: ops.largest_bytes[i],
-    lifetime: ops.median_lifetime_ps[i] >= 0 ? ops.median_lifetime_ps[i] : null,
+  return rowsOf(reply.ops, reply.strings, ["op"]).map((row) => ({
+    ...row,
+    share: ratio(row.allocated_bytes, reply.allocated_bytes),
+    over: ratio(row.allocated_bytes, row.requested_bytes),
+    lifetime: row.median_lifetime_ps >= 0 ? row.median_lifetime_ps : null,
   }));
 }
 
 export const CHURN_COLUMNS = [
-  column("op", "Op Name", "op", (row) => row.op, { csv: "OpName" }),
-  column("count", "Allocations", "count", (row) => row.allocations, { csv: "Allocations", width: 90 }),
-  column("allocated", "Allocated", "size", (row) => row.allocated, {
+  column("op", "Op Name", "op", "op", { csv: "OpName" }),
+  column("count", "Allocations", "count", "allocations", { csv: "Allocations", width: 90 }),
+  column("allocated", "Allocated", "size", "allocated_bytes", {
     csv: "AllocatedBytes",
     width: 104,
     title: "sum over all allocations of the profile",
   }),
-  column("share", "Of all", "share", (row) => row.share, { csv: "ShareOfAllocated", width: 76 }),
-  column("requested", "Requested", "size", (row) => row.requested, { csv: "RequestedBytes", width: [104, 1360, 0] }),
-  column("over", "Over-alloc.", "ratio", (row) => row.over, {
+  column("share", "Of all", "share", "share", { csv: "ShareOfAllocated", width: 76 }),
+  column("requested", "Requested", "size", "requested_bytes", { csv: "RequestedBytes", width: [104, 1360, 0] }),
+  column("over", "Over-alloc.", "ratio", "over", {
     csv: "OverAllocation",
     width: 98,
     title: "allocated / requested: what rounding to the allocator's block sizes costs",
   }),
-  column("largest", "Largest", "size", (row) => row.largest, { csv: "LargestBytes", width: 104 }),
-  column("lifetime", "Median lifetime", "duration", (row) => row.lifetime, {
+  column("largest", "Largest", "size", "largest_bytes", { csv: "LargestBytes", width: 104 }),
+  column("lifetime", "Median lifetime", "duration", "lifetime", {
     csv: "MedianLifetimePs",
     width: 126,
     title: "half of its allocations that were freed lived no longer",
   }),
-  column("frees", "Frees", "count", (row) => row.frees, { csv: "Frees", width: [90, 1360, 0] }),
-  column("held", "Never freed", "size", (row) => row.held, { csv: "NeverFreedBytes", width: 104, noZero: true }),
+  column("frees", "Frees", "count", "frees", { csv: "Frees", width: [90, 1360, 0] }),
+  column("held", "Never freed", "size", "held_bytes", { csv: "NeverFreedBytes", width: 104, noZero: true }),
 ];
 
 /**

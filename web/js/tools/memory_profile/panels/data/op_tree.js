@@ -8,8 +8,8 @@
  *                                                      Mul              10
  *                                                Adam/update             5   a group of one is its row
  *
- * @typedef {{id: string, path: string, op: string, rows: any[], children: Group[], total: number, count: number,
- *            occurrences: number, share: number | null}} Group
+ * @typedef {{id: string, path: string, op: string, rows: any[], children: Group[], total_bytes: number,
+ * count: number,           occurrences: number, share: number | null}} Group
  * @typedef {{id: string, depth: number, label: string, group: Group | null, row: any, isOpen: boolean | null}} Line
  */
 import { compareValues } from "../../../../base/sorting.js";
@@ -22,7 +22,7 @@ export function groupByPath(rows) {
 }
 
 function emptyGroup(path, op) {
-  return { id: `group ${path}`, path, op, rows: [], children: new Map(), total: 0, count: 0, occurrences: 0 };
+  return { id: `group ${path}`, path, op, rows: [], children: new Map(), total_bytes: 0, count: 0, occurrences: 0 };
 }
 
 function groupOf(root, row) {
@@ -43,7 +43,7 @@ function settle(root) {
   for (const group of order.reverse()) {
     group.children = [...group.children.values()].map(withoutSingles);
     const parts = [...group.rows, ...group.children];
-    group.total = sum(parts, (part) => part.total);
+    group.total_bytes = sum(parts, (part) => part.total_bytes);
     group.occurrences = sum(parts, (part) => part.occurrences ?? 0);
     group.share = parts.some((part) => part.share !== null) ? sum(parts, (part) => part.share ?? 0) : null;
     group.count = group.rows.length + sum(group.children, (child) => child.count);
@@ -100,16 +100,16 @@ function asPart(group, depth) {
 
 function rowLabel(row, group, root) {
   if (group === root) return row.op;
-  return [row.dataType, row.shape].filter(Boolean).join(" ") || group.op;
+  return [row.data_type, row.shape].filter(Boolean).join(" ") || group.op;
 }
 
 function isSmall({ row, group }, minimum) {
-  return group ? group.total < minimum : row.kind === "site" && row.total < minimum;
+  return group ? group.total_bytes < minimum : row.kind === "site" && row.total_bytes < minimum;
 }
 
 function leave({ row, group }, leftOut) {
   leftOut.count += group ? group.count : 1;
-  leftOut.bytes += (group ?? row).total;
+  leftOut.bytes += (group ?? row).total_bytes;
 }
 
 /** The ids of all groups, for opening them at once. */

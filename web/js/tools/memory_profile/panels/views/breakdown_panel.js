@@ -109,7 +109,7 @@ function create(context) {
 
   function openLine({ group, row }) {
     if (group) toggle(group);
-    else if (row.firstRow !== null) goToRow(row.firstRow);
+    else if (row.kind === "site") goToRow(row.first_row);
   }
 
   function toggle(group) {

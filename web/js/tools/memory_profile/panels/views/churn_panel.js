@@ -28,7 +28,7 @@ function create(context) {
     columns: CHURN_COLUMNS,
     usual: "allocated",
     order: orderOf(state),
-    id: (row) => row.id,
+    id: (row) => row.op,
   });
   const csv = csvButton(context, "ops", () => csvText(CHURN_COLUMNS, table.sorted(rows)));
   const frame = createPanelFrame(

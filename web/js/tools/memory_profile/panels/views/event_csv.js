@@ -3,7 +3,8 @@
 import { fetchEvents } from "../../../../api.js";
 import { csvText } from "../../../../base/csv.js";
 import { groupDigits, plural } from "../../../../base/format.js";
-import { eventCsvColumns } from "../data/event_columns.js";
+import { eventsOf } from "../../data/event_facts.js";
+import { EVENT_CSV } from "../data/event_columns.js";
 
 const MOST_EVENTS = 250000;
 const PER_REQUEST = 10000;
@@ -35,7 +36,7 @@ export function createEventCsv(context, say) {
 
   async function part(query, offset) {
     const reply = await fetchEvents(context.where, { ...query, offset, limit: PER_REQUEST }, controller.signal);
-    const lines = csvText(eventCsvColumns(reply), Array.from(reply.row.keys()));
+    const lines = csvText(EVENT_CSV, eventsOf(reply));
     return offset === 0 ? lines : lines.slice(lines.indexOf("\n") + 1);
   }
 

@@ -9,6 +9,7 @@ import { requestFrame } from "../../../../base/frame.js";
 import { ROW_HEIGHT, createRowGrid } from "../../../../base/row_grid.js";
 import { formatMs } from "../../../../base/time_text.js";
 import { inFrame, together } from "../../../../base/upkeep.js";
+import { eventsOf } from "../../data/event_facts.js";
 import { CHUNK_ROWS, EVENT_COLUMNS, createChunks } from "../data/event_columns.js";
 import { csvButton } from "./controls.js";
 import { createEventCsv } from "./event_csv.js";
@@ -81,20 +82,19 @@ function create(context) {
     chunks.clear();
     asked.clear();
     generation += 1;
-    chunks.put(reply);
+    chunks.put(0, eventsOf(reply));
     shownOnly = only.checked;
     total = reply.total;
     begin = 0;
     grid.node.scrollTop = 0;
-    setUnits(reply);
+    setUnits();
     arrange();
     showChosen(false);
   }
 
-  function setUnits(reply) {
-    const rows = Array.from(reply.row.keys());
-    const columns = EVENT_COLUMNS.map((column) => ({ ...column, value: (i) => column.value(reply, i) }));
-    units = unitsOf(columns, rows, state.get().unit);
+  /** Of the first events there are: those of a window are much alike. */
+  function setUnits() {
+    units = unitsOf(EVENT_COLUMNS, chunks.with(begin) ?? chunks.with(0) ?? [], state.get().unit);
   }
 
   function arrange() {
@@ -131,19 +131,19 @@ function create(context) {
   }
 
   function fill(cell, column, index) {
-    const found = chunks.find(begin + index);
-    if (!found) {
+    const event = chunks.find(begin + index);
+    if (!event) {
       if (column.key === "row") cell.append("…");
       return askSoon();
     }
-    fillCell(cell, column, column.value(found.reply, found.i), units[column.key]);
+    fillCell(cell, column, column.value(event), units[column.key]);
   }
 
   function decorate(node, index) {
-    const found = chunks.find(begin + index);
-    if (!found) return;
-    node.classList.toggle("chosen", found.reply.row[found.i] === chosenRow);
-    node.classList.toggle("is-free", Boolean(found.reply.is_free[found.i]));
+    const event = chunks.find(begin + index);
+    if (!event) return;
+    node.classList.toggle("chosen", event.row === chosenRow);
+    node.classList.toggle("is-free", event.is_free);
   }
 
   /** What a fast scroll only passes by is not asked for. */
@@ -163,7 +163,7 @@ function create(context) {
     try {
       const reply = await fetchEvents(context.where, { ...query(), offset, limit: CHUNK_ROWS }, waiting.signal);
       if (mine !== generation) return;
-      chunks.put(reply);
+      chunks.put(offset, eventsOf(reply));
       requestFrame(grid.reset);
     } catch (error) {
       if (error.name !== "AbortError") setText(none, error.message);
@@ -173,10 +173,8 @@ function create(context) {
   }
 
   function choose(index) {
-    const found = chunks.find(begin + index);
-    if (!found) return;
-    const row = found.reply.row[found.i];
-    context.goTo({ at: found.reply.time_ps[found.i], row });
+    const event = chunks.find(begin + index);
+    if (event) context.goTo({ at: event.time_ps, row: event.row });
   }
 
   /** Its place in the window is the number of events of the window before it. */
@@ -204,8 +202,7 @@ function create(context) {
   }
 
   function unitChanged() {
-    const first = chunks.find(begin) ?? chunks.find(0);
-    if (first) setUnits(first.reply);
+    setUnits();
     grid.reset();
   }
 

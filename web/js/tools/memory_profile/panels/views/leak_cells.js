@@ -21,12 +21,13 @@ export function fillLeakCell(cell, column, line, { units, steps, unit }) {
 }
 
 const EVENT_CELLS = {
-  held: (event) => event.allocated,
+  held: (event) => event.allocated_bytes,
   from: (event) => event.step,
 };
 
-function eventText({ row, timePs, what }) {
-  return `event ${groupDigits(row + 1)} at ${formatMs(timePs)}${what ? `, ${what}` : ""}`;
+function eventText({ row, time_ps: time, data_type: type, shape, region_type: region }) {
+  const what = [type, shape, region].filter(Boolean).join(" ");
+  return `event ${groupDigits(row + 1)} at ${formatMs(time)}${what ? `, ${what}` : ""}`;
 }
 
 function fillName(cell, line) {
@@ -38,7 +39,7 @@ function fillName(cell, line) {
 }
 
 function strip(row, steps, unit) {
-  const bars = stepBars(row.held, STRIP_BARS);
+  const bars = stepBars(row.held_bytes, STRIP_BARS);
   const heights = barHeights(
     bars.map((bar) => bar.value),
     STRIP_HEIGHT,
@@ -48,7 +49,7 @@ function strip(row, steps, unit) {
     node.style.height = `${heights[i]}px`;
     return node;
   });
-  const text = stripText(row.held, steps, unit);
+  const text = stripText(row.held_bytes, steps, unit);
   return el(
     "span",
     { class: bars.length > SPACED_BARS ? "strip dense" : "strip", role: "img", "aria-label": text, title: text },

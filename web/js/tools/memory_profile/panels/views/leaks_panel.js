@@ -10,12 +10,12 @@ import { matcher } from "../../../../base/text_match.js";
 import { inFrame, together } from "../../../../base/upkeep.js";
 import {
   LEAK_COLUMNS,
-  heldAllocations,
   heldPerStep,
   heldTotals,
   leakCsvColumns,
   leakRows,
 } from "../data/leak_rows.js";
+import { eventsOf } from "../../data/event_facts.js";
 import { createOpFilter, csvButton, orderOf } from "./controls.js";
 import { fillLeakCell } from "./leak_cells.js";
 import { createLoader, createPanelFrame } from "./panel_frame.js";
@@ -41,7 +41,7 @@ function create(context) {
       fillLeakCell(cell, column, line, { units, steps: reply.steps, unit: state.get().unit }),
     decorate(node, { kind, row }) {
       node.classList.toggle("child", kind !== "op");
-      node.classList.toggle("failed", kind === "op" && row.isLeak);
+      node.classList.toggle("failed", kind === "op" && row.is_leak);
     },
     onOpen: openLine,
     onHover: showOp,
@@ -87,7 +87,7 @@ function create(context) {
 
   function linesOf(row) {
     const below = open.get(row.id);
-    const isOpen = row.heldCount > 0 ? below !== undefined : null;
+    const isOpen = row.held_at_end_count > 0 ? below !== undefined : null;
     const line = { kind: "op", id: row.id, depth: 0, isOpen, row };
     return below ? [line, ...below] : [line];
   }
@@ -108,13 +108,13 @@ function create(context) {
 
   function showOp(line) {
     const row = line?.row;
-    if (!row?.held || row === focused) return;
+    if (!row?.held_bytes || row === focused) return;
     focused = row;
     requestFrame(drawChart);
   }
 
   function openLine(line) {
-    if (line.kind === "event") return context.goTo({ at: line.row.timePs, row: line.row.row });
+    if (line.kind === "event") return context.goTo({ at: line.row.time_ps, row: line.row.row });
     if (line.isOpen !== null) toggle(line.row);
   }
 
@@ -146,7 +146,7 @@ function create(context) {
 }
 
 function heldLines(reply, row) {
-  const events = heldAllocations(reply, row.op).map((one) => ({ ...belowOp("event"), id: one.id, row: one }));
+  const events = eventsOf(reply).map((one) => ({ ...belowOp("event"), id: `event ${one.row}`, row: one }));
   const left = reply.total - events.length;
   return left > 0 ? [...events, wordLine(row, `and ${groupDigits(left)} more allocations`)] : events;
 }

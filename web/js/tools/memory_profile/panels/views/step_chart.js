@@ -39,7 +39,7 @@ export function createStepChart({ onStep }) {
     setText(caption, captionText(groups, steps, isRoomy));
     key.replaceChildren(...(one ? [swatch("accent"), one.op || "(no op name)"] : []));
     const nodes = groups.map((group, i) => {
-      const part = one ? (HEIGHT * one.held[group.last]) / most : 0;
+      const part = one ? (HEIGHT * one.held_bytes[group.last]) / most : 0;
       return bar(group, { steps, unit, isRoomy, height: heights[i], part, one, onStep });
     });
     bars.replaceChildren(...nodes);
@@ -51,7 +51,7 @@ export function createStepChart({ onStep }) {
 function bar(group, { steps, unit, isRoomy, height, part, one, onStep }) {
   const name = stepName(group, steps);
   const text = `${name}: ${formatSize(group.value, unit)} (${exactBytes(group.value)})`;
-  const ofOne = one ? `, ${one.op} ${formatSize(one.held[group.last], unit)}` : "";
+  const ofOne = one ? `, ${one.op} ${formatSize(one.held_bytes[group.last], unit)}` : "";
   const whole = el("span", { class: "step-all" });
   const inner = el("span", { class: "step-one" });
   whole.style.height = `${height}px`;

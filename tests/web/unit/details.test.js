@@ -1,6 +1,6 @@
 import { mock, test } from "node:test";
 import assert from "node:assert/strict";
-import { createBufferDetails } from "../../../web/js/tools/memory_viewer/buffer_details.js";
+import { createDetails } from "../../../web/js/base/details.js";
 
 globalThis.window ??= globalThis;
 
@@ -9,14 +9,15 @@ function createRested() {
   mock.timers.enable({ apis: ["setTimeout"] });
   const asked = [];
   const ready = [];
-  const details = createBufferDetails((id, signal) => {
+  const load = (id, signal) => {
     const request = { id, signal };
     asked.push(request);
     return new Promise((resolve, reject) => {
       Object.assign(request, { resolve, reject });
       signal.addEventListener("abort", () => reject(new DOMException("superseded", "AbortError")));
     });
-  });
+  };
+  const details = createDetails(load, { restMs: 70, isWhole: (facts) => facts.stack !== undefined });
   const rest = (id) => {
     details.want(id, (arrived) => ready.push(arrived));
     mock.timers.tick(1000);
@@ -38,11 +39,11 @@ test("a request that another one overtook is no error of its buffer: it is asked
   await taken();
   assert.deepEqual(ready, [2]);
   assert.equal(details.get(1), null);
-  assert.deepEqual(details.get(2), { details: { stack: ["two"] }, error: null });
+  assert.deepEqual(details.get(2), { stack: ["two"] });
   rest(1);
   asked[2].resolve({ stack: ["one"] });
   await taken();
-  assert.deepEqual(details.get(1).details, { stack: ["one"] });
+  assert.deepEqual(details.get(1), { stack: ["one"] });
 });
 
 test("an error is kept and told; what is known is not asked for twice", async () => {
@@ -64,4 +65,15 @@ test("a mouse that only passes by asks for nothing", () => {
     asked.map((request) => request.id),
     [2],
   );
+});
+
+test("what is known in part is shown, and asked for again", async () => {
+  const { details, asked, rest } = createRested();
+  details.keep(1, { size: 8 });
+  assert.deepEqual(details.get(1), { size: 8 });
+  rest(1);
+  asked[0].resolve({ size: 8, stack: [] });
+  await taken();
+  rest(1);
+  assert.equal(asked.length, 1);
 });
