@@ -45,18 +45,20 @@ export function forgetPalette() {
   resolved = null;
 }
 
+/** All probes first, then all answers: each change before an answer would have the browser work out styles anew. */
 function resolve() {
-  const probe = document.createElement("span");
-  probe.hidden = true;
-  document.body.append(probe);
-  /** @type {Record<string, string>} */
-  const out = {};
-  for (const name of NAMES) {
+  const probes = NAMES.map((name) => {
+    const probe = document.createElement("span");
     probe.style.color = `var(--${name})`;
-    out[name] = getComputedStyle(probe).color;
-  }
-  probe.remove();
-  return out;
+    return probe;
+  });
+  const holder = document.createElement("span");
+  holder.hidden = true;
+  holder.append(...probes);
+  document.body.append(holder);
+  const colors = Object.fromEntries(NAMES.map((name, i) => [name, getComputedStyle(probes[i]).color]));
+  holder.remove();
+  return colors;
 }
 
 /** "rgb(1, 2, 3)" -> [1, 2, 3]. */
