@@ -111,7 +111,7 @@ async function buildPage() {
   ]);
   const links = [
     `<link rel="stylesheet" href="${toAddress(style)}" />`,
-    `<script type="module" src="${toAddress(main)}"></script>`,
+    `<script type="module" blocking="render" src="${toAddress(main)}"></script>`,
     ...preloaded.map((file) => `<link rel="modulepreload" href="${toAddress(file)}" />`),
   ];
   const page = source

@@ -1,6 +1,6 @@
 // @ts-check
 // The HTTP API: the only thing the page knows of the world. Errors carry the server's own sentence, file and offset.
-import { apiUrl, memoryOverviewUrl, memoryProfileUrl, takeEarly } from "./early.js";
+import { apiUrl, askJson, memoryOverviewUrl, memoryProfileUrl, takeEarly } from "./early.js";
 
 export class ApiError extends Error {
   constructor(status, body, path) {
@@ -90,21 +90,14 @@ async function postText(url, text, signal) {
   return bodyOf(await reach(url, { signal, method: "POST", body: text, headers }), url);
 }
 
-async function bodyOf(response, url) {
-  const body = await response.json().catch(notJson);
-  if (response.ok && body) return body;
-  throw new ApiError(response.status, body?.error ?? unknownError(response, body), url);
-}
-
-/** An answer that is no longer wanted may be cut in its middle. */
-function notJson(error) {
-  if (error.name === "AbortError") throw error;
-  return null;
+function bodyOf({ ok, status, body }, url) {
+  if (ok && body) return body;
+  throw new ApiError(status, body?.error ?? unknownError(status, body), url);
 }
 
 async function reach(url, options) {
   try {
-    return await fetch(url, { ...options, headers: { Accept: "application/json", ...options.headers } });
+    return await askJson(url, options);
   } catch (error) {
     if (error.name === "AbortError") throw error;
     throw new ApiError(
@@ -115,9 +108,9 @@ async function reach(url, options) {
   }
 }
 
-function unknownError(response, body) {
+function unknownError(status, body) {
   const what = body === null ? "an answer that is not JSON" : "no reason";
-  return { code: "unknown", message: `The server answered ${response.status} with ${what}.` };
+  return { code: "unknown", message: `The server answered ${status} with ${what}.` };
 }
 
 /** Last one wins: starting a new request aborts the one before. */

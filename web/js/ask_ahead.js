@@ -4,10 +4,10 @@
 import { apiUrl, askEarly, endEarly, memoryOverviewUrl, memoryProfileUrl } from "./early.js";
 import { findTool, TOOLS } from "./tools.js";
 
-/** What an early answer says; null when it failed, or was taken over already. */
-async function look(reply) {
-  const answer = await reply?.catch(() => null);
-  return answer?.ok && !answer.bodyUsed ? answer.clone().json().catch(() => null) : null;
+/** What an early answer says; null when it failed. */
+async function look(asked) {
+  const answer = await asked?.catch(() => null);
+  return answer?.ok ? answer.body : null;
 }
 
 /** The one module that the page will open, as far as that is certain before its figures are known. */

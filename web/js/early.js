@@ -1,20 +1,40 @@
 // @ts-check
-// Answers that were asked for before the page is put together (ask_ahead.js), until api.js takes them over; and the
-// addresses of the API, which both must write alike.
+/**
+ * Answers that were asked for before the page is put together (ask_ahead.js), until api.js takes them over; and the
+ * addresses of the API, which both must write alike. An answer is read when it comes, so that who takes it over draws
+ * at once.
+ * @typedef {{ok: boolean, status: number, body: any}} Answer `body` is null where it is not JSON
+ */
 
 /** Where the page stands on its server: "/", or what a proxy puts before it. This module is one folder below. */
 const ROOT = new URL("../", import.meta.url).pathname;
 
-/** What is asked for, and null for what the page has taken over or asks for itself. @type {Map<string, any>} */
+/**
+ * What is asked for, and null for what the page has taken over or asks for itself.
+ * @type {Map<string, Promise<Answer> | null>}
+ */
 const early = new Map();
 let isOver = false;
 
+/** @returns {Promise<Answer>} */
+export async function askJson(url, options = {}) {
+  const headers = { Accept: "application/json", ...options.headers };
+  const response = await fetch(url, { ...options, headers });
+  return { ok: response.ok, status: response.status, body: await response.json().catch(notJson) };
+}
+
+/** An answer that is no longer wanted may be cut in its middle. */
+function notJson(error) {
+  if (error.name === "AbortError") throw error;
+  return null;
+}
+
 /** The early answer to `url`, once; null when it was not asked for, or failed: then ask again. */
 export async function takeEarly(url) {
-  const reply = early.get(url);
+  const answer = early.get(url);
   if (isOver) early.delete(url);
   else early.set(url, null);
-  return (await reply?.catch(() => null)) ?? null;
+  return (await answer?.catch(() => null)) ?? null;
 }
 
 /** The address of a resource of the API ("modules"); keys without a value are left out. */
@@ -36,12 +56,12 @@ export function memoryProfileUrl(resource, query) {
   return apiUrl(resource ? `memory_profile/${resource}` : "memory_profile", query);
 }
 
-/** The reply to come; null for what was asked for already. */
+/** The answer to come; null for what was asked for already. */
 export function askEarly(url) {
   if (early.has(url)) return null;
-  const reply = fetch(url, { headers: { Accept: "application/json" } });
-  early.set(url, reply);
-  return reply;
+  const answer = askJson(url);
+  early.set(url, answer);
+  return answer;
 }
 
 /** Nothing more is asked for early. */
