@@ -64,12 +64,11 @@ const program = (view, key, type) => column(type, view.program[key], view.delta?
 const buffers = (view, key, type) => column(type, view.buffers[key], view.delta?.buffers.includes(key));
 
 function column(type, values, isDifferences) {
-  const out = new type(values);
-  if (isDifferences) {
-    for (let i = 0, sum = 0; i < out.length; i += 1) {
-      sum += values[i];
-      out[i] = sum;
-    }
+  if (!isDifferences) return new type(values);
+  const out = new type(values.length);
+  for (let i = 0, sum = 0; i < out.length; i += 1) {
+    sum += values[i];
+    out[i] = sum;
   }
   return out;
 }

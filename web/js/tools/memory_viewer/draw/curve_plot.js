@@ -1,8 +1,7 @@
 // @ts-check
 /**
  * The two curves and their axes, drawn by uPlot. The scene says at any time what is in view:
- * @typedef {{range: () => import("../../../base/range.js").Range, yMax: () => number, unit: () => string,
- *            plotWidth: () => number}} Scene
+ * @typedef {{range: () => import("../../../base/range.js").Range, yMax: () => number, unit: () => string}} Scene
  */
 import uPlot from "/vendor/uplot.js";
 import { byteTicks } from "../../../base/axes.js";
@@ -55,7 +54,7 @@ function stepAxis(scene) {
     size: 20,
     labelSize: 14,
     gap: 2,
-    splits: () => stepTicks(scene.range(), scene.plotWidth()),
+    splits: (plot) => stepTicks(scene.range(), plot.width - GUTTER_LEFT - GUTTER_RIGHT),
     values: (_, steps) => steps.map(groupDigits),
   };
 }

@@ -17,6 +17,7 @@ import { TEMPORARY } from "../data/categories.js";
 
 /** @returns {Blocks} */
 export function buildBlocks(model) {
+  const { aliveBegin, aliveEnd, allocation, offset, size } = model;
   const row = temporaryRows(model);
   const count = row.length;
   const lanes = buildLanes(model, row);
@@ -25,10 +26,10 @@ export function buildBlocks(model) {
   const indexOfRow = new Int32Array(model.count).fill(-1);
   for (let i = 0; i < count; i += 1) {
     const at = row[i];
-    x0[i] = model.aliveBegin[at];
-    x1[i] = Math.max(model.aliveEnd[at], x0[i]);
-    y0[i] = base.get(model.allocation[at]) + model.offset[at];
-    y1[i] = y0[i] + model.size[at];
+    x0[i] = aliveBegin[at];
+    x1[i] = Math.max(aliveEnd[at], x0[i]);
+    y0[i] = base.get(allocation[at]) + offset[at];
+    y1[i] = y0[i] + size[at];
     indexOfRow[at] = i;
   }
   return { count, row, x0, x1, y0, y1, lanes, height: lanes.length ? lanes[lanes.length - 1].end : 0, indexOfRow };
@@ -37,14 +38,22 @@ export function buildBlocks(model) {
 /** Temporary rows with bytes; larger first, so that what is drawn later (and found first) is the smaller one. */
 function temporaryRows(model) {
   const { bySize, category, size } = model;
-  return bySize.filter((row) => category[row] === TEMPORARY && size[row] > 0);
+  const rows = new Uint32Array(bySize.length);
+  let count = 0;
+  for (let i = 0; i < bySize.length; i += 1) {
+    const row = bySize[i];
+    if (category[row] === TEMPORARY && size[row] > 0) rows[count++] = row;
+  }
+  return rows.slice(0, count);
 }
 
 function buildLanes(model, rows) {
+  const { allocation, offset, size } = model;
   const sizes = new Map();
-  for (const row of rows) {
-    const top = model.offset[row] + model.size[row];
-    sizes.set(model.allocation[row], Math.max(sizes.get(model.allocation[row]) ?? 0, top));
+  for (let i = 0; i < rows.length; i += 1) {
+    const row = rows[i];
+    const top = offset[row] + size[row];
+    if (!(sizes.get(allocation[row]) >= top)) sizes.set(allocation[row], top);
   }
   model.allocations.index.forEach((index, i) => {
     if (sizes.has(index)) sizes.set(index, Math.max(sizes.get(index), model.allocations.size_bytes[i]));

@@ -27,7 +27,7 @@ export function createCurve(state) {
   const options = { tabindex: 0, "aria-label": "memory over program order" };
   const node = chartSection("Memory Allocation Size vs Program Order", [key(), note, readout], [holder], options);
   const overlay = el("canvas", { class: "overlay" });
-  const scene = { range: () => state.get().x, yMax, unit: () => state.get().unit, plotWidth };
+  const scene = { range: () => state.get().x, yMax, unit: () => state.get().unit };
   let plot = null;
   let mark = null;
   let lastClickMs = -Infinity;
