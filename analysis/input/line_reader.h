@@ -22,7 +22,8 @@ struct line_reader {
     uint8_t *window;         // LINE_READER_WINDOW_BYTES and the slack
     uint64_t window_offset;  // of window[0] in the file
     size_t filled;
-    uint64_t at, end;  // the next field, and where the message ends
+    struct wire view;        // of the window, from the next field on, none of it beyond the message
+    uint64_t view_end, end;  // where the view and the message end in the file
 };
 
 enum line_reader_step {
@@ -38,30 +39,30 @@ bool line_reader_init(struct line_reader *reader, struct byte_source *source, st
 // Starts on another message.
 void line_reader_open(struct line_reader *reader, uint64_t offset, uint64_t size);
 
-static inline uint64_t line_reader_left(const struct line_reader *reader) {
-    return reader->end - reader->at;
-}
-
-// The bytes of the window from the next field on, none beyond the message.
-static inline struct bytes line_reader_view(const struct line_reader *reader) {
-    uint64_t skipped = reader->at - reader->window_offset;
-    if (reader->at < reader->window_offset || skipped >= reader->filled) return (struct bytes){reader->window, 0};
-    uint64_t size = reader->filled - skipped;
-    return (struct bytes){reader->window + skipped,
-                          (size_t)(size < line_reader_left(reader) ? size : line_reader_left(reader))};
+// Where the next field is in the file.
+static inline uint64_t line_reader_at(const struct line_reader *reader) {
+    return reader->view_end - (uint64_t)(reader->view.end - reader->view.at);
 }
 
 // The careful half of line_reader_next: the field may not be in the window as a whole.
 MUST_USE enum line_reader_step line_reader_next_any(struct line_reader *reader, struct wire_field *field,
                                                     struct error *error);
 
-// Inline, because walking a trace's events is where the time of reading it goes.
+// Inline, because walking a trace's events is where the time of reading it goes: LEN fields of short length.
 MUST_USE static inline enum line_reader_step line_reader_next(struct line_reader *reader, struct wire_field *field,
                                                               struct error *error) {
-    if (reader->at == reader->end) return LINE_READER_END;
-    struct wire w = wire_open(line_reader_view(reader));
-    if (w.end - w.at < LINE_READER_LONGEST_HEAD_BYTES || !wire_next(&w, field))
-        return line_reader_next_any(reader, field, error);
-    reader->at = reader->window_offset + (uint64_t)(w.at - reader->window);
+    const uint8_t *at = reader->view.at, *end = reader->view.end;
+    bool is_short = end - at >= LINE_READER_LONGEST_HEAD_BYTES;
+    uint8_t key = is_short ? *at++ : 0;
+    uint64_t size;
+    if (key >= 0x80 || key < 8 || (key & 7) != WIRE_LEN || !wire_short_varint(&at, &size) ||
+        size > (uint64_t)(end - at)) {
+        struct wire_field any = {0};  // not *field: whose address is nowhere else stays in registers
+        enum line_reader_step step = line_reader_next_any(reader, &any, error);
+        *field = any;
+        return step;
+    }
+    *field = (struct wire_field){key >> 3, WIRE_LEN, 0, {at, (size_t)size}};
+    reader->view.at = at + size;
     return LINE_READER_FIELD;
 }
