@@ -91,10 +91,8 @@ bool host_event_open_any(struct bytes message, struct host_event *event);
 // A varint field with this key, when it is the next one: it may be missing. False when it is none.
 static inline bool host_event_next_varint(const uint8_t **at, const uint8_t *end, uint8_t key, uint64_t *value) {
     if (*at == end || **at != key) return true;
-    const uint8_t *next = short_varint(*at + 1, value);
-    bool is_whole = next != *at + 1 && next <= end;
-    *at = next;
-    return is_whole;
+    *at = short_varint(*at + 1, value);
+    return *at && *at <= end;
 }
 
 // The head as profilers write it: 08 id, 10 offset, 18 duration (each may be missing), then stats. False for any other
@@ -103,8 +101,11 @@ static inline bool host_event_open_short(struct bytes message, struct host_event
     enum { ID = XEVENT_METADATA_ID << 3, OFFSET = XEVENT_OFFSET_PS << 3, DURATION = XEVENT_DURATION_PS << 3 };
     const uint8_t *at = message.data, *end = message.data + message.size;
     uint64_t id = 0, offset = 0, duration = 0;
-    if (!host_event_next_varint(&at, end, ID, &id) || !host_event_next_varint(&at, end, OFFSET, &offset) ||
-        !host_event_next_varint(&at, end, DURATION, &duration))
+    if (at != end && *at == ID) {
+        at++;
+        if (!wire_short_varint(&at, &id) || at > end) return false;
+    }
+    if (!host_event_next_varint(&at, end, OFFSET, &offset) || !host_event_next_varint(&at, end, DURATION, &duration))
         return false;
     if (at != end && *at != (XEVENT_STATS << 3 | WIRE_LEN)) return false;
     *event = (struct host_event){.metadata_id = id,

@@ -108,64 +108,68 @@ static void take_stat(struct memory_event_reader *reader, const struct stat_plac
     }
 }
 
-static struct memory_event begin(const struct host_event *event) {
-    return (struct memory_event){
-        .site.data_type = ALLOCATION_SITE_NO_DATA_TYPE,
-        .row.time_ps = event->offset_ps,
-        .row.step = STEP_UNKNOWN,
-        .row.flags = event->kind == HOST_EVENT_DEALLOCATION ? MEMORY_EVENT_IS_FREE : 0,
-    };
+static void begin(const struct host_event *event, struct memory_event *read) {
+    static const struct memory_event nothing = {.site.data_type = ALLOCATION_SITE_NO_DATA_TYPE,
+                                                .row.step = STEP_UNKNOWN};
+    *read = nothing;
+    read->row.time_ps = event->offset_ps;
+    read->row.flags = event->kind == HOST_EVENT_DEALLOCATION ? MEMORY_EVENT_IS_FREE : 0;
 }
 
 // --- By layout ---
 
-enum step_action { STEP_STORES_EIGHT_BYTES, STEP_STORES_REFERENCE, STEP_IS_IGNORED, STEP_NEEDS_A_LOOK };
+// What most stats come down to; ignored ones too, which have a place of their own.
+enum step_action { STEP_IS_EIGHT_BYTES, STEP_IS_REFERENCE, STEP_NEEDS_A_LOOK };
 
 static enum step_action action_of(const struct stat_place *place, enum stat_value_type type) {
     bool is_number = place->use == STAT_IS_NUMBER || place->use == STAT_IS_STATE;
-    if (place->use == STAT_IS_IGNORED) return STEP_IS_IGNORED;
-    if (is_number && type == STAT_INT64) return STEP_STORES_EIGHT_BYTES;
-    if (place->use == STAT_IS_FRAGMENTATION && type == STAT_DOUBLE) return STEP_STORES_EIGHT_BYTES;
-    return place->use == STAT_IS_TEXT && type == STAT_REF ? STEP_STORES_REFERENCE : STEP_NEEDS_A_LOOK;
+    if (place->use == STAT_IS_IGNORED || (is_number && type == STAT_INT64)) return STEP_IS_EIGHT_BYTES;
+    if (place->use == STAT_IS_FRAGMENTATION && type == STAT_DOUBLE) return STEP_IS_EIGHT_BYTES;
+    return place->use == STAT_IS_TEXT && type == STAT_REF ? STEP_IS_REFERENCE : STEP_NEEDS_A_LOOK;
 }
 
-static inline bool take_step(struct memory_event_reader *reader, const struct stat_step *step, const uint8_t *at,
-                             const uint8_t *end, struct memory_event *read) {
-    char *to = (char *)read + step->offset;
-    uint64_t bits;
-    const uint8_t *after = at + sizeof bits;
-    if (step->type == STAT_DOUBLE)
-        memcpy(&bits, at, sizeof bits);
+// Where the stat at `at` ends; NULL when it is another one than `step` was made of.
+static inline const uint8_t *take_step(struct memory_event_reader *reader, const struct stat_step *step,
+                                       const uint8_t *at, const uint8_t *end, struct memory_event *read) {
+    const uint8_t *value = at + step->head_size, *stat_end = at + 2 + at[1];
+    uint64_t head, bits;
+    memcpy(&head, at, sizeof head);
+    if ((head & step->mask) != step->head || stat_end > end) return NULL;
+    if (step->type == STAT_DOUBLE) {
+        memcpy(&bits, value, sizeof bits);
+        value += sizeof bits;
+    } else {
+        value = short_varint(value, &bits);
+    }
+    if (value != stat_end) return NULL;
+    void *to = (char *)read + step->offset;
+    if (step->action == STEP_IS_EIGHT_BYTES)
+        memcpy(to, &bits, sizeof bits);
+    else if (step->action == STEP_IS_REFERENCE)
+        *(uint32_t *)to = text_of_reference(reader, bits);
     else
-        after = short_varint(at, &bits);
-    if (after != end || after == at) return false;
-    if (step->action == STEP_STORES_EIGHT_BYTES) memcpy(to, &bits, sizeof bits);
-    if (step->action == STEP_STORES_REFERENCE) *(uint32_t *)(void *)to = text_of_reference(reader, bits);
-    if (step->action == STEP_NEEDS_A_LOOK)
         take_stat(reader, step->place, &(struct stat_value){.type = (enum stat_value_type)step->type, .bits = bits},
                   read);
-    return true;
+    return stat_end;
 }
 
 // Looks at no more than HOST_STAT_SLACK_BYTES behind the event.
-static bool read_as_laid_out(struct memory_event_reader *reader, const struct stat_layout *layout, struct wire w,
-                             struct memory_event *read) {
+static bool read_as_laid_out(struct memory_event_reader *reader, const struct stat_layout *layout,
+                             const struct wire *stats, struct memory_event *read) {
+    const uint8_t *at = stats->at;
     for (const struct stat_step *step = layout->steps; step < layout->steps + layout->count; step++) {
-        uint64_t head;
-        memcpy(&head, w.at, sizeof head);
-        const uint8_t *end = w.at + 2 + w.at[1];
-        if ((head & step->mask) != step->head || end > w.end || w.at[1] >= 0x80) return false;
-        if (!take_step(reader, step, w.at + step->head_size, end, read)) return false;
-        w.at = end;
+        at = take_step(reader, step, at, stats->end, read);
+        if (!at) return false;
     }
     read->row.flags |= layout->flags;
-    return w.at == w.end;
+    return at == stats->end;
 }
 
+// What tells the stat is in its first bytes, but for the value's length: of that only that it is short.
 static void learn_head(const uint8_t *at, size_t head_size, struct stat_step *step) {
     uint8_t mask[sizeof step->mask] = {0};
     memset(mask, 0xff, head_size);
-    mask[1] = 0;
+    mask[1] = 0x80;
     memcpy(&step->mask, mask, sizeof mask);
     memcpy(&step->head, at, sizeof step->head);
     step->head &= step->mask;
@@ -191,7 +195,8 @@ static void learn(const struct memory_event_reader *reader, struct wire w, struc
         if (!host_stat_next_short(&w, &id, &value, &head_size)) return;
         learn_head(at, head_size, step);
         step->place = &places[metadata_kind(reader->stats, id)];
-        step->offset = step->place->offset;
+        bool is_ignored = step->place->use == STAT_IS_IGNORED;
+        step->offset = is_ignored ? offsetof(struct memory_event, ignored) : step->place->offset;
         step->type = (uint8_t)value.type;
         step->action = (uint8_t)action_of(step->place, value.type);
         if (step->place->use == STAT_IS_STATE) flags |= MEMORY_EVENT_HAS_STATE;
@@ -208,9 +213,9 @@ static void read_any(struct memory_event_reader *reader, struct wire w, struct m
 
 bool memory_event_read(struct memory_event_reader *reader, const struct host_event *event, struct memory_event *read) {
     struct stat_layout *layout = &reader->layouts[event->kind == HOST_EVENT_DEALLOCATION];
-    *read = begin(event);
-    if (!read_as_laid_out(reader, layout, event->stats, read)) {
-        *read = begin(event);
+    begin(event, read);
+    if (!read_as_laid_out(reader, layout, &event->stats, read)) {
+        begin(event, read);
         read_any(reader, event->stats, read);
         learn(reader, event->stats, layout);
     }

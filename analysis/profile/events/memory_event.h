@@ -11,6 +11,7 @@ struct memory_event {
     struct memory_row row;  // without site, thread, timeline
     struct site_key site;
     uint32_t memory_id;  // number of its text
+    uint64_t ignored;    // what stats tell that are not asked for
 };
 
 // The stats that an event told, in their order. A profiler writes all events of a kind alike, so the next one is first
@@ -27,7 +28,7 @@ struct stat_layout {
         const struct stat_place *place;
         uint16_t offset;          // in struct memory_event
         uint8_t head_size, type;  // stat_value_type
-        uint8_t action;           // what it comes down to: see memory_event.c
+        uint8_t action;           // see memory_event.c
     } steps[24];
 };
 

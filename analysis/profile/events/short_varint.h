@@ -12,6 +12,15 @@
 
 enum { VARINT_SLACK_BYTES = 10 };
 
+static inline uint64_t eight_bytes(const uint8_t *at) {
+    uint64_t x;
+    memcpy(&x, at, 8);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    x = __builtin_bswap64(x);
+#endif
+    return x;
+}
+
 // Moves the low seven bits of each of the eight bytes together.
 static inline uint64_t join_sevens(uint64_t x) {
     uint64_t upper = x & 0x7f007f007f007f00u;
@@ -22,20 +31,17 @@ static inline uint64_t join_sevens(uint64_t x) {
     return x - upper + (upper >> 4);
 }
 
-// Where the number ends; `at` itself when it is none.
+// The same for a number of nine or ten bytes.
+const uint8_t *long_varint(const uint8_t *at, uint64_t *value);
+
+// Where the number ends; NULL when it is none.
 static inline const uint8_t *short_varint(const uint8_t *at, uint64_t *value) {
-    uint64_t x;
-    memcpy(&x, at, 8);
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    x = __builtin_bswap64(x);
-#endif
-    uint64_t ends = ~x & 0x8080808080808080u;
-    if (ends) {
-        *value = join_sevens(x & (ends ^ (ends - 1)) & 0x7f7f7f7f7f7f7f7fu);
-        return at + ((unsigned)__builtin_ctzll(ends) >> 3) + 1;
+    if (*at < 0x80) {
+        *value = *at;
+        return at + 1;
     }
-    *value = join_sevens(x & 0x7f7f7f7f7f7f7f7fu) | (uint64_t)(at[8] & 0x7f) << 56 | (uint64_t)(at[9] & 1) << 63;
-    if (at[8] >= 0x80) return at[9] <= 1 ? at + 10 : at;
-    *value &= ~(UINT64_C(1) << 63);
-    return at + 9;
+    uint64_t x = eight_bytes(at), ends = ~x & 0x8080808080808080u;
+    if (!ends) return long_varint(at, value);
+    *value = join_sevens(x & (ends ^ (ends - 1)) & 0x7f7f7f7f7f7f7f7fu);
+    return at + ((unsigned)__builtin_ctzll(ends) >> 3) + 1;
 }

@@ -237,6 +237,10 @@ bool step_graph_add(struct step_graph *graph, const struct host_event *event) {
     struct step_event said;
     struct async_node wanted;
     if (event->kind == HOST_EVENT_THREADPOOL && event->duration_ps == 0) return true;
+    if (event->kind == HOST_EVENT_OTHER && event->stats.at == event->stats.end) {
+        close_around(graph, event);
+        return true;
+    }
     step_event_read(event, graph->stats, &said);
     if (event->kind == HOST_EVENT_TF_DATA && said.has[STEP_FACT_RUN] && !add_pipeline(graph, said.value[STEP_FACT_RUN]))
         return false;
