@@ -7,7 +7,7 @@ static bool fault(struct wire *w, const char *expected) {
     return false;
 }
 
-static const uint8_t *read_varint(const uint8_t *at, const uint8_t *end, uint64_t *value) {
+const uint8_t *wire_varint(const uint8_t *at, const uint8_t *end, uint64_t *value) {
     uint64_t result = 0;
     for (unsigned i = 0; i < MAX_VARINT_BYTES && at < end; i++) {
         uint8_t byte = *at++;
@@ -36,20 +36,20 @@ static bool read_fixed(struct wire *w, const uint8_t *at, unsigned size, struct 
 bool wire_next_any(struct wire *w, struct wire_field *field) {
     if (w->at == w->end || w->fault) return false;
     uint64_t key, value;
-    const uint8_t *at = read_varint(w->at, w->end, &key);
+    const uint8_t *at = wire_varint(w->at, w->end, &key);
     if (!at) return fault(w, "a field key (varint)");
     if (key >> 3 == 0 || key >> 3 > MAX_FIELD_NUMBER) return fault(w, "a field number from 1 to 2^29-1");
     *field = (struct wire_field){.number = (uint32_t)(key >> 3), .type = (enum wire_type)(key & 7)};
     switch (key & 7) {
         case WIRE_LEN:
-            at = read_varint(at, w->end, &value);
+            at = wire_varint(at, w->end, &value);
             if (!at) return fault(w, "a length (varint)");
             if (value > (uint64_t)(w->end - at)) return fault(w, "a length that stays inside the message");
             field->payload = (struct bytes){at, (size_t)value};
             w->at = at + value;
             return true;
         case WIRE_VARINT:
-            at = read_varint(at, w->end, &field->value);
+            at = wire_varint(at, w->end, &field->value);
             if (!at) return fault(w, "a varint of at most 10 bytes");
             w->at = at;
             return true;
@@ -74,7 +74,7 @@ bool wire_find_varint(struct wire *w, uint32_t number, uint64_t *value) {
 
 bool wire_next_varint(struct wire *w, uint64_t *value) {
     if (w->at == w->end || w->fault) return false;
-    const uint8_t *at = read_varint(w->at, w->end, value);
+    const uint8_t *at = wire_varint(w->at, w->end, value);
     if (!at) return fault(w, "a varint of at most 10 bytes");
     w->at = at;
     return true;

@@ -38,6 +38,9 @@ static inline struct wire wire_open(struct bytes message) {
 // The careful half of wire_next: every kind of field, every fault.
 bool wire_next_any(struct wire *w, struct wire_field *field);
 
+// Reads a varint of any length: what comes after it, or NULL when it does not end before `end`.
+const uint8_t *wire_varint(const uint8_t *at, const uint8_t *end, uint64_t *value);
+
 // Reads a varint of one or two bytes at `at`, where two bytes can be read. False for longer ones.
 static inline bool wire_short_varint(const uint8_t **at, uint64_t *value) {
     const uint8_t *bytes = *at;
@@ -55,7 +58,8 @@ static inline bool wire_next(struct wire *w, struct wire_field *field) {
     const uint8_t *at = w->at;
     uint64_t key, value;
     if (w->fault || w->end - at < LONGEST_SHORT_FIELD) return wire_next_any(w, field);
-    if (!wire_short_varint(&at, &key) || key < 8 || !wire_short_varint(&at, &value)) return wire_next_any(w, field);
+    if (!wire_short_varint(&at, &key) || key < 8) return wire_next_any(w, field);
+    if (!wire_short_varint(&at, &value) && !(at = wire_varint(at, w->end, &value))) return wire_next_any(w, field);
     if ((key & 7) == WIRE_LEN && value <= (uint64_t)(w->end - at)) {
         *field = (struct wire_field){(uint32_t)(key >> 3), WIRE_LEN, 0, {at, (size_t)value}};
         w->at = at + value;
