@@ -6,9 +6,7 @@
 
 #include "server/text/utf8.h"
 
-enum { INT64_DIGITS_MAX = 20, MIB_DIGITS_MAX = 48, MIB_SHIFT = 20, HALF_DIGITS = 10 };
-
-static const uint64_t HALF_SCALE = 10000000000;  // 10^HALF_DIGITS
+enum { INT64_DIGITS_MAX = 20, MIB_DIGITS_MAX = 48, MIB_SHIFT = 20, QUOTES_AND_MORE = 4 };
 
 static const char DIGIT_PAIRS[] = "00010203040506070809101112131415161718192021222324252627282930313233343536373839"
                                   "40414243444546474849505152535455565758596061626364656667686970717273747576777879"
@@ -92,6 +90,15 @@ void json_write_int64(struct json_writer *w, int64_t value) {
     if (to) output_advance(w->output, put_int64(to, value));
 }
 
+void json_write_int64_text(struct json_writer *w, int64_t value) {
+    separate(w);
+    char *to = output_reserve(w->output, INT64_DIGITS_MAX + QUOTES_AND_MORE);
+    if (!to) return;
+    size_t size = put_int64(to + 1, value);
+    to[0] = to[size + 1] = '"';
+    output_advance(w->output, size + 2);
+}
+
 void json_write_uint64(struct json_writer *w, uint64_t value) {
     separate(w);
     char digits[INT64_DIGITS_MAX];
@@ -99,23 +106,13 @@ void json_write_uint64(struct json_writer *w, uint64_t value) {
     output_append(w->output, (struct bytes){(const uint8_t *)start, (size_t)(end - start)});
 }
 
-// HALF_DIGITS digits with leading zeros.
-static void put_half(char *to, uint64_t value) {
-    for (int i = HALF_DIGITS - 2; i >= 0; i -= 2) {
-        memcpy(to + i, DIGIT_PAIRS + 2 * (value % 100), 2);
-        value /= 100;
-    }
-}
-
-// fraction / 2^20, fraction < 2^20: two times ten digits, which is exact because 2^20 divides 10^20.
+// fraction / 2^20, fraction < 2^20: ends by itself, after twenty digits at most.
 static size_t put_fraction(char *to, uint64_t fraction) {
     const uint64_t mask = ((uint64_t)1 << MIB_SHIFT) - 1;
-    uint64_t scaled = fraction * HALF_SCALE;
-    to[0] = '.';
-    put_half(to + 1, scaled >> MIB_SHIFT);
-    put_half(to + 1 + HALF_DIGITS, ((scaled & mask) * HALF_SCALE) >> MIB_SHIFT);
-    size_t size = 1 + 2 * HALF_DIGITS;
-    while (to[size - 1] == '0') size--;
+    size_t size = 0;
+    for (to[size++] = '.'; fraction; fraction = (fraction * 10) & mask) {
+        to[size++] = (char)('0' + (fraction * 10 >> MIB_SHIFT));
+    }
     return size;
 }
 
@@ -175,21 +172,22 @@ static void put_special(struct output *output, struct bytes text, size_t *at) {
     *at += step.size;
 }
 
-// Whether any of eight bytes is not plain. A borrow or carry between bytes can only say yes too often.
-static bool has_special(uint64_t word) {
-    const uint64_t ones = 0x0101010101010101u, high = 0x8080808080808080u;
-    uint64_t quote = word ^ (ones * '"'), backslash = word ^ (ones * '\\');
-    return (((word - ones * 0x20) | (quote - ones) | (backslash - ones) | (word + ones) | word) & high) != 0;
-}
-
-// How many bytes from the start need no escape: most strings are plain as a whole, so eight are looked at at a time.
-static size_t plain_run(const uint8_t *text, size_t size) {
+// Copies bytes as long as none needs an escape; returns how many. Most strings are plain as a whole, so they are looked
+// at by blocks: compilers make one instruction of what is done with all bytes of one.
+static size_t copy_plain(char *to, const uint8_t *text, size_t size) {
+    typedef uint8_t byte_block __attribute__((vector_size(16)));
     size_t run = 0;
-    for (uint64_t word; run + sizeof word <= size; run += sizeof word) {
-        memcpy(&word, text + run, sizeof word);
-        if (has_special(word)) break;
+    for (size_t at; run < size && size >= sizeof(byte_block); run = at + sizeof(byte_block)) {
+        byte_block block;
+        uint64_t special[sizeof block / sizeof(uint64_t)];
+        at = size - run < sizeof block ? size - sizeof block : run;  // the last one overlaps
+        memcpy(&block, text + at, sizeof block);
+        memcpy(to + at, &block, sizeof block);
+        byte_block is_special = (byte_block)((block < 0x20) | (block >= 0x7F) | (block == '"') | (block == '\\'));
+        memcpy(special, &is_special, sizeof special);
+        if (special[0] | special[1]) break;
     }
-    while (run < size && is_plain(text[run])) run++;
+    for (; run < size && is_plain(text[run]); run++) to[run] = (char)text[run];
     return run;
 }
 
@@ -197,31 +195,26 @@ static size_t plain_run(const uint8_t *text, size_t size) {
 static void put_rest(struct output *output, struct bytes text, size_t at) {
     while (at < text.size) {
         put_special(output, text, &at);
-        size_t run = plain_run(text.data + at, text.size - at);
-        output_append(output, (struct bytes){text.data + at, run});
+        char *to = output_reserve(output, text.size - at);
+        if (!to) return;
+        size_t run = copy_plain(to, text.data + at, text.size - at);
+        output_advance(output, run);
         at += run;
     }
     output_append_char(output, '"');
 }
 
-// A comma when one is due, and the opening quote with all that is plain.
-static void put_plain_start(struct json_writer *w, struct bytes text, size_t run, bool is_closed) {
-    enum { COMMA_AND_QUOTES = 3 };
-    char *to = output_reserve(w->output, run + COMMA_AND_QUOTES), *start = to;
+void json_write_string(struct json_writer *w, struct bytes text) {
+    char *to = output_reserve(w->output, text.size + QUOTES_AND_MORE), *start = to;
     if (!to) return;
     if (w->needs_comma) *to++ = ',';
-    *to++ = '"';
-    if (run) memcpy(to, text.data, run);
-    to += run;
-    if (is_closed) *to++ = '"';
-    output_advance(w->output, (size_t)(to - start));
-}
-
-void json_write_string(struct json_writer *w, struct bytes text) {
-    size_t run = plain_run(text.data, text.size);
-    put_plain_start(w, text, run, run == text.size);
-    if (run < text.size) put_rest(w->output, text, run);
     w->needs_comma = true;
+    *to++ = '"';
+    size_t run = copy_plain(to, text.data, text.size);
+    to += run;
+    if (run == text.size) *to++ = '"';
+    output_advance(w->output, (size_t)(to - start));
+    if (run < text.size) put_rest(w->output, text, run);
 }
 
 void json_write_text(struct json_writer *w, const char *text) {
@@ -232,7 +225,20 @@ void json_write_text(struct json_writer *w, const char *text) {
 }
 
 void json_key(struct json_writer *w, const char *key) {
-    json_write_string(w, bytes_of(key));
+    size_t size = strlen(key);
+    char *to = output_reserve(w->output, size + QUOTES_AND_MORE), *start = to;
+    if (!to) return;
+    if (w->needs_comma) *to++ = ',';
+    w->needs_comma = false;
+    *to++ = '"';
+    memcpy(to, key, size);
+    to += size;
+    *to++ = '"';
+    *to++ = ':';
+    output_advance(w->output, (size_t)(to - start));
+}
+
+void json_end_key(struct json_writer *w) {
     output_append_char(w->output, ':');
     w->needs_comma = false;
 }

@@ -27,10 +27,12 @@ void json_close_object(struct json_writer *w);
 void json_open_array(struct json_writer *w);
 void json_close_array(struct json_writer *w);
 
-void json_key(struct json_writer *w, const char *key);
+void json_key(struct json_writer *w, const char *key);  // plain text of the program's own, written as it is
+void json_end_key(struct json_writer *w);               // makes a key of the string that was written last
 void json_write_null(struct json_writer *w);
 void json_write_bool(struct json_writer *w, bool value);
 void json_write_int64(struct json_writer *w, int64_t value);
+void json_write_int64_text(struct json_writer *w, int64_t value);  // "7", as protobuf's JSON has an int64
 void json_write_uint64(struct json_writer *w, uint64_t value);
 void json_write_string(struct json_writer *w, struct bytes text);
 void json_write_text(struct json_writer *w, const char *text);  // NULL is written as null

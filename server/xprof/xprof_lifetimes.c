@@ -19,7 +19,7 @@ static void write_shape_index(const struct hlo_buffer *buffer, struct json_write
     size_t count = hlo_buffer_shape_index(buffer, index, HLO_SHAPE_INDEX_MAX);
     if (!count) return;
     json_open_array_key(w, "shapeIndex");
-    for (size_t i = 0; i < count && i < HLO_SHAPE_INDEX_MAX; i++) xprof_write_int64_string(w, index[i]);
+    for (size_t i = 0; i < count && i < HLO_SHAPE_INDEX_MAX; i++) json_write_int64_text(w, index[i]);
     json_close_array(w);
 }
 
@@ -27,7 +27,7 @@ static void write_buffer(const struct hlo_buffer *buffer, struct bytes instructi
                          struct json_writer *w) {
     json_open_object(w);
     json_key(w, "id");
-    xprof_write_int64_string(w, buffer->id);
+    json_write_int64_text(w, buffer->id);
     xprof_string_key(w, "shape", shape);
     xprof_mib_key(w, "sizeMib", buffer->size_bytes);
     xprof_string_key(w, "hloName", instruction_name);
@@ -62,7 +62,7 @@ static void write_allocation(const struct memory_view *view, const struct hlo_al
     json_open_object(w);
     if (allocation->index) {
         json_key(w, "id");
-        xprof_write_int64_string(w, allocation->index);
+        json_write_int64_text(w, allocation->index);
     }
     xprof_mib_key(w, "sizeMib", allocation->size_bytes);
     write_attributes(allocation, w);

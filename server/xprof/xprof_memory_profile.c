@@ -14,20 +14,13 @@ enum { JSON_VERSION = 1, HOSTS_PER_FILE = 1 };
 // Unlike xprof_int64_key this writes a zero, too.
 static void int64_key(struct json_writer *w, const char *key, int64_t value) {
     json_key(w, key);
-    xprof_write_int64_string(w, value);
+    json_write_int64_text(w, value);
 }
 
 static void address_key(struct json_writer *w, uint64_t address) {
     char text[24];
     snprintf(text, sizeof text, "%" PRIu64, address);
     json_write_text_key(w, "address", text);
-}
-
-// A key that came from the file: any bytes.
-static void name_key(struct json_writer *w, struct bytes name) {
-    json_write_string(w, name);
-    output_append_char(w->output, ':');
-    w->needs_comma = false;
 }
 
 // Protobuf's words for what JSON has no numbers for.
@@ -173,7 +166,8 @@ static bool write_memory(const struct memory_profile *profile, const struct memo
 static bool write_memories(const struct memory_profile *profile, struct json_writer *w, struct error *error) {
     json_open_object_key(w, "memoryProfilePerAllocator");
     for (size_t i = 0; i < profile->timeline_count; i++) {
-        name_key(w, profile->timelines[i].memory_id);
+        json_write_string(w, profile->timelines[i].memory_id);
+        json_end_key(w);
         if (!write_memory(profile, &profile->timelines[i], w, error)) return false;
     }
     json_close_object(w);

@@ -1,8 +1,5 @@
 #include "server/xprof/xprof_memory_viewer.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-
 #include "server/xprof/xprof_blocks.h"
 #include "server/xprof/xprof_lifetimes.h"
 #include "server/xprof/xprof_peak.h"
@@ -23,9 +20,9 @@ static void write_spans(const struct memory_view *view, struct json_writer *w) {
     json_open_object_key(w, "logicalBufferSpans");
     for (uint32_t i = view->indefinite_row_count; i < view->row_count; i++) {
         const struct memory_buffer *row = &view->rows[i];
-        char id[24];
-        snprintf(id, sizeof id, "%" PRId64, view->module->buffers[row->buffer].id);
-        json_open_object_key(w, id);
+        json_write_int64_text(w, view->module->buffers[row->buffer].id);
+        json_end_key(w);
+        json_open_object(w);
         xprof_int64_key(w, "start", row->start_step);
         xprof_int64_key(w, "limit", row->end_step);
         json_close_object(w);

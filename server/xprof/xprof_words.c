@@ -1,8 +1,5 @@
 #include "server/xprof/xprof_words.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-
 #include "analysis/base/text_writer.h"
 #include "analysis/hlo/stack_trace.h"
 
@@ -86,10 +83,4 @@ void xprof_int64_key(struct json_writer *w, const char *key, int64_t value) {
 
 void xprof_mib_key(struct json_writer *w, const char *key, int64_t bytes) {
     if (bytes) json_write_mib_key(w, key, bytes);
-}
-
-void xprof_write_int64_string(struct json_writer *w, int64_t value) {
-    char text[24];
-    snprintf(text, sizeof text, "%" PRId64, value);
-    json_write_text(w, text);
 }

@@ -28,6 +28,3 @@ const char *xprof_category(enum allocation_category category);
 void xprof_string_key(struct json_writer *w, const char *key, struct bytes text);
 void xprof_int64_key(struct json_writer *w, const char *key, int64_t value);
 void xprof_mib_key(struct json_writer *w, const char *key, int64_t bytes);
-
-// An int64 as protobuf's JSON has it: a string.
-void xprof_write_int64_string(struct json_writer *w, int64_t value);
