@@ -9,9 +9,9 @@ static struct bytes finish(struct text_writer *text) {
 }
 
 bool xprof_words_init(struct xprof_words *words, const struct memory_view *view, struct arena *arena) {
-    words->stack_text_of_frame = arena_new(arena, struct bytes, (size_t)view->module->stack_frame_count + 1);
+    words->last_source_of_frame = arena_new(arena, struct xprof_source, (size_t)view->module->stack_frame_count + 1);
     words->rows = arena_push_raw(arena, view->row_count, sizeof *words->rows);
-    if (!words->stack_text_of_frame || !words->rows ||
+    if (!words->last_source_of_frame || !words->rows ||
         !buffer_describer_init(&words->describer, view->module, view->scope, arena)) {
         return false;
     }
@@ -21,7 +21,7 @@ bool xprof_words_init(struct xprof_words *words, const struct memory_view *view,
     return true;
 }
 
-static struct bytes make_stack_text(struct xprof_words *words, int32_t stack_frame_id) {
+static struct bytes stack_text(const struct xprof_words *words, int32_t stack_frame_id) {
     struct stack_trace_frame frames[STACK_TRACE_MAX_FRAMES];
     struct text_writer text = {.arena = words->describer.arena};
     size_t count = stack_trace_read(words->describer.module, stack_frame_id, frames, STACK_TRACE_MAX_FRAMES);
@@ -36,22 +36,27 @@ static struct bytes make_stack_text(struct xprof_words *words, int32_t stack_fra
     return finish(&text);
 }
 
-static struct bytes stack_text(struct xprof_words *words, int32_t stack_frame_id) {
-    if (stack_frame_id < 1 || (uint32_t)stack_frame_id > words->describer.module->stack_frame_count)
-        return (struct bytes){0};
-    struct bytes *text = &words->stack_text_of_frame[stack_frame_id];
-    if (!text->data) *text = make_stack_text(words, stack_frame_id);
-    return *text;
-}
-
-void xprof_write_source(struct xprof_words *words, const struct buffer_description *buffer, struct json_writer *w) {
-    struct bytes stack = stack_text(words, buffer->stack_frame_id);
-    if (!buffer->source_file.size && !stack.size) return;
-    json_open_object_key(w, "sourceInfo");
+static void write_source(const struct buffer_description *buffer, struct bytes stack, struct json_writer *w) {
+    json_open_object(w);
     xprof_string_key(w, "fileName", buffer->source_file);
     xprof_int64_key(w, "lineNumber", buffer->source_line);
     xprof_string_key(w, "stackFrame", stack);
     json_close_object(w);
+}
+
+void xprof_write_source(struct xprof_words *words, const struct buffer_description *buffer, struct json_writer *w) {
+    bool has_stack = buffer->stack_frame_id >= 1 &&
+                     (uint32_t)buffer->stack_frame_id <= words->describer.module->stack_frame_count;
+    struct xprof_source *source = &words->last_source_of_frame[has_stack ? buffer->stack_frame_id : 0];
+    if (!has_stack && !buffer->source_file.size) return;
+    json_key(w, "sourceInfo");
+    if (source->written.size && source->line == buffer->source_line && bytes_equal(source->file, buffer->source_file)) {
+        json_write_again(w, source->written);
+        return;
+    }
+    *source = (struct xprof_source){buffer->source_file, buffer->source_line, json_part_begin(w)};
+    write_source(buffer, has_stack ? stack_text(words, buffer->stack_frame_id) : (struct bytes){0}, w);
+    json_part_end(w, &source->written);
 }
 
 struct bytes xprof_label(const struct buffer_description *buffer, struct arena *arena) {

@@ -4,12 +4,19 @@
 #include "analysis/memory/buffer_description.h"
 #include "server/text/json_writer.h"
 
-// Rows are described once, though they stand in up to three lists; many come from one line, so the text of each stack
-// is made once, too.
+// A "sourceInfo" that stands in the output already.
+struct xprof_source {
+    struct bytes file;
+    int32_t line;
+    struct json_part written;
+};
+
+// Rows are described once, though they stand in up to three lists; many come from one line, and where a line comes from
+// is half of the reply, so each source is written out once and then copied.
 struct xprof_words {
     struct buffer_describer describer;
-    struct buffer_description *rows;    // of the view's rows
-    struct bytes *stack_text_of_frame;  // by stack frame id; empty until asked for
+    struct buffer_description *rows;            // of the view's rows
+    struct xprof_source *last_source_of_frame;  // by stack frame id; 0 for none
 };
 
 // False when the arena is at its limit.
