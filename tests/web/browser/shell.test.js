@@ -51,6 +51,40 @@ test("modules: largest first, filtered, walked with j and k", async () => {
   assert.match(await page.textContent(".modules-section"), /No module matches/);
 });
 
+test("a poll makes only the rows anew of which it tells something new", async () => {
+  const page = await newPage(browser, server);
+  const whole = async () => {
+    const reply = await (await fetch(new URL("api/v1/modules?session=h100_programs", server.url))).json();
+    return reply.complete ? reply : whole();
+  };
+  const reply = await whole();
+  const last = reply.modules.at(-1);
+  const first = { ...reply, complete: false };
+  first.modules = [...reply.modules.slice(0, -1), { ...last, state: "pending", memory_spaces: [] }];
+  let release;
+  const held = new Promise((resolve) => {
+    release = resolve;
+  });
+  await page.route("**/api/v1/modules?*", async (route) => {
+    const { searchParams } = new URL(route.request().url());
+    if (!searchParams.has("since")) return route.fulfill({ json: first });
+    await held;
+    return route.fulfill({ json: { ...reply, since: first.version, modules: [last] } });
+  });
+  await page.goto(new URL(`?run=h100_programs&module_name=${reply.modules[0].name}`, server.url).href);
+  await page.waitForSelector(".modules-section .entry > .figure.unit");
+  await page.evaluate(() => document.querySelectorAll(".modules-section .entry").forEach((one) => (one.isOld = true)));
+  await page.locator(".modules-section .entry").nth(1).focus();
+  release();
+  await page.waitForFunction(() => !document.querySelector(".modules-section .entry > .figure.unit"));
+  const anew = await page.evaluate(() =>
+    [...document.querySelectorAll(".modules-section .entry")].filter((one) => !one.isOld).map((one) => one.textContent),
+  );
+  assert.equal(anew.length, 1);
+  assert.match(anew[0], new RegExp(last.module_name));
+  assert.ok(await page.evaluate(() => document.activeElement?.isOld));
+});
+
 test("back and forward go through modules", async () => {
   await open(page, server, "?run=h100_programs");
   const first = await param(page, "module_name");

@@ -17,14 +17,43 @@ export function createSideList(noun, onPick, ...above) {
   const head = el("div", { class: "side-head" }, title);
   const node = el("section", { class: "side-section", hidden: true }, head, ...above, list);
 
-  /** @param {Entry[]} entries @param {number | string} count what the title tells */
+  /** @type {{told: string, value: any, node: HTMLElement}[]} */
+  let rows = [];
+
+  /**
+   * Rows that tell what they told before stay: the list of a large session is shown anew at every poll.
+   * @param {Entry[]} entries @param {number | string} count what the title tells
+   */
   function show(entries, chosen, mode, count = entries.length) {
     node.hidden = count === 0;
     setText(title, `${noun} (${count})`);
-    const focused = document.activeElement?.closest(".entry")?.getAttribute("data-value");
-    list.replaceChildren(
-      ...entries.map((entry) => el("li", {}, entryNode(entry, entry.value === chosen, mode, onPick))),
+    const known = new Map(rows.map((row) => [row.told, row]));
+    place(
+      entries.map(({ value, key = String(value), ...words }) => {
+        const told = JSON.stringify([key, words, value === chosen, mode]);
+        const row = known.get(told) ?? rowOf(told, { value, key, ...words }, value === chosen, mode);
+        known.delete(told);
+        return Object.assign(row, { value });
+      }),
     );
+  }
+
+  function rowOf(told, entry, isChosen, mode) {
+    const row = { told, value: entry.value, node: el("li") };
+    row.node.append(entryNode(entry, isChosen, mode, () => onPick(row.value)));
+    return row;
+  }
+
+  function place(wanted) {
+    const kept = new Set(wanted);
+    const focused = list.contains(document.activeElement) && document.activeElement?.getAttribute("data-value");
+    rows.filter((row) => !kept.has(row)).forEach((row) => row.node.remove());
+    let next = list.firstChild;
+    for (const row of wanted) {
+      if (row.node === next) next = next.nextSibling;
+      else list.insertBefore(row.node, next);
+    }
+    rows = wanted;
     if (focused) [...list.querySelectorAll(".entry")].find((one) => one.dataset.value === focused)?.focus();
   }
 
@@ -32,8 +61,8 @@ export function createSideList(noun, onPick, ...above) {
 }
 
 /** @param {Entry} entry */
-function entryNode(entry, isChosen, mode, onPick) {
-  const { value, key = String(value), label, title, share, below } = entry;
+function entryNode(entry, isChosen, mode, onClick) {
+  const { key, label, title, share, below } = entry;
   const bar = share === undefined ? null : el("span", { class: "entry-bar" });
   if (bar) bar.style.width = `${100 * (share ?? 0)}%`;
   return el(
@@ -44,7 +73,7 @@ function entryNode(entry, isChosen, mode, onPick) {
       title,
       data: { value: key },
       "aria-current": isChosen ? "true" : null,
-      on: { click: () => onPick(value) },
+      on: { click: onClick },
     },
     bar,
     el("span", { class: "entry-name ellipsis" }, label),
