@@ -3,8 +3,8 @@
  * What the charts of one memory view show together. What deserves a link is in the address (step, buffer, zoom, filter,
  * sort); what follows the mouse lives here alone. Unit and capacity are the page's, and read from there.
  *
- * The model is that of the first reply until `adopt` takes the whole one; charts are made anew then, since rows have
- * other numbers. Until then the step is the peak's.
+ * The model is that of the first reply until `adopt` takes the whole one; rows have other numbers then. Until then the
+ * step is the peak's.
  */
 import { createLinkedStore } from "../../base/linked_store.js";
 import { runInSlices } from "../../base/slices.js";

@@ -35,7 +35,9 @@ export function createWorkspace(view, params, requests, openTool) {
   const composition = createComposition(state, view);
   const overview = createOverview(state, view);
   const advice = createAdvice(state, params, view, requests.advice);
-  const parts = [search, headline, composition, overview, advice];
+  const curve = view.program.steps > 0 ? createCurve(state) : { node: noSimulation(view) };
+  const bars = createBars(state);
+  const parts = [search, headline, composition, overview, advice, curve, bars];
   const chartsNode = el("div", { class: "charts" });
   const dock = el("div", { class: "dock" });
   const main = el(
@@ -54,18 +56,30 @@ export function createWorkspace(view, params, requests, openTool) {
   );
   let charts = [];
 
-  function showCharts() {
+  /** The curve and the bars stay from the first reply to the whole; what numbers rows is made anew. */
+  function showCharts(begin) {
+    const before = charts;
+    const shown = chartsNow();
     const card = createCard(state, details);
-    const shown = state.model.isWhole ? chartsOf(state, view) : firstChartsOf(state, params, view);
     charts = [...shown, card];
+    before.filter((chart) => !charts.includes(chart)).forEach((chart) => chart.dispose?.());
     chartsNode.replaceChildren(...withAdvice(shown, advice));
     dock.replaceChildren(card.node);
-    charts.forEach((chart) => chart.start?.());
+    for (const chart of charts) begin(() => (before.includes(chart) ? chart.adopt : chart.start)?.());
+  }
+
+  /** A link to another step has its bars only with the whole. */
+  function chartsNow() {
+    const { model, blocks } = state;
+    if (model.wholeCount === 0) return [{ node: nothingHere(view) }];
+    if (!model.isWhole)
+      return [curve, ...(params.get().step === null ? [bars] : []), { node: buffersToCome(model.wholeCount) }];
+    return [curve, bars, ...(blocks.count > 0 ? [createBlocks(state)] : []), createTable(state)];
   }
 
   /** @returns {Promise<void>} once it is painted */
   function start() {
-    showCharts();
+    showCharts((draw) => draw());
     return new Promise((resolve) =>
       requestFrame(() => {
         performance.mark("hbmview-painted");
@@ -75,9 +89,8 @@ export function createWorkspace(view, params, requests, openTool) {
   }
 
   function complete(wholeView) {
-    charts.forEach((chart) => chart.dispose?.());
     state.adopt(buildModel(wholeView));
-    showCharts();
+    showCharts(requestFrame);
     main.removeAttribute("aria-busy");
   }
 
@@ -101,21 +114,4 @@ export function createWorkspace(view, params, requests, openTool) {
 function withAdvice(charts, advice) {
   const nodes = charts.map((chart) => chart.node);
   return [...nodes.slice(0, -1), advice.node, ...nodes.slice(-1)];
-}
-
-/** What the first reply can tell. A link to another step has its bars only with the whole. */
-function firstChartsOf(state, params, view) {
-  const { model } = state;
-  if (model.wholeCount === 0) return [{ node: nothingHere(view) }];
-  const flow = model.steps > 0 ? [createCurve(state)] : [{ node: noSimulation(view) }];
-  const bars = params.get().step === null ? [createBars(state)] : [];
-  return [...flow, ...bars, { node: buffersToCome(model.wholeCount) }];
-}
-
-function chartsOf(state, view) {
-  const { model } = state;
-  if (model.count === 0) return [{ node: nothingHere(view) }];
-  const flow = model.steps > 0 ? [createCurve(state)] : [{ node: noSimulation(view) }];
-  const places = state.blocks.count > 0 ? [createBlocks(state)] : [];
-  return [...flow, createBars(state), ...places, createTable(state)];
 }

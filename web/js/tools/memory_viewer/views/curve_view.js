@@ -18,11 +18,10 @@ const CAPACITY_REACH = 3; // a capacity this many times the peak is said, not dr
 const DOUBLE_CLICK_MS = 500;
 
 export function createCurve(state) {
-  const { model } = state;
   const where = el("span", { class: "readout-where" });
   const figures = el("span");
   const readout = el("span", { class: "readout", "aria-live": "off" }, where, figures);
-  const holder = el("div", { class: "curve", role: "img", "aria-label": summary(model) });
+  const holder = el("div", { class: "curve", role: "img", "aria-label": summary(state.model) });
   const note = el("span", { class: "aside" });
   const options = { tabindex: 0, "aria-label": "memory over program order" };
   const node = chartSection("Memory Allocation Size vs Program Order", [key(), note, readout], [holder], options);
@@ -31,17 +30,24 @@ export function createCurve(state) {
   let plot = null;
   let mark = null;
   let lastClickMs = -Infinity;
-  let stepBeforeClicks = model.peakStep;
+  let stepBeforeClicks = state.model.peakStep;
 
   function build() {
     plot?.destroy();
     plot = createPlot(holder, scene, samples());
     plot.over.append(overlay);
-    if (model.isWhole) attachChartMouse(plot.over, mouse);
+    if (state.model.isWhole) attachChartMouse(plot.over, mouse);
     requestFrame(drawOverlay);
   }
 
+  /** All steps are here. */
+  function adopt() {
+    attachChartMouse(plot.over, mouse);
+    zoom();
+  }
+
   function samples() {
+    const { model } = state;
     return model.samples ?? sampleCurve(model.heap, model.unpaddedHeap, state.get().x, plotWidth());
   }
   function plotWidth() {
@@ -49,7 +55,7 @@ export function createCurve(state) {
   }
   function yMax() {
     const { capacity } = state.get();
-    const peak = model.totals.peak_bytes;
+    const peak = state.model.totals.peak_bytes;
     const reach = capacity !== null && capacity > peak && capacity <= peak * CAPACITY_REACH ? capacity : peak;
     return Math.max(1, reach * 1.08);
   }
@@ -63,6 +69,7 @@ export function createCurve(state) {
   }
 
   function showReadout() {
+    const { model } = state;
     const { hoverStep, step, unit, capacity } = state.get();
     setText(where, whereText(model, hoverStep ?? step));
     setText(figures, figuresText(model, hoverStep ?? step, unit));
@@ -73,7 +80,7 @@ export function createCurve(state) {
     );
   }
 
-  const stepAt = (at) => Math.max(0, Math.min(model.lastStep, Math.floor(at.x)));
+  const stepAt = (at) => Math.max(0, Math.min(state.model.lastStep, Math.floor(at.x)));
 
   /** The clicks of a double click choose a step before it is known to be one; it puts the step back. */
   function chooseStep(step) {
@@ -122,7 +129,7 @@ export function createCurve(state) {
       plot = null;
     },
   );
-  return { node, start: build, redraw: build, dispose };
+  return { node, start: build, adopt, redraw: build, dispose };
 }
 
 function whereText(model, step) {
