@@ -1,23 +1,14 @@
 #include "analysis/base/string_table.h"
 
-enum { FIRST_CAPACITY = 1024 };
+#include "analysis/base/growing_array.h"
+
+enum { TEXTS_AT_FIRST = 1024 };
 
 bool string_table_init(struct string_table *table, struct arena *arena) {
     *table = (struct string_table){.arena = arena};
-    if (!id_map_init(&table->index_of, arena, FIRST_CAPACITY)) return false;
+    if (!id_map_init(&table->index_of, arena, TEXTS_AT_FIRST)) return false;
     string_table_put(table, (struct bytes){0});
     return !table->has_failed;
-}
-
-static bool has_room(struct string_table *table) {
-    if (table->count < table->capacity) return true;
-    uint32_t capacity = table->capacity ? table->capacity * 2 : FIRST_CAPACITY;
-    struct bytes *texts = capacity < table->capacity ? NULL : arena_push_raw(table->arena, capacity, sizeof *texts);
-    if (!texts) return false;
-    if (table->count) memcpy(texts, table->texts, table->count * sizeof *texts);
-    table->texts = texts;
-    table->capacity = capacity;
-    return true;
 }
 
 // Where the number of `text` is, or ID_MAP_NONE to be set. NULL at the arena's limit.
@@ -35,7 +26,8 @@ static uint32_t fail(struct string_table *table) {
 
 // With an `owner`, a new text is copied there.
 static uint32_t put(struct string_table *table, struct bytes text, struct arena *owner) {
-    uint32_t *place = table->has_failed || !has_room(table) ? NULL : place_of(table, text);
+    bool has_room = growing_array_has_room(table->arena, &table->texts, table->count, sizeof *table->texts);
+    uint32_t *place = table->has_failed || !has_room ? NULL : place_of(table, text);
     if (!place) return fail(table);
     if (*place != ID_MAP_NONE) return *place;
     if (owner && text.size) {

@@ -11,7 +11,7 @@
 struct string_table {
     struct arena *arena;
     struct bytes *texts;
-    uint32_t count, capacity;
+    uint32_t count;
     struct id_map index_of;  // by id_map_key of the text, or the next one that is free
     bool has_failed;         // an arena was at its limit
 };

@@ -1,6 +1,6 @@
 #include "analysis/hlo/hlo_text_assignment.h"
 
-#include "analysis/input/growing_array.h"
+#include "analysis/base/growing_array.h"
 
 #define EXPECTED_HEAD "expected \"BufferAssignment:\""
 #define EXPECTED_ALLOCATION "expected \"allocation N: size BYTES, ...:\""
@@ -95,21 +95,14 @@ static bool add_allocation(struct text_lines *lines, struct bytes line, struct a
                            struct hlo_text_assignment *a, struct error *error) {
     struct hlo_text_allocation allocation = {.first_value = a->value_count};
     if (!read_allocation(line, &allocation)) return text_lines_fault(lines, EXPECTED_ALLOCATION, error);
-    struct hlo_text_allocation *grown = growing_array_room(arena, a->allocations, a->allocation_count, sizeof *grown);
-    if (!grown) return too_big(lines, error);
-    a->allocations = grown;
-    grown[a->allocation_count++] = allocation;
-    return true;
+    return growing_array_add(arena, a->allocations, a->allocation_count, allocation) || too_big(lines, error);
 }
 
 static bool add_value(struct text_lines *lines, struct bytes line, struct arena *arena, struct hlo_text_assignment *a,
                       struct error *error) {
     struct hlo_text_value value = {0};
     if (!read_value(line, &value) || a->allocation_count == 0) return text_lines_fault(lines, EXPECTED_VALUE, error);
-    struct hlo_text_value *grown = growing_array_room(arena, a->values, a->value_count, sizeof *grown);
-    if (!grown) return too_big(lines, error);
-    a->values = grown;
-    grown[a->value_count++] = value;
+    if (!growing_array_add(arena, a->values, a->value_count, value)) return too_big(lines, error);
     a->allocations[a->allocation_count - 1].value_count++;
     return true;
 }

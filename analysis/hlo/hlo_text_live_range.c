@@ -1,10 +1,11 @@
 #include "analysis/hlo/hlo_text_live_range.h"
 
+#include "analysis/base/growing_array.h"
+
 struct reader {
     const struct hlo_text_assignment *assignment;
     struct hlo_text_live_range *range;
     struct id_map value_of;  // by whole name
-    size_t capacity;         // of instructions
     struct arena *arena;
     struct text_lines lines;
     struct error *error;
@@ -31,16 +32,9 @@ static bool add_instruction(struct reader *r, int64_t time, struct bytes name) {
     struct hlo_text_live_range *range = r->range;
     if (time < 0 || (size_t)time > range->time_count || time >= HLO_TEXT_TIMES_MAX)
         return text_lines_fault(&r->lines, "expected the next time and its instruction", r->error);
-    if ((size_t)time == r->capacity) {
-        size_t capacity = r->capacity ? 2 * r->capacity : 64;
-        struct bytes *grown = arena_push(r->arena, capacity, sizeof *grown);
-        if (!grown) return too_big(r);
-        if (r->capacity) memcpy(grown, range->instructions, r->capacity * sizeof *grown);
-        range->instructions = grown;
-        r->capacity = capacity;
-    }
+    if ((size_t)time == range->time_count)
+        return growing_array_add(r->arena, range->instructions, range->time_count, name) || too_big(r);
     range->instructions[time] = name;
-    if ((size_t)time == range->time_count) range->time_count++;
     return true;
 }
 
@@ -69,7 +63,7 @@ static bool read_span(struct reader *r, struct bytes line) {
 
 bool hlo_text_read_live_range(const struct hlo_text_file *file, const struct hlo_text_assignment *assignment,
                               struct arena *arena, struct hlo_text_live_range *range, struct error *error) {
-    struct reader r = {assignment, range, {0}, 0, arena, text_lines_open(file), error};
+    struct reader r = {assignment, range, {0}, arena, text_lines_open(file), error};
     enum { IN_HEAD, IN_SEQUENCE, IN_SPANS } part = IN_HEAD;
     struct bytes line = {0};
     *range = (struct hlo_text_live_range){0};

@@ -1,5 +1,6 @@
 #include "analysis/hlo/wide_shapes.h"
 
+#include "analysis/base/growing_array.h"
 #include "proto/hlo_fields.h"
 #include "proto/wire.h"
 
@@ -21,20 +22,10 @@ static uint32_t list_elements(struct bytes shape, struct bytes *elements) {
     return count;
 }
 
-static bool has_room(struct wide_shapes *wide) {
-    if (wide->count < wide->capacity) return true;
-    uint32_t capacity = wide->capacity ? 2 * wide->capacity : 16;
-    struct wide_shape *shapes = arena_push_raw(wide->arena, capacity, sizeof *shapes);
-    if (!shapes) return false;
-    if (wide->shapes) memcpy(shapes, wide->shapes, wide->count * sizeof *shapes);
-    wide->shapes = shapes;
-    wide->capacity = capacity;
-    return true;
-}
-
 // NULL for a shape that is walked.
 static struct wide_shape *find(struct wide_shapes *wide, struct bytes shape) {
-    if (!wide || shape.size <= WIDE_SHAPE_BYTES || !has_room(wide)) return NULL;
+    if (!wide || shape.size <= WIDE_SHAPE_BYTES) return NULL;
+    if (!growing_array_has_room(wide->arena, &wide->shapes, wide->count, sizeof *wide->shapes)) return NULL;
     uint32_t *place = id_map_place(&wide->known, (int64_t)(uintptr_t)shape.data);
     if (!place) return NULL;
     if (*place == ID_MAP_NONE) {

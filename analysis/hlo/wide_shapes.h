@@ -24,7 +24,7 @@ struct wide_shapes {
     struct arena *arena;
     struct id_map known;  // by where the shape begins
     struct wide_shape *shapes;
-    uint32_t count, capacity;
+    uint32_t count;
 };
 
 // False when the arena is at its limit.

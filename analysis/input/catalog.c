@@ -11,7 +11,7 @@
 #include "analysis/input/dump_files.h"
 #include "analysis/input/file_completeness.h"
 #include "analysis/input/folder.h"
-#include "analysis/input/growing_array.h"
+#include "analysis/base/growing_array.h"
 #include "analysis/input/input_name.h"
 #include "analysis/input/run_names.h"
 #include "analysis/input/session_files.h"
@@ -40,13 +40,10 @@ struct place {
 
 static void add_remark(struct scan *scan, struct input_remark **remarks, size_t *count, const char *path,
                        const char *reason) {
-    struct input_remark *grown = growing_array_room(scan->arena, *remarks, *count, sizeof *grown);
     struct input_remark remark = {arena_string(scan->arena, bytes_of(path)),
                                   arena_string(scan->arena, bytes_of(reason))};
-    scan->out_of_memory = scan->out_of_memory || !grown || !remark.path || !remark.reason;
-    if (scan->out_of_memory) return;
-    *remarks = grown;
-    grown[(*count)++] = remark;
+    if (!remark.path || !remark.reason || !growing_array_add(scan->arena, *remarks, *count, remark))
+        scan->out_of_memory = true;
 }
 
 static void leave_out(struct scan *scan, const char *path, const char *reason) {
@@ -55,13 +52,10 @@ static void leave_out(struct scan *scan, const char *path, const char *reason) {
 
 static void add_to(struct scan *scan, struct catalog_session **sessions, size_t *count, const char *path,
                    struct catalog_session session) {
-    struct catalog_session *grown = growing_array_room(scan->arena, *sessions, *count, sizeof *grown);
     session.path = arena_string(scan->arena, bytes_of(path));
     session.root = scan->catalog->root;
-    scan->out_of_memory = scan->out_of_memory || !grown || !session.name || !session.path;
-    if (scan->out_of_memory) return;
-    *sessions = grown;
-    grown[(*count)++] = session;
+    if (!session.name || !session.path || !growing_array_add(scan->arena, *sessions, *count, session))
+        scan->out_of_memory = true;
 }
 
 static void add_pending(struct scan *scan, const char *path, struct catalog_session session, const char *file_name) {

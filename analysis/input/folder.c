@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "analysis/input/growing_array.h"
+#include "analysis/base/growing_array.h"
 #include "analysis/input/system_error.h"
 
 static enum folder_entry_kind kind_of_mode(mode_t mode) {
@@ -46,12 +46,8 @@ static bool out_of_memory(const char *path, struct error *error) {
 }
 
 static bool add_entry(struct folder *folder, DIR *open_folder, const struct dirent *found, struct arena *arena) {
-    struct folder_entry *entries = growing_array_room(arena, folder->entries, folder->entry_count, sizeof *entries);
-    char *name = arena_string(arena, bytes_of(found->d_name));
-    if (!entries || !name) return false;
-    folder->entries = entries;
-    entries[folder->entry_count++] = (struct folder_entry){name, kind_of_entry(open_folder, found)};
-    return true;
+    struct folder_entry entry = {arena_string(arena, bytes_of(found->d_name)), kind_of_entry(open_folder, found)};
+    return entry.name && growing_array_add(arena, folder->entries, folder->entry_count, entry);
 }
 
 static bool read_entries(DIR *open_folder, const char *path, size_t most, struct arena *arena, struct folder *folder,

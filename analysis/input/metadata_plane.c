@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "analysis/input/growing_array.h"
+#include "analysis/base/growing_array.h"
 #include "analysis/input/map_entry.h"
 #include "analysis/input/input_name.h"
 #include "proto/hlo_fields.h"
@@ -209,12 +209,9 @@ static bool add_program(struct plane_walk *walk, struct xspace_program program, 
                  XSPACE_MAX_PROGRAMS);
         return error_in_file(error, byte_source_path(walk->source), 0);
     }
-    struct xspace_program *programs = growing_array_room(walk->arena, index->programs, index->program_count,
-                                                         sizeof *programs);
-    if (!programs || !make_name(walk->arena, &program)) return out_of_memory(walk, error);
-    index->programs = programs;
-    programs[index->program_count++] = program;
-    return true;
+    return (make_name(walk->arena, &program) &&
+            growing_array_add(walk->arena, index->programs, index->program_count, program)) ||
+           out_of_memory(walk, error);
 }
 
 static bool read_program(struct plane_walk *walk, const struct file_field *entry, struct error *error) {

@@ -1,6 +1,6 @@
 #include "analysis/input/plane_head.h"
 
-#include "analysis/input/growing_array.h"
+#include "analysis/base/growing_array.h"
 #include "analysis/input/map_entry.h"
 #include "proto/xplane_fields.h"
 
@@ -17,12 +17,10 @@ static bool too_much(struct head_walk *walk, uint64_t offset, const char *what, 
 
 static bool add_line(struct head_walk *walk, const struct file_field *field, struct error *error) {
     struct plane_head *head = walk->head;
-    if (head->line_count == PLANE_MAX_LINES) return too_much(walk, field->payload_offset, "lines", error);
-    struct plane_line *lines = growing_array_room(walk->arena, head->lines, head->line_count, sizeof *lines);
-    if (!lines) return too_much(walk, field->payload_offset, "lines", error);
-    head->lines = lines;
-    lines[head->line_count++] = (struct plane_line){field->payload_offset, field->payload_size};
-    return true;
+    struct plane_line line = {field->payload_offset, field->payload_size};
+    return (head->line_count < PLANE_MAX_LINES &&
+            growing_array_add(walk->arena, head->lines, head->line_count, line)) ||
+           too_much(walk, field->payload_offset, "lines", error);
 }
 
 // XEventMetadata and XStatMetadata agree in what is read here: 1 id, 2 name.
@@ -50,15 +48,10 @@ static bool add_name(struct head_walk *walk, struct metadata_names *names, const
     int64_t id;
     if (!map_entry_read(walk->source, entry, &id, &value, error)) return false;
     if (!read_name(walk, &value, &id, &name, error)) return false;
-    if (names->count == PLANE_MAX_NAMES) return too_much(walk, entry->payload_offset, "names", error);
-    int64_t *ids = growing_array_room(walk->arena, names->ids, names->count, sizeof *ids);
-    struct bytes *texts = growing_array_room(walk->arena, names->names, names->count, sizeof *texts);
-    if (!ids || !texts) return too_much(walk, entry->payload_offset, "names", error);
-    names->ids = ids;
-    names->names = texts;
-    ids[names->count] = id;
-    texts[names->count++] = name;
-    return true;
+    uint32_t id_count = names->count;
+    return (names->count < PLANE_MAX_NAMES && growing_array_add(walk->arena, names->ids, id_count, id) &&
+            growing_array_add(walk->arena, names->names, names->count, name)) ||
+           too_much(walk, entry->payload_offset, "names", error);
 }
 
 static bool read_field(struct head_walk *walk, const struct file_field *field, struct error *error) {

@@ -6,7 +6,7 @@
 
 #include "analysis/input/device_memory_files.h"
 #include "analysis/input/dump_files.h"
-#include "analysis/input/growing_array.h"
+#include "analysis/base/growing_array.h"
 #include "analysis/input/input_name.h"
 #include "analysis/input/run_names.h"
 #include "analysis/input/system_error.h"
@@ -17,20 +17,8 @@ static bool out_of_memory(const char *path, struct error *error) {
 }
 
 static bool leave_out(struct session_files *files, const char *path, const char *reason, struct arena *arena) {
-    struct input_remark *remarks = growing_array_room(arena, files->left_out, files->left_out_count, sizeof *remarks);
-    char *copy = arena_string(arena, bytes_of(reason));
-    if (!remarks || !copy) return false;
-    files->left_out = remarks;
-    remarks[files->left_out_count++] = (struct input_remark){path, copy};
-    return true;
-}
-
-static bool add_file(struct session_files *files, struct input_file file, struct arena *arena) {
-    struct input_file *grown = growing_array_room(arena, files->files, files->file_count, sizeof *grown);
-    if (!grown) return false;
-    files->files = grown;
-    grown[files->file_count++] = file;
-    return true;
+    struct input_remark remark = {path, arena_string(arena, bytes_of(reason))};
+    return remark.reason && growing_array_add(arena, files->left_out, files->left_out_count, remark);
 }
 
 // Fills what the name and the system say. False when memory ran out; `path` is not yet looked at.
@@ -84,7 +72,7 @@ static bool take_entry(const struct folder_entry *entry, enum wanted wanted, con
     if (!file_version_of_file(path, &file.version))
         return leave_out(files, path, "it went away while the folder was read", arena);
     if (wanted == WANT_DEVICE_MEMORY && !device_memory_content_fits(path)) return true;
-    return add_file(files, file, arena);
+    return growing_array_add(arena, files->files, files->file_count, file);
 }
 
 // By host, the plain file before its .gz; HLO files (no host) by name.
@@ -164,7 +152,7 @@ static bool list_single_file(const char *path, enum session_files_kind kind, str
     if (wants_device_memory != (file.kind == PROFILE_FILE_DEVICE_MEMORY)) return true;
     if (!file_version_of_file(file.path, &file.version)) return true;
     if (wants_device_memory && !device_memory_content_fits(file.path)) return true;
-    if (!add_file(files, file, arena)) return out_of_memory(path, error);
+    if (!growing_array_add(arena, files->files, files->file_count, file)) return out_of_memory(path, error);
     files->host_count = file.kind == PROFILE_FILE_XPLANE;
     return true;
 }

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "analysis/input/file_cursor.h"
-#include "analysis/input/growing_array.h"
+#include "analysis/base/growing_array.h"
 #include "analysis/input/metadata_plane.h"
 #include "analysis/input/input_name.h"
 #include "proto/xplane_fields.h"
@@ -45,11 +45,9 @@ static bool read_plane_name(struct space_walk *walk, const struct file_field *pl
 
 static bool add_plane(struct space_walk *walk, const struct file_field *plane, struct bytes name, struct error *error) {
     struct xspace_index *index = walk->index;
-    struct xspace_plane *planes = growing_array_room(walk->arena, index->planes, index->plane_count, sizeof *planes);
-    if (!planes) return too_big(walk, plane->payload_offset, "no memory left for the list of planes", error);
-    index->planes = planes;
-    planes[index->plane_count++] = (struct xspace_plane){name, plane->payload_offset, plane->payload_size};
-    return true;
+    struct xspace_plane added = {name, plane->payload_offset, plane->payload_size};
+    return growing_array_add(walk->arena, index->planes, index->plane_count, added) ||
+           too_big(walk, plane->payload_offset, "no memory left for the list of planes", error);
 }
 
 static bool read_plane(struct space_walk *walk, const struct file_field *plane, struct error *error) {
@@ -83,13 +81,9 @@ static bool read_warning(struct space_walk *walk, const struct file_field *field
     if (!byte_source_load(walk->source, field->payload_offset, field->payload_size - over, XSPACE_MAX_NAME_BYTES,
                           walk->arena, &text, error))
         return false;
-    if (over && !say_what_is_left_out(walk->arena, &text, over))
-        return too_big(walk, field->payload_offset, "no memory left for the profiler's warnings", error);
-    struct bytes *warnings = growing_array_room(walk->arena, index->warnings, index->warning_count, sizeof *warnings);
-    if (!warnings) return too_big(walk, field->payload_offset, "no memory left for the profiler's warnings", error);
-    index->warnings = warnings;
-    warnings[index->warning_count++] = text;
-    return true;
+    return ((!over || say_what_is_left_out(walk->arena, &text, over)) &&
+            growing_array_add(walk->arena, index->warnings, index->warning_count, text)) ||
+           too_big(walk, field->payload_offset, "no memory left for the profiler's warnings", error);
 }
 
 static void read_field(struct space_walk *walk, const struct file_field *field) {

@@ -1,17 +1,14 @@
 #include "analysis/memory/usage_report.h"
 
-#include "analysis/input/growing_array.h"
+#include "analysis/base/growing_array.h"
 #include "proto/wire.h"
 
 enum { REPORT_SPACES = 1, SPACE_TOTAL_BYTES = 1, SPACE_NUMBER = 2 };
 
 static bool add_space(struct usage_report *report, struct usage_report_space space, struct arena *arena,
                       struct error *error) {
-    struct usage_report_space *grown = growing_array_room(arena, report->spaces, report->space_count, sizeof *grown);
-    if (!grown) return error_set(error, ERROR_TOO_BIG, "no memory left for the memory-usage report");
-    report->spaces = grown;
-    grown[report->space_count++] = space;
-    return true;
+    return growing_array_add(arena, report->spaces, report->space_count, space) ||
+           error_set(error, ERROR_TOO_BIG, "no memory left for the memory-usage report");
 }
 
 // --- Proto ---

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "analysis/input/growing_array.h"
+#include "analysis/base/growing_array.h"
 
 enum { VALUE_BYTES_MAX = 64 << 10, KEY_BYTES_MAX = 48 };
 
@@ -274,18 +274,11 @@ static bool parse_entry(struct oom_cursor *cursor, struct arena *arena, struct o
     return entry->size_bytes != OOM_ABSENT;
 }
 
-static bool add_entry(struct oom_message *message, struct oom_entry entry, struct arena *arena) {
-    struct oom_entry *entries = growing_array_room(arena, message->entries, message->entry_count, sizeof *entries);
-    if (!entries) return false;
-    message->entries = entries;
-    entries[message->entry_count++] = entry;
-    return true;
-}
-
 void oom_parse_entries(struct oom_cursor *cursor, struct arena *arena, struct oom_message *message) {
     struct oom_entry entry;
     while (parse_entry(cursor, arena, &entry)) {
-        bool is_kept = message->entry_count < OOM_ENTRIES_MAX && add_entry(message, entry, arena);
+        bool is_kept = message->entry_count < OOM_ENTRIES_MAX &&
+                       growing_array_add(arena, message->entries, message->entry_count, entry);
         message->entries_left_out += !is_kept;
     }
 }

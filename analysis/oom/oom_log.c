@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "analysis/input/growing_array.h"
+#include "analysis/base/growing_array.h"
 #include "analysis/oom/oom_shapes.h"
 #include "analysis/oom/oom_text.h"
 
@@ -44,14 +44,6 @@ struct anchor_list {
 
 // --- Where messages may begin ---
 
-static bool add_anchor(struct anchor_list *list, struct anchor anchor, struct arena *arena) {
-    struct anchor *items = growing_array_room(arena, list->items, list->count, sizeof *items);
-    if (!items) return false;
-    list->items = items;
-    items[list->count++] = anchor;
-    return true;
-}
-
 // Step over an anchor's words if one stands at `at`; returns its kind, KINDS for none.
 static uint32_t kind_at(struct oom_cursor *at) {
     for (uint32_t i = 0; i < KINDS; i++) {
@@ -77,7 +69,8 @@ static bool find_anchors(struct bytes text, struct arena *arena, struct anchor_l
         uint32_t kind = kind_at(&at);
         if (kind == KINDS) continue;
         size_t end = (size_t)(at.at - text.data);
-        if (!add_anchor(list, (struct anchor){(uint32_t)i, (uint32_t)end, kind}, arena)) return false;
+        struct anchor anchor = {(uint32_t)i, (uint32_t)end, kind};
+        if (!growing_array_add(arena, list->items, list->count, anchor)) return false;
         i = end - 1;
     }
     return true;

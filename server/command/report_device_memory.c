@@ -1,7 +1,7 @@
 #include "server/command/report_device_memory.h"
 
 #include "analysis/base/text_writer.h"
-#include "analysis/input/growing_array.h"
+#include "analysis/base/growing_array.h"
 #include "server/command/report_device_memory_text.h"
 #include "server/document/device_memory_json.h"
 #include "server/text/printable.h"
@@ -17,12 +17,8 @@ static void find_in(struct report_device_memory *found, const struct catalog_ses
     if (!files || !session_files_list(session->path, session->root, SESSION_DEVICE_MEMORY, arena, files, &error))
         return;  // the inventory tells why
     for (size_t i = 0; i < files->file_count; i++) {
-        struct report_device_memory_file *grown = growing_array_room(arena, found->files, found->file_count,
-                                                                     sizeof *grown);
-        if (!grown) return;
-        found->files = grown;
-        grown[found->file_count++] = (struct report_device_memory_file){
-            .session = printable_text(bytes_of(session->name), arena), .file = &files->files[i]};
+        struct report_device_memory_file file = {printable_text(bytes_of(session->name), arena), &files->files[i]};
+        if (!growing_array_add(arena, found->files, found->file_count, file)) return;
     }
 }
 

@@ -5,18 +5,12 @@
 #include <stdio.h>
 
 #include "analysis/base/text_writer.h"
-#include "analysis/input/growing_array.h"
+#include "analysis/base/growing_array.h"
 #include "server/text/printable.h"
 #include "server/text/utf8.h"
 
 void report_errors_add(struct report_errors *errors, const struct error *error) {
-    struct error *grown = growing_array_room(errors->arena, errors->items, errors->count, sizeof *grown);
-    if (!grown) {
-        errors->lost++;
-        return;
-    }
-    errors->items = grown;
-    grown[errors->count++] = *error;
+    if (!growing_array_add(errors->arena, errors->items, errors->count, *error)) errors->lost++;
 }
 
 bool report_errors_say(struct report_errors *errors, enum error_code code, const char *file, const char *format, ...) {

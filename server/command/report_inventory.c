@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "analysis/input/growing_array.h"
+#include "analysis/base/growing_array.h"
 #include "server/store/module_list.h"
 #include "server/text/printable.h"
 
@@ -25,13 +25,10 @@ static bool is_wanted(const struct report_options *options, const struct xspace_
 static bool add_program(struct builder *b, const struct report_session *session, const struct module_list *list,
                         const struct module_row *row) {
     struct report_inventory *inventory = b->inventory;
-    struct report_program *grown = growing_array_room(b->arena, inventory->programs, inventory->program_count,
-                                                      sizeof *grown);
     const char **hosts = arena_new(b->arena, const char *, row->host_count);
-    if (!grown || !hosts) return false;
+    if (!hosts) return false;
     for (uint32_t i = 0; i < row->host_count; i++) hosts[i] = list->hosts[row->hosts[i]].file->host;
-    inventory->programs = grown;
-    grown[inventory->program_count++] = (struct report_program){
+    struct report_program program = {
         .session = session,
         .file = list->hosts[row->hosts[0]].file,
         .program = row->program,
@@ -39,7 +36,7 @@ static bool add_program(struct builder *b, const struct report_session *session,
         .hosts = hosts,
         .host_count = row->host_count,
     };
-    return true;
+    return growing_array_add(b->arena, inventory->programs, inventory->program_count, program);
 }
 
 static int by_file_name(const void *left, const void *right) {

@@ -1,6 +1,6 @@
 #include "analysis/profile/events/module_runs.h"
 
-#include "analysis/input/growing_array.h"
+#include "analysis/base/growing_array.h"
 #include "analysis/input/line_reader.h"
 #include "analysis/input/plane_head.h"
 #include "proto/xplane_fields.h"
@@ -32,14 +32,12 @@ static bool add_run(struct runs_walk *walk, struct bytes message, int64_t line_b
         if (field.number == XEVENT_DURATION_PS) duration = (int64_t)field.value;
     }
     if (__builtin_add_overflow(offset, duration, &end)) end = INT64_MAX;
-    struct module_run *runs = growing_array_room(walk->arena, list->runs, list->count, sizeof *runs);
-    int64_t *begins = growing_array_room(walk->arena, list->line_begin_ns, list->count, sizeof *begins);
-    if (!runs || !begins || list->count == MODULE_RUNS_MAX) return too_many(walk, error);
-    list->runs = runs;
-    list->line_begin_ns = begins;
-    begins[list->count] = line_begin_ns;
-    runs[list->count++] = (struct module_run){metadata_name(&walk->head.events, id), walk->device, offset, end, 0};
-    return true;
+    struct module_run run = {metadata_name(&walk->head.events, id), walk->device, offset, end, 0};
+    size_t begin_count = list->count;
+    bool is_kept = list->count < MODULE_RUNS_MAX &&
+                   growing_array_add(walk->arena, list->line_begin_ns, begin_count, line_begin_ns) &&
+                   growing_array_add(walk->arena, list->runs, list->count, run);
+    return is_kept || too_many(walk, error);
 }
 
 // Names and times stand before the events of a line: so does every writer of protobuf.
