@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "tests/unit/cmocka_all.h"
@@ -415,26 +414,6 @@ static void folders_that_cannot_be_read(void **state) {
 
 // --- Size ---
 
-static void many_sessions_take_no_time(void **state) {
-    struct fixture *f = *state;
-    enum { COUNT = 10000 };
-    for (int i = 0; i < COUNT; i++) {
-        char below[64];
-        snprintf(below, sizeof below, "plugins/profile/run_%05d/host.xplane.pb", i);
-        add(f, below);
-        if (i % 10) temp_folder_set_age(&f->folder, below, 1000);
-    }
-    struct timespec start, end;
-    clock_gettime(CLOCK_MONOTONIC, &start);
-    scan(f, "");
-    clock_gettime(CLOCK_MONOTONIC, &end);
-    double seconds = (double)(end.tv_sec - start.tv_sec) + (double)(end.tv_nsec - start.tv_nsec) / 1e9;
-    print_message("             %d sessions in %.0f ms\n", COUNT, seconds * 1000);
-    assert_int_equal(f->catalog.session_count, COUNT);
-    assert_string_equal(f->catalog.sessions[0].name, "run_09999");
-    assert_true(seconds < 5);  // a tenth of a second or two; more only on a loaded machine
-}
-
 static void little_memory_is_an_error(void **state) {
     struct fixture *f = *state;
     struct arena small;
@@ -474,7 +453,6 @@ int main(void) {
         TEST(a_very_deep_tree_ends),
         TEST(a_path_that_is_not_there),
         TEST(folders_that_cannot_be_read),
-        TEST(many_sessions_take_no_time),
         TEST(little_memory_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
