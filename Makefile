@@ -21,7 +21,8 @@ BIN = $(if $(filter $(BUILD)/release,$(DIR)),$(BUILD)/hbmview,$(DIR)/hbmview)
 
 # --- Flags ---
 WARNINGS = -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wundef -Wformat=2 \
-    -Wwrite-strings -Wswitch-enum -Wpointer-arith -Wcast-qual $(if $(WERROR),-Werror)
+    -Wwrite-strings -Wswitch-enum -Wpointer-arith -Wcast-qual -Werror=implicit-function-declaration \
+    $(if $(WERROR),-Werror)
 SANITIZE = -O1 -g -fno-omit-frame-pointer -fno-sanitize-recover=all -fsanitize=
 FLAGS_release = -O2 -g -fstack-protector-strong -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2
 FLAGS_asan = $(SANITIZE)address,undefined
