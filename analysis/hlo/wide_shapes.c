@@ -4,7 +4,7 @@
 #include "proto/hlo_fields.h"
 #include "proto/wire.h"
 
-enum { NOT_COUNTED = -2 };
+enum { NOT_COUNTED = -2, CUT_TEXT_BYTES = 256 };
 
 bool wide_shapes_init(struct wide_shapes *wide, struct arena *arena) {
     *wide = (struct wide_shapes){.arena = arena};
@@ -61,11 +61,23 @@ int64_t wide_shape_unpadded_bytes(struct wide_shapes *wide, struct bytes shape) 
     return known->unpadded_bytes;
 }
 
-struct bytes wide_shape_text(struct wide_shapes *wide, struct bytes shape) {
+static struct bytes text_of(const char *written) {
+    return written ? bytes_of(written) : (struct bytes){0};
+}
+
+static struct bytes cut_text(struct wide_shape *known, struct arena *arena) {
+    int shown = known->text.size < CUT_TEXT_BYTES ? (int)known->text.size : CUT_TEXT_BYTES;
+    if (!known->cut.data)
+        known->cut = text_of(arena_printf(arena, "%.*s ... (%zu more bytes, at another buffer of this tuple)", shown,
+                                          (const char *)known->text.data, known->text.size - (size_t)shown));
+    return known->cut;
+}
+
+struct bytes wide_shape_text(struct wide_shapes *wide, struct bytes shape, uint32_t reader) {
     struct wide_shape *known = find(wide, shape);
-    if (known && known->text.data) return known->text;
-    const char *written = shape_text(shape, wide->arena);
-    struct bytes text = written ? bytes_of(written) : (struct bytes){0};
-    if (known) known->text = text;
-    return text;
+    if (!known) return text_of(shape_text(shape, wide->arena));
+    if (known->text.data && known->reader != reader) return cut_text(known, wide->arena);
+    if (!known->text.data) known->text = text_of(shape_text(shape, wide->arena));
+    known->reader = reader;
+    return known->text;
 }

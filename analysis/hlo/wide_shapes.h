@@ -17,7 +17,8 @@ struct wide_shape {
     struct bytes *elements;
     uint32_t element_count;
     int64_t unpadded_bytes;
-    struct bytes text;
+    struct bytes text, cut;
+    uint32_t reader;  // who got the text
 };
 
 struct wide_shapes {
@@ -33,4 +34,8 @@ bool wide_shapes_init(struct wide_shapes *wide, struct arena *arena);
 // As the functions of shape.h that they are named after. Without `wide` a shape is walked, which does for one buffer.
 struct bytes wide_shape_at(struct wide_shapes *wide, struct bytes shape, struct shape_path path);
 int64_t wide_shape_unpadded_bytes(struct wide_shapes *wide, struct bytes shape);
-struct bytes wide_shape_text(struct wide_shapes *wide, struct bytes shape);
+
+// As shape_text, for the logical buffer `reader`. A compiler makes one logical buffer of a tuple, so whoever else asks
+// for the text of the same wide one gets its beginning and how much is left out: else a file could make its text as
+// many times as long as it has buffers.
+struct bytes wide_shape_text(struct wide_shapes *wide, struct bytes shape, uint32_t reader);

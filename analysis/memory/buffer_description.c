@@ -40,10 +40,12 @@ struct bytes buffer_shape_text(struct buffer_describer *describer, uint32_t buff
     const struct hlo_buffer *shaped = &describer->module->buffers[buffer];
     struct wide_shapes *wide = &describer->wide_shapes;
     struct bytes shape = memory_view_shape_in(shaped, instruction_shape, describer->scope, wide);
-    if (shape.size > WIDE_SHAPE_BYTES) return wide_shape_text(wide, shape);
+    // XProf resolves several buffers of nested tuples to one shape, and writes it for each.
+    uint32_t reader = describer->scope == MEMORY_VIEW_EXACT ? buffer : HLO_NONE;
+    if (shape.size > WIDE_SHAPE_BYTES) return wide_shape_text(wide, shape, reader);
     struct shape_words *recent = &describer->recent_shapes[(uint64_t)id_map_key(shape) % RECENT_SHAPES];
     if (!recent->text.data || !bytes_equal(recent->shape, shape))
-        *recent = (struct shape_words){shape, wide_shape_text(wide, shape)};
+        *recent = (struct shape_words){shape, wide_shape_text(wide, shape, reader)};
     return recent->text;
 }
 

@@ -224,10 +224,12 @@ static void descriptions_name_tuple_elements(void **state) {
     done(&f);
 }
 
+enum { WHOLE_TUPLE = -1 };
+
 static void add_element_buffer(struct hlo_build *b, int64_t id, int64_t index) {
     struct wire_build buffer = {0}, location = {0};
     wire_build_varint(&location, LOCATION_INSTRUCTION_ID, 1);
-    wire_build_varint(&location, LOCATION_SHAPE_INDEX, (uint64_t)index);
+    if (index != WHOLE_TUPLE) wire_build_varint(&location, LOCATION_SHAPE_INDEX, (uint64_t)index);
     wire_build_varint(&buffer, BUFFER_ID, (uint64_t)id);
     wire_build_varint(&buffer, BUFFER_SIZE, 4096);
     wire_build_message(&buffer, BUFFER_DEFINED_AT, &location);
@@ -270,6 +272,29 @@ static void elements_of_wide_tuples_have_their_own_shapes(void **state) {
     done(&f);
 }
 
+// A tuple is one logical buffer. Where more claim to be the same one, its text is not written for each of them.
+static void the_text_of_a_wide_tuple_is_written_once(void **state) {
+    (void)state;
+    enum { WIDTH = 3000, BUFFERS = 1000, LEAST_BYTES = WIDTH * 8, CUT_MOST_BYTES = 400 };
+    struct fixture f = {0};
+    add_tuple_instruction(&f.build, WIDTH);
+    for (int64_t i = 0; i < BUFFERS; i++) add_element_buffer(&f.build, 1 + i, WHOLE_TUPLE);
+    hlo_build_allocation(&f.build, (struct hlo_build_allocation){.size = 4096, .buffers = {1}});
+    assert_true(view_of(&f, 0, MEMORY_VIEW_EXACT));
+    struct buffer_describer describer;
+    assert_true(buffer_describer_init(&describer, &f.module, MEMORY_VIEW_EXACT, &f.arena));
+    struct bytes whole = buffer_describe(&describer, 0).shape;
+    assert_true(whole.size > LEAST_BYTES);
+    for (uint32_t i = 1; i < BUFFERS; i++) {
+        struct bytes cut = buffer_describe(&describer, i).shape;
+        assert_in_range(cut.size, 1, CUT_MOST_BYTES);
+        assert_true(bytes_starts_with(cut, BYTES("(f32[1], f32[2], ")));
+        assert_true(bytes_contains(cut, BYTES(" more bytes")));
+    }
+    assert_true(bytes_equal(buffer_describe(&describer, 0).shape, whole));
+    done(&f);
+}
+
 static void summaries_agree_with_views(void **state) {
     (void)state;
     struct fixture f = {0};
@@ -299,6 +324,7 @@ int main(void) {
         cmocka_unit_test(unpadded_sums_past_int64_are_refused),
         cmocka_unit_test(descriptions_name_tuple_elements),
         cmocka_unit_test(elements_of_wide_tuples_have_their_own_shapes),
+        cmocka_unit_test(the_text_of_a_wide_tuple_is_written_once),
         cmocka_unit_test(summaries_agree_with_views),
     };
     return cmocka_run_group_tests_name("memory_view", tests, NULL, NULL);

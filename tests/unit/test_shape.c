@@ -140,7 +140,7 @@ static void wide_tuples_are_walked_once(void **state) {
     assert_true(wide_shapes_init(&wide, &arena));
     struct bytes last = element(&wide, tuple, WIDTH - 1), middle = element(&wide, tuple, 500);
     assert_int_equal(shape_unpadded_bytes(last), 4 * (WIDTH - 1));
-    assert_string_equal((const char *)wide_shape_text(&wide, middle).data, "f32[500]");
+    assert_string_equal((const char *)wide_shape_text(&wide, middle, 0).data, "f32[500]");
     assert_int_equal(wide_shape_unpadded_bytes(&wide, tuple), 8 * WIDTH);
     memset(build.data, 0xff, (size_t)(middle.data - tuple.data));
     assert_int_equal(shape_unpadded_bytes(tuple), -1);
