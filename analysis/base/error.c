@@ -3,18 +3,18 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-__attribute__((format(printf, 4, 0))) static void fill(struct error *error, enum error_code code, int64_t offset,
-                                                       const char *format, va_list arguments) {
+__attribute__((format(printf, 5, 0))) static void fill(struct error *error, enum error_code code, const char *file,
+                                                       int64_t offset, const char *format, va_list arguments) {
     error->code = code;
     error->offset = offset;
-    error->file[0] = '\0';
+    snprintf(error->file, sizeof error->file, "%s", file);
     vsnprintf(error->message, sizeof error->message, format, arguments);
 }
 
 bool error_set(struct error *error, enum error_code code, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    fill(error, code, -1, format, arguments);
+    fill(error, code, "", -1, format, arguments);
     va_end(arguments);
     return false;
 }
@@ -22,7 +22,15 @@ bool error_set(struct error *error, enum error_code code, const char *format, ..
 bool error_at(struct error *error, enum error_code code, int64_t offset, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    fill(error, code, offset, format, arguments);
+    fill(error, code, "", offset, format, arguments);
+    va_end(arguments);
+    return false;
+}
+
+bool error_in(struct error *error, enum error_code code, const char *file, int64_t offset, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    fill(error, code, file, offset, format, arguments);
     va_end(arguments);
     return false;
 }

@@ -30,16 +30,19 @@ struct error {
     char message[ERROR_MESSAGE_BYTES];
 };
 
-// Fills *error (file empty, offset -1) and returns false, so that a check reads `return error_set(...)`.
+// Each fills *error and returns false, so that a check reads `return error_set(...)`: without a place (file empty,
+// offset -1), at a byte of what is being read, in a file (offset ERROR_WHOLE_FILE: no byte of it is to blame).
 __attribute__((format(printf, 3, 4))) bool error_set(struct error *error, enum error_code code, const char *format,
                                                      ...);
-
-// The same with a byte offset.
 __attribute__((format(printf, 4, 5))) bool error_at(struct error *error, enum error_code code, int64_t offset,
                                                     const char *format, ...);
+__attribute__((format(printf, 5, 6))) bool error_in(struct error *error, enum error_code code, const char *file,
+                                                    int64_t offset, const char *format, ...);
+enum { ERROR_WHOLE_FILE = -1 };
 
-// Says in which file it was, if nobody said so before. `base_offset` is added to the offset: a blob that was parsed on
-// its own gets the place it has in the file. Returns false.
+// For an error that comes from something which knew no file: says in which one it was, if nobody said so before.
+// `base_offset` is added to the offset: a blob that was parsed on its own gets the place it has in the file.
+// Returns false.
 bool error_in_file(struct error *error, const char *file, int64_t base_offset);
 
 // The code as scripts see it: "not_found", "truncated", ...

@@ -7,8 +7,8 @@
 #define EXPECTED_VALUE "expected \"value: <N name @space> (size=BYTES,offset=BYTES): shape\" of an allocation"
 
 static bool too_big(const struct text_lines *lines, struct error *error) {
-    error_at(error, ERROR_TOO_BIG, (int64_t)lines->offset, "no memory left at line %zu", lines->number);
-    return error_in_file(error, lines->file->path, 0);
+    return error_in(error, ERROR_TOO_BIG, lines->file->path, (int64_t)lines->offset, "no memory left at line %zu",
+                    lines->number);
 }
 
 // --- An allocation ---

@@ -12,8 +12,8 @@ struct reader {
 };
 
 static bool too_big(const struct reader *r) {
-    error_at(r->error, ERROR_TOO_BIG, (int64_t)r->lines.offset, "no memory left at line %zu", r->lines.number);
-    return error_in_file(r->error, r->lines.file->path, 0);
+    return error_in(r->error, ERROR_TOO_BIG, r->lines.file->path, (int64_t)r->lines.offset,
+                    "no memory left at line %zu", r->lines.number);
 }
 
 static bool make_columns(struct reader *r) {

@@ -16,9 +16,9 @@ bool text_lines_next(struct text_lines *lines, struct bytes *line) {
 bool text_lines_fault(const struct text_lines *lines, const char *expected, struct error *error) {
     struct bytes text = lines->file->text;
     bool is_cut = lines->next > text.size || text.size == 0;
-    error_at(error, is_cut ? ERROR_TRUNCATED : ERROR_MALFORMED, (int64_t)lines->offset, "line %zu: %s%s",
-             lines->number ? lines->number : 1, is_cut ? "the text ends here; " : "", expected);
-    return error_in_file(error, lines->file->path, 0);
+    return error_in(error, is_cut ? ERROR_TRUNCATED : ERROR_MALFORMED, lines->file->path, (int64_t)lines->offset,
+                    "line %zu: %s%s", lines->number ? lines->number : 1, is_cut ? "the text ends here; " : "",
+                    expected);
 }
 
 bool text_file_is_whole(const struct hlo_text_file *file, struct error *error) {

@@ -18,8 +18,7 @@ struct byte_source {
 };
 
 static bool out_of_memory(const char *path, struct error *error) {
-    error_set(error, ERROR_TOO_BIG, "no memory left to read the file");
-    return error_in_file(error, path, 0);
+    return error_in(error, ERROR_TOO_BIG, path, ERROR_WHOLE_FILE, "no memory left to read the file");
 }
 
 static bool detect_gzip(struct byte_source *source, struct error *error) {
@@ -141,9 +140,8 @@ bool byte_source_peek(struct byte_source *source, uint64_t offset, size_t size, 
 }
 
 static bool ends_before(struct byte_source *source, uint64_t end, uint64_t content_end, struct error *error) {
-    error_at(error, ERROR_TRUNCATED, (int64_t)content_end, "expected the content to go on to byte %llu, it ends here",
-             (unsigned long long)end);
-    return error_in_file(error, source->raw.path, 0);
+    return error_in(error, ERROR_TRUNCATED, source->raw.path, (int64_t)content_end,
+                    "expected the content to go on to byte %llu, it ends here", (unsigned long long)end);
 }
 
 // One piece of a read: from the window, straight to `to` when it is large, else through a new window.
@@ -201,17 +199,17 @@ bool byte_source_load(struct byte_source *source, uint64_t offset, uint64_t size
                       struct arena *arena, struct bytes *loaded, struct error *error) {
     uint64_t end, reached;
     if (size > limit_bytes || size > SIZE_MAX) {
-        error_at(error, ERROR_TOO_BIG, (int64_t)offset, "%llu bytes in one piece pass the limit of %llu",
-                 (unsigned long long)size, (unsigned long long)limit_bytes);
-        return error_in_file(error, source->raw.path, 0);
+        return error_in(error, ERROR_TOO_BIG, source->raw.path, (int64_t)offset,
+                        "%llu bytes in one piece pass the limit of %llu", (unsigned long long)size,
+                        (unsigned long long)limit_bytes);
     }
     if (__builtin_add_overflow(offset, size, &end)) end = UINT64_MAX;
     if (!byte_source_reach(source, end, &reached, error)) return false;
     if (reached < end) return ends_before(source, end, reached, error);
     uint8_t *data = arena_push_raw(arena, (size_t)size, 1);
     if (!data) {
-        error_at(error, ERROR_TOO_BIG, (int64_t)offset, "no memory left to load %llu bytes", (unsigned long long)size);
-        return error_in_file(error, source->raw.path, 0);
+        return error_in(error, ERROR_TOO_BIG, source->raw.path, (int64_t)offset, "no memory left to load %llu bytes",
+                        (unsigned long long)size);
     }
     bool is_large = !source->gzip && size >= WORTH_A_THREAD_BYTES;
     bool is_good = is_large ? read_large(&source->raw, offset, data, (size_t)size, error)

@@ -75,10 +75,9 @@ static void end_here(struct byte_source_gzip *stream) {
 
 static void break_here(struct byte_source_gzip *stream, enum error_code code, const char *what) {
     stream->furthest = stream->content_at;
-    error_at(&stream->broken, code, (int64_t)stream->content_at,
+    error_in(&stream->broken, code, stream->raw->path, (int64_t)stream->content_at,
              "%s at byte %llu of the compressed file; %llu bytes could be uncompressed before it", what,
              (unsigned long long)(stream->raw_at - stream->state.avail_in), (unsigned long long)stream->content_at);
-    error_in_file(&stream->broken, stream->raw->path, 0);
 }
 
 // False when there is no compressed byte left; an I/O error breaks the stream.
@@ -207,9 +206,8 @@ static struct point *nearest_point(const struct byte_source_gzip *stream, uint64
 
 static bool is_exhausted(const struct byte_source_gzip *stream, struct error *error) {
     if (stream->work_bytes <= MAX_WORK_BYTES + MAX_WORK_PASSES * stream->furthest) return false;
-    error_set(error, ERROR_TOO_BIG,
-              "the order of what is in this .gz makes it too slow to read; uncompress it (gzip -d) and open that");
-    (void)error_in_file(error, stream->raw->path, 0);
+    (void)error_in(error, ERROR_TOO_BIG, stream->raw->path, ERROR_WHOLE_FILE,
+                   "the order of what is in this .gz makes it too slow to read; uncompress it (gzip -d) and open that");
     return true;
 }
 

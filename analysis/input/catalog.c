@@ -193,8 +193,7 @@ static bool scan_folder(struct scan *scan, const struct place *above, const char
 // --- One file ---
 
 static bool is_no_profile(const char *path, const char *why, struct error *error) {
-    error_set(error, ERROR_BAD_REQUEST, "%s; %s", why, WHAT_TO_OPEN);
-    return error_in_file(error, path, 0);
+    return error_in(error, ERROR_BAD_REQUEST, path, ERROR_WHOLE_FILE, "%s; %s", why, WHAT_TO_OPEN);
 }
 
 // A file whose name says nothing: a device memory profile may have any.
@@ -286,8 +285,7 @@ static char *resolve_file(const char *path, struct arena *arena) {
 // Adds to the system's reason what to do about it.
 static bool cannot_open(const char *path, const struct error *reason, struct error *error) {
     const char *advice = reason->code == ERROR_UNREADABLE ? "check its permissions, or " : "";
-    error_set(error, reason->code, "%s; %s%s", reason->message, advice, WHAT_TO_OPEN);
-    return error_in_file(error, path, 0);
+    return error_in(error, reason->code, path, ERROR_WHOLE_FILE, "%s; %s%s", reason->message, advice, WHAT_TO_OPEN);
 }
 
 static bool cannot_resolve(const char *path, int number, struct error *error) {
@@ -314,8 +312,8 @@ bool catalog_scan(const char *path, struct arena *arena, struct catalog *catalog
     if (!order_sessions(catalog->sessions, catalog->session_count, arena) || !order_device_memory(catalog, arena))
         scan.out_of_memory = true;
     if (!scan.out_of_memory) return true;
-    error_set(error, ERROR_TOO_BIG, "no memory left for the list of sessions; give a folder further down");
-    return error_in_file(error, catalog->root, 0);
+    return error_in(error, ERROR_TOO_BIG, catalog->root, ERROR_WHOLE_FILE,
+                    "no memory left for the list of sessions; give a folder further down");
 }
 
 const struct catalog_session *catalog_find(const struct catalog *catalog, struct bytes name) {

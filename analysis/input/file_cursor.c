@@ -10,8 +10,7 @@ struct header {
 
 static enum file_cursor_step fail(const struct file_cursor *cursor, enum error_code code, const char *expected,
                                   struct error *error) {
-    error_at(error, code, (int64_t)cursor->at, "expected %s", expected);
-    (void)error_in_file(error, byte_source_path(cursor->source), 0);
+    (void)error_in(error, code, byte_source_path(cursor->source), (int64_t)cursor->at, "expected %s", expected);
     return FILE_CURSOR_ERROR;
 }
 
@@ -30,10 +29,9 @@ static void step_to(struct file_cursor *cursor, const struct header *header, con
 
 static enum file_cursor_step cut(const struct file_cursor *cursor, struct file_field *field, uint64_t reached,
                                  struct error *error) {
-    error_at(error, ERROR_TRUNCATED, (int64_t)cursor->at,
-             "a field of %llu bytes starts here, but the file ends after %llu of them",
-             (unsigned long long)field->payload_size, (unsigned long long)(reached - field->payload_offset));
-    (void)error_in_file(error, byte_source_path(cursor->source), 0);
+    (void)error_in(error, ERROR_TRUNCATED, byte_source_path(cursor->source), (int64_t)cursor->at,
+                   "a field of %llu bytes starts here, but the file ends after %llu of them",
+                   (unsigned long long)field->payload_size, (unsigned long long)(reached - field->payload_offset));
     field->payload_size = reached - field->payload_offset;
     field->is_cut = true;
     return FILE_CURSOR_ERROR;

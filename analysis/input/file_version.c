@@ -20,9 +20,8 @@ bool file_version_look(const char *path, struct file_version *version, struct er
         *version = file_version_of(&status);
         return true;
     }
-    error_set(error, errno == ENOENT ? ERROR_NOT_FOUND : ERROR_UNREADABLE, "The file cannot be read: %s.",
-              strerror(errno));
-    return error_in_file(error, path, 0);
+    return error_in(error, errno == ENOENT ? ERROR_NOT_FOUND : ERROR_UNREADABLE, path, ERROR_WHOLE_FILE,
+                    "The file cannot be read: %s.", strerror(errno));
 }
 
 bool file_version_of_file(const char *path, struct file_version *version) {

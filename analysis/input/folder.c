@@ -41,8 +41,7 @@ static int compare_entries(const void *a, const void *b) {
 }
 
 static bool out_of_memory(const char *path, struct error *error) {
-    error_set(error, ERROR_TOO_BIG, "no memory left to list the folder");
-    return error_in_file(error, path, 0);
+    return error_in(error, ERROR_TOO_BIG, path, ERROR_WHOLE_FILE, "no memory left to list the folder");
 }
 
 static bool add_entry(struct folder *folder, DIR *open_folder, const struct dirent *found, struct arena *arena) {

@@ -6,8 +6,8 @@
 #include "proto/hlo_fields.h"
 
 static bool not_hlo(struct byte_source *source, struct error *error) {
-    error_at(error, ERROR_MALFORMED, 0, "expected an HloProto, found no hlo_module in the file");
-    return error_in_file(error, byte_source_path(source), 0);
+    return error_in(error, ERROR_MALFORMED, byte_source_path(source), 0,
+                    "expected an HloProto, found no hlo_module in the file");
 }
 
 // Walks the file's fields to its end: is it whole, and does it hold a module?

@@ -49,8 +49,8 @@ static bool read_length(struct wire w, uint32_t *number, size_t *head_size, uint
 }
 
 static enum line_reader_step fail(struct line_reader *reader, const char *fault, struct error *error) {
-    error_at(error, ERROR_MALFORMED, (int64_t)line_reader_at(reader), "expected the next field of an XLine: %s", fault);
-    error_in_file(error, byte_source_path(reader->source), 0);
+    error_in(error, ERROR_MALFORMED, byte_source_path(reader->source), (int64_t)line_reader_at(reader),
+             "expected the next field of an XLine: %s", fault);
     return LINE_READER_ERROR;
 }
 

@@ -185,8 +185,8 @@ static bool load_module_name(struct plane_walk *walk, const struct file_field *b
 }
 
 static bool out_of_memory(struct plane_walk *walk, struct error *error) {
-    error_set(error, ERROR_TOO_BIG, "no memory left for the list of programs (%zu so far)", walk->index->program_count);
-    return error_in_file(error, byte_source_path(walk->source), 0);
+    return error_in(error, ERROR_TOO_BIG, byte_source_path(walk->source), ERROR_WHOLE_FILE,
+                    "no memory left for the list of programs (%zu so far)", walk->index->program_count);
 }
 
 // "module(program id)", byte by byte: a hostile name may hold anything, also zeros.
@@ -205,9 +205,8 @@ static bool make_name(struct arena *arena, struct xspace_program *program) {
 static bool add_program(struct plane_walk *walk, struct xspace_program program, struct error *error) {
     struct xspace_index *index = walk->index;
     if (index->program_count == XSPACE_MAX_PROGRAMS) {
-        error_at(error, ERROR_TOO_BIG, (int64_t)program.offset, "more than %d programs in one file",
-                 XSPACE_MAX_PROGRAMS);
-        return error_in_file(error, byte_source_path(walk->source), 0);
+        return error_in(error, ERROR_TOO_BIG, byte_source_path(walk->source), (int64_t)program.offset,
+                        "more than %d programs in one file", XSPACE_MAX_PROGRAMS);
     }
     return (make_name(walk->arena, &program) &&
             growing_array_add(walk->arena, index->programs, index->program_count, program)) ||

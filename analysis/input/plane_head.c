@@ -11,8 +11,8 @@ struct head_walk {
 };
 
 static bool too_much(struct head_walk *walk, uint64_t offset, const char *what, struct error *error) {
-    error_at(error, ERROR_TOO_BIG, (int64_t)offset, "no memory left for the %s of a plane", what);
-    return error_in_file(error, byte_source_path(walk->source), 0);
+    return error_in(error, ERROR_TOO_BIG, byte_source_path(walk->source), (int64_t)offset,
+                    "no memory left for the %s of a plane", what);
 }
 
 static bool add_line(struct head_walk *walk, const struct file_field *field, struct error *error) {

@@ -11,9 +11,8 @@ static bool is_assignment(struct byte_source *source, struct error *error) {
     struct bytes head;
     if (!byte_source_peek(source, 0, sizeof "BufferAssignment:" - 1, &head, error)) return false;
     if (bytes_equal(head, BYTES("BufferAssignment:"))) return true;
-    error_at(error, head.size ? ERROR_MALFORMED : ERROR_TRUNCATED, 0,
-             "expected a buffer assignment in text, whose first line is \"BufferAssignment:\"");
-    return error_in_file(error, byte_source_path(source), 0);
+    return error_in(error, head.size ? ERROR_MALFORMED : ERROR_TRUNCATED, byte_source_path(source), 0,
+                    "expected a buffer assignment in text, whose first line is \"BufferAssignment:\"");
 }
 
 // The text is one program; how much of it is right shows when it is loaded.

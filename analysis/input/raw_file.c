@@ -12,8 +12,7 @@ static bool describe(struct raw_file *file, struct error *error) {
     if (fstat(file->descriptor, &status) != 0) return system_error(error, errno, "look at the file", file->path);
     if (!S_ISREG(status.st_mode)) {
         const char *what = S_ISDIR(status.st_mode) ? "a folder" : "not a regular file";
-        error_set(error, ERROR_UNREADABLE, "expected a file, this is %s", what);
-        return error_in_file(error, file->path, 0);
+        return error_in(error, ERROR_UNREADABLE, file->path, ERROR_WHOLE_FILE, "expected a file, this is %s", what);
     }
     file->version = file_version_of(&status);
     return true;
@@ -57,11 +56,11 @@ bool raw_file_clone(const struct raw_file *file, struct raw_file *clone) {
 }
 
 static bool shrank(const struct raw_file *file, uint64_t end, struct error *error) {
-    error_at(error, ERROR_TRUNCATED, (int64_t)end,
-             "the file ends here now, but had %llu bytes when it was opened: it was replaced or cut while it was read; "
-             "try again",
-             (unsigned long long)file->version.size_bytes);
-    return error_in_file(error, file->path, 0);
+    return error_in(
+        error, ERROR_TRUNCATED, file->path, (int64_t)end,
+        "the file ends here now, but had %llu bytes when it was opened: it was replaced or cut while it was read; "
+        "try again",
+        (unsigned long long)file->version.size_bytes);
 }
 
 static bool read_descriptor(const struct raw_file *file, uint64_t offset, uint8_t *to, size_t size, size_t *read_bytes,

@@ -12,8 +12,7 @@
 #include "analysis/input/system_error.h"
 
 static bool out_of_memory(const char *path, struct error *error) {
-    error_set(error, ERROR_TOO_BIG, "no memory left to list the session's files");
-    return error_in_file(error, path, 0);
+    return error_in(error, ERROR_TOO_BIG, path, ERROR_WHOLE_FILE, "no memory left to list the session's files");
 }
 
 static bool leave_out(struct session_files *files, const char *path, const char *reason, struct arena *arena) {

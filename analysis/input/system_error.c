@@ -7,6 +7,6 @@ bool system_error(struct error *error, int number, const char *action, const cha
     char reason[128];
     if (strerror_r(number, reason, sizeof reason) != 0) reason[0] = '\0';
     bool missing = number == ENOENT || number == ENOTDIR;
-    error_set(error, missing ? ERROR_NOT_FOUND : ERROR_UNREADABLE, "cannot %s: %s", action, reason);
-    return error_in_file(error, path, 0);
+    return error_in(error, missing ? ERROR_NOT_FOUND : ERROR_UNREADABLE, path, ERROR_WHOLE_FILE, "cannot %s: %s",
+                    action, reason);
 }

@@ -24,8 +24,7 @@ static void note(struct space_walk *walk, const struct error *error) {
 }
 
 static bool too_big(struct space_walk *walk, uint64_t offset, const char *what, struct error *error) {
-    error_at(error, ERROR_TOO_BIG, (int64_t)offset, "%s", what);
-    return error_in_file(error, byte_source_path(walk->source), 0);
+    return error_in(error, ERROR_TOO_BIG, byte_source_path(walk->source), (int64_t)offset, "%s", what);
 }
 
 // The first name in the plane; writers put it before the lines, but it may come after.

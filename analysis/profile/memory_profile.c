@@ -18,8 +18,8 @@ struct assembly {
 };
 
 static bool too_much(const struct assembly *assembly, struct error *error) {
-    error_set(error, ERROR_TOO_BIG, "no memory left for this memory profile");
-    return error_in_file(error, byte_source_path(assembly->reader.source), 0);
+    return error_in(error, ERROR_TOO_BIG, byte_source_path(assembly->reader.source), ERROR_WHOLE_FILE,
+                    "no memory left for this memory profile");
 }
 
 static void note_fault(struct memory_profile *profile, const struct error *error) {

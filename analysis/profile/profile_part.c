@@ -137,9 +137,8 @@ static void note_fault(struct profile_part *part, const struct error *error) {
 
 static void note_limit(struct profile_part *part, const struct line_reader *lines) {
     struct error error;
-    error_at(&error, ERROR_TOO_BIG, (int64_t)line_reader_at(lines), "%s",
+    error_in(&error, ERROR_TOO_BIG, byte_source_path(part->source), (int64_t)line_reader_at(lines), "%s",
              part->limit ? part->limit : "no memory left for the memory events of this profile");
-    error_in_file(&error, byte_source_path(part->source), 0);
     note_fault(part, &error);
 }
 

@@ -26,8 +26,8 @@ void profile_reader_release(struct profile_reader *reader) {
 }
 
 static bool too_much(const struct profile_reader *reader, uint64_t offset, struct error *error) {
-    error_at(error, ERROR_TOO_BIG, (int64_t)offset, "no memory left for the memory events of this profile");
-    return error_in_file(error, byte_source_path(reader->source), 0);
+    return error_in(error, ERROR_TOO_BIG, byte_source_path(reader->source), (int64_t)offset,
+                    "no memory left for the memory events of this profile");
 }
 
 // --- Opening ---

@@ -43,8 +43,8 @@ const char *file_store_key(struct work *work, const char *kind, const struct inp
 }
 
 static bool changed(const struct input_file *file, struct error *error) {
-    error_set(error, ERROR_UNREADABLE, "The file changed while it was being read; try again.");
-    return error_in_file(error, file->path, 0);
+    return error_in(error, ERROR_UNREADABLE, file->path, ERROR_WHOLE_FILE,
+                    "The file changed while it was being read; try again.");
 }
 
 static struct byte_source *open_sample(const struct embedded_asset *sample, struct error *error) {

@@ -23,9 +23,8 @@ static const struct stored_kind profile_kind = {.name = "profile",
 
 const struct memory_profile *profile_store_load(struct work *work, const struct input_file *file, struct error *error) {
     if (file->kind != PROFILE_FILE_XPLANE) {
-        error_set(error, ERROR_NOT_FOUND,
-                  "This file holds a compiled program; memory over time is in *.xplane.pb files.");
-        error_in_file(error, file->path, 0);
+        error_in(error, ERROR_NOT_FOUND, file->path, ERROR_WHOLE_FILE,
+                 "This file holds a compiled program; memory over time is in *.xplane.pb files.");
         return NULL;
     }
     const char *key = file_store_key(work, profile_kind.name, file, error);

@@ -15,9 +15,8 @@ struct runs_walk {
 };
 
 static bool too_many(struct runs_walk *walk, struct error *error) {
-    error_at(error, ERROR_TOO_BIG, (int64_t)line_reader_at(&walk->reader),
-             "no memory left for the runs of XLA modules");
-    return error_in_file(error, byte_source_path(walk->source), 0);
+    return error_in(error, ERROR_TOO_BIG, byte_source_path(walk->source), (int64_t)line_reader_at(&walk->reader),
+                    "no memory left for the runs of XLA modules");
 }
 
 static bool add_run(struct runs_walk *walk, struct bytes message, int64_t line_begin_ns, struct error *error) {
