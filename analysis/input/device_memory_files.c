@@ -98,8 +98,7 @@ static bool look_inside(struct look *look) {
     struct file_field field;
     struct error ignored;
     while (cursor.at < DEVICE_MEMORY_LOOK_BYTES) {
-        enum file_cursor_step step = file_cursor_next(&cursor, &field, &ignored);
-        if (step != FILE_CURSOR_FIELD) return step == FILE_CURSOR_ERROR && look->type_count > 0;
+        if (!file_cursor_next(&cursor, &field, &ignored)) return cursor.has_failed && look->type_count > 0;
         if (!take_field(look, &field)) return false;
         if (look->name_count > look->last_name) return measures_space(look);
     }

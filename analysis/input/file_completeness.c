@@ -8,11 +8,8 @@ bool file_completeness_ends_early(const char *path) {
     if (!source) return false;
     struct file_cursor cursor = file_cursor_over(source);
     struct file_field field;
-    enum file_cursor_step step;
-    do {
-        step = file_cursor_next(&cursor, &field, &error);
-    } while (step == FILE_CURSOR_FIELD);
-    bool ends_early = step == FILE_CURSOR_ERROR ? error.code == ERROR_TRUNCATED : cursor.at == 0;
+    while (file_cursor_next(&cursor, &field, &error)) continue;
+    bool ends_early = cursor.has_failed ? error.code == ERROR_TRUNCATED : cursor.at == 0;
     byte_source_close(source);
     return ends_early;
 }

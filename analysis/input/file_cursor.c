@@ -8,15 +8,13 @@ struct header {
     bool content_ended;  // the content ends inside these bytes
 };
 
-static enum file_cursor_step fail(const struct file_cursor *cursor, enum error_code code, const char *expected,
-                                  struct error *error) {
-    (void)error_in(error, code, byte_source_path(cursor->source), (int64_t)cursor->at, "expected %s", expected);
-    return FILE_CURSOR_ERROR;
+static bool fail(const struct file_cursor *cursor, enum error_code code, const char *expected, struct error *error) {
+    return error_in(error, code, byte_source_path(cursor->source), (int64_t)cursor->at, "expected %s", expected);
 }
 
 // A field whose first bytes are incomplete: the file was cut there, or the message is wrong.
-static enum file_cursor_step fail_in_header(const struct file_cursor *cursor, const struct header *header, size_t room,
-                                            const char *expected, struct error *error) {
+static bool fail_in_header(const struct file_cursor *cursor, const struct header *header, size_t room,
+                           const char *expected, struct error *error) {
     bool ran_out = (size_t)(header->wire.end - header->wire.at) < room;
     if (ran_out && header->content_ended)
         return fail(cursor, ERROR_TRUNCATED, "a whole field, the file ends inside it", error);
@@ -27,18 +25,17 @@ static void step_to(struct file_cursor *cursor, const struct header *header, con
     cursor->at += (uint64_t)(header->wire.at - start);
 }
 
-static enum file_cursor_step cut(const struct file_cursor *cursor, struct file_field *field, uint64_t reached,
-                                 struct error *error) {
+static bool cut(const struct file_cursor *cursor, struct file_field *field, uint64_t reached, struct error *error) {
     (void)error_in(error, ERROR_TRUNCATED, byte_source_path(cursor->source), (int64_t)cursor->at,
                    "a field of %llu bytes starts here, but the file ends after %llu of them",
                    (unsigned long long)field->payload_size, (unsigned long long)(reached - field->payload_offset));
     field->payload_size = reached - field->payload_offset;
     field->is_cut = true;
-    return FILE_CURSOR_ERROR;
+    return false;
 }
 
-static enum file_cursor_step skip_payload(struct file_cursor *cursor, const struct header *header, const uint8_t *start,
-                                          struct file_field *field, struct error *error) {
+static bool skip_payload(struct file_cursor *cursor, const struct header *header, const uint8_t *start,
+                         struct file_field *field, struct error *error) {
     field->payload_offset = cursor->at + (uint64_t)(header->wire.at - start);
     uint64_t end, reached;
     if (__builtin_add_overflow(field->payload_offset, field->payload_size, &end)) end = UINT64_MAX;
@@ -46,11 +43,11 @@ static enum file_cursor_step skip_payload(struct file_cursor *cursor, const stru
     if (!byte_source_reach(cursor->source, end, &reached, error)) {
         field->payload_size = reached - field->payload_offset;
         field->is_cut = true;
-        return FILE_CURSOR_ERROR;
+        return false;
     }
     if (reached < end) return cut(cursor, field, reached, error);
     cursor->at = end;
-    return FILE_CURSOR_FIELD;
+    return true;
 }
 
 static uint64_t little_endian(const uint8_t *at, size_t size) {
@@ -59,17 +56,17 @@ static uint64_t little_endian(const uint8_t *at, size_t size) {
     return result;
 }
 
-static enum file_cursor_step read_fixed(struct file_cursor *cursor, struct header *header, const uint8_t *start,
-                                        size_t size, struct file_field *field, struct error *error) {
+static bool read_fixed(struct file_cursor *cursor, struct header *header, const uint8_t *start, size_t size,
+                       struct file_field *field, struct error *error) {
     if ((size_t)(header->wire.end - header->wire.at) < size) return fail_in_header(cursor, header, size, "", error);
     field->value = little_endian(header->wire.at, size);
     header->wire.at += size;
     step_to(cursor, header, start);
-    return FILE_CURSOR_FIELD;
+    return true;
 }
 
-static enum file_cursor_step read_value(struct file_cursor *cursor, struct header *header, const uint8_t *start,
-                                        struct file_field *field, struct error *error) {
+static bool read_value(struct file_cursor *cursor, struct header *header, const uint8_t *start,
+                       struct file_field *field, struct error *error) {
     uint64_t number;
     switch (field->type) {
         case WIRE_FIXED64:
@@ -90,23 +87,30 @@ static enum file_cursor_step read_value(struct file_cursor *cursor, struct heade
     }
     field->value = number;
     step_to(cursor, header, start);
-    return FILE_CURSOR_FIELD;
+    return true;
 }
 
-enum file_cursor_step file_cursor_next(struct file_cursor *cursor, struct file_field *field, struct error *error) {
-    uint64_t left = cursor->end - cursor->at, key;
-    if (left == 0) return FILE_CURSOR_END;
-    *field = (struct file_field){0};
-    size_t asked = left < LONGEST_HEADER_BYTES ? (size_t)left : LONGEST_HEADER_BYTES;
-    struct bytes view;
-    if (!byte_source_peek(cursor->source, cursor->at, asked, &view, error)) return FILE_CURSOR_ERROR;
-    if (view.size == 0 && cursor->end == UINT64_MAX) return FILE_CURSOR_END;
-    struct header header = {wire_open(view), view.size < asked};
-    if (!wire_next_varint(&header.wire, &key))
-        return fail_in_header(cursor, &header, LONGEST_VARINT_BYTES, "a field key (varint)", error);
+static bool read_field(struct file_cursor *cursor, struct header *header, const uint8_t *start,
+                       struct file_field *field, struct error *error) {
+    uint64_t key;
+    if (!wire_next_varint(&header->wire, &key))
+        return fail_in_header(cursor, header, LONGEST_VARINT_BYTES, "a field key (varint)", error);
     if (key >> 3 == 0 || key >> 3 > MAX_FIELD_NUMBER)
         return fail(cursor, ERROR_MALFORMED, "a field number from 1 to 2^29-1", error);
     field->number = (uint32_t)(key >> 3);
     field->type = (enum wire_type)(key & 7);
-    return read_value(cursor, &header, view.data, field, error);
+    return read_value(cursor, header, start, field, error);
+}
+
+bool file_cursor_next(struct file_cursor *cursor, struct file_field *field, struct error *error) {
+    uint64_t left = cursor->end - cursor->at;
+    if (left == 0) return false;
+    *field = (struct file_field){0};
+    size_t asked = left < LONGEST_HEADER_BYTES ? (size_t)left : LONGEST_HEADER_BYTES;
+    struct bytes view;
+    bool is_good = byte_source_peek(cursor->source, cursor->at, asked, &view, error);
+    if (is_good && view.size == 0 && cursor->end == UINT64_MAX) return false;
+    struct header header = {wire_open(view), view.size < asked};
+    cursor->has_failed = !is_good || !read_field(cursor, &header, view.data, field, error);
+    return !cursor->has_failed;
 }

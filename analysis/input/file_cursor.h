@@ -15,6 +15,7 @@ struct file_cursor {
     struct byte_source *source;
     uint64_t at;
     uint64_t end;
+    bool has_failed;
 };
 
 struct file_field {
@@ -29,17 +30,19 @@ struct file_field {
 // The whole content of a source, whose end need not be known: the cursor ends cleanly where the content ends between
 // two fields; a field that runs past it is ERROR_TRUNCATED.
 static inline struct file_cursor file_cursor_over(struct byte_source *source) {
-    return (struct file_cursor){source, 0, UINT64_MAX};
+    return (struct file_cursor){.source = source, .end = UINT64_MAX};
+}
+
+static inline struct file_cursor file_cursor_at(struct byte_source *source, uint64_t offset, uint64_t size) {
+    return (struct file_cursor){.source = source, .at = offset, .end = offset + size};
 }
 
 static inline struct file_cursor file_cursor_inside(struct byte_source *source, const struct file_field *field) {
-    return (struct file_cursor){source, field->payload_offset, field->payload_offset + field->payload_size};
+    return file_cursor_at(source, field->payload_offset, field->payload_size);
 }
 
-enum file_cursor_step { FILE_CURSOR_FIELD, FILE_CURSOR_END, FILE_CURSOR_ERROR };
-
-// After an error the cursor stays where it is: at the start of the field at fault. A file that was cut can be read up
+// Reads the next field. False at the end, and on a fault: then has_failed is set, *error filled, and the cursor stays
+// where it is, at the start of the field at fault. A file that was cut can be read up
 // to the cut: then field->is_cut says that the field's payload runs past the end of the content, and payload_size is
 // what is there of it.
-MUST_USE enum file_cursor_step file_cursor_next(struct file_cursor *cursor, struct file_field *field,
-                                                struct error *error);
+MUST_USE bool file_cursor_next(struct file_cursor *cursor, struct file_field *field, struct error *error);

@@ -14,12 +14,11 @@ static bool not_hlo(struct byte_source *source, struct error *error) {
 static bool check_whole(struct byte_source *source, uint64_t *size_bytes, struct error *error) {
     struct file_cursor cursor = file_cursor_over(source);
     struct file_field field;
-    enum file_cursor_step step;
     bool has_module = false;
-    while ((step = file_cursor_next(&cursor, &field, error)) == FILE_CURSOR_FIELD)
+    while (file_cursor_next(&cursor, &field, error))
         has_module = has_module || (field.number == HLO_PROTO_MODULE && field.type == WIRE_LEN);
     *size_bytes = cursor.at;
-    if (step == FILE_CURSOR_ERROR) return false;
+    if (cursor.has_failed) return false;
     return has_module ? true : not_hlo(source, error);
 }
 

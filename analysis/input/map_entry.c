@@ -6,12 +6,11 @@ bool map_entry_read(struct byte_source *source, const struct file_field *entry, 
                     struct error *error) {
     struct file_cursor cursor = file_cursor_inside(source, entry);
     struct file_field field;
-    enum file_cursor_step step;
     *key = 0;
     *value = (struct file_field){.payload_offset = entry->payload_offset};
-    while ((step = file_cursor_next(&cursor, &field, error)) == FILE_CURSOR_FIELD) {
+    while (file_cursor_next(&cursor, &field, error)) {
         if (field.number == MAP_ENTRY_KEY && field.type == WIRE_VARINT) *key = (int64_t)field.value;
         if (field.number == MAP_ENTRY_VALUE && field.type == WIRE_LEN) *value = field;
     }
-    return step == FILE_CURSOR_END;
+    return !cursor.has_failed;
 }

@@ -69,24 +69,22 @@ static bool learn_stat_metadata(struct plane_walk *walk, const struct file_field
     struct file_field value, field, name = {0};
     if (!map_entry_read(walk->source, entry, &key, &value, error)) return false;
     struct file_cursor cursor = file_cursor_inside(walk->source, &value);
-    enum file_cursor_step step;
-    while ((step = file_cursor_next(&cursor, &field, error)) == FILE_CURSOR_FIELD) {
+    while (file_cursor_next(&cursor, &field, error)) {
         if (field.number == XSTAT_METADATA_ENTRY_ID && field.type == WIRE_VARINT && key == 0)
             key = (int64_t)field.value;
         if (field.number == XSTAT_METADATA_NAME && field.type == WIRE_LEN) name = field;
     }
-    return step == FILE_CURSOR_END && learn_stat_name(walk, key, &name, error);
+    return !cursor.has_failed && learn_stat_name(walk, key, &name, error);
 }
 
 static bool learn_stats(struct plane_walk *walk, const struct file_field *plane, struct error *error) {
     struct file_cursor cursor = file_cursor_inside(walk->source, plane);
     struct file_field field;
-    enum file_cursor_step step;
-    while ((step = file_cursor_next(&cursor, &field, error)) == FILE_CURSOR_FIELD) {
+    while (file_cursor_next(&cursor, &field, error)) {
         if (field.number != XPLANE_STAT_METADATA || field.type != WIRE_LEN) continue;
         if (!learn_stat_metadata(walk, &field, error)) return false;
     }
-    return step == FILE_CURSOR_END;
+    return !cursor.has_failed;
 }
 
 // --- Second walk: the programs ---
@@ -95,9 +93,8 @@ static bool read_stat(struct byte_source *source, const struct file_field *messa
                       struct error *error) {
     struct file_cursor cursor = file_cursor_inside(source, message);
     struct file_field field;
-    enum file_cursor_step step;
     *stat = (struct stat){0};
-    while ((step = file_cursor_next(&cursor, &field, error)) == FILE_CURSOR_FIELD) {
+    while (file_cursor_next(&cursor, &field, error)) {
         if (field.number == XSTAT_METADATA_ID && field.type == WIRE_VARINT) stat->metadata_id = (int64_t)field.value;
         if (field.number == XSTAT_BYTES_VALUE && field.type == WIRE_LEN) stat->bytes = field;
         if ((field.number == XSTAT_UINT64_VALUE || field.number == XSTAT_INT64_VALUE) && field.type == WIRE_VARINT) {
@@ -105,7 +102,7 @@ static bool read_stat(struct byte_source *source, const struct file_field *messa
             stat->integer = (int64_t)field.value;
         }
     }
-    return step == FILE_CURSOR_END;
+    return !cursor.has_failed;
 }
 
 static bool add_stat(struct plane_walk *walk, const struct file_field *message, struct event_metadata *event,
@@ -138,8 +135,7 @@ static bool read_event_metadata(struct plane_walk *walk, const struct file_field
     if (!map_entry_read(walk->source, entry, &key, &value, error)) return false;
     event->id = key;
     struct file_cursor cursor = file_cursor_inside(walk->source, &value);
-    enum file_cursor_step step;
-    while ((step = file_cursor_next(&cursor, &field, error)) == FILE_CURSOR_FIELD) {
+    while (file_cursor_next(&cursor, &field, error)) {
         if (field.number == XEVENT_METADATA_ENTRY_ID && field.type == WIRE_VARINT) event->id = (int64_t)field.value;
         if (field.number == XEVENT_METADATA_NAME && field.type == WIRE_LEN &&
             !load_name(walk, &field, &event->name, error))
@@ -147,27 +143,25 @@ static bool read_event_metadata(struct plane_walk *walk, const struct file_field
         if (field.number == XEVENT_METADATA_STATS && field.type == WIRE_LEN && !add_stat(walk, &field, event, error))
             return false;
     }
-    return step == FILE_CURSOR_END;
+    return !cursor.has_failed;
 }
 
 static bool find_message(struct file_cursor cursor, uint32_t number, struct file_field *found, struct error *error) {
     struct file_field field;
-    enum file_cursor_step step;
     *found = (struct file_field){0};
-    while ((step = file_cursor_next(&cursor, &field, error)) == FILE_CURSOR_FIELD) {
+    while (file_cursor_next(&cursor, &field, error)) {
         if (field.number != number || field.type != WIRE_LEN) continue;
         *found = field;
         return true;
     }
-    return step == FILE_CURSOR_END;
+    return !cursor.has_failed;
 }
 
 bool metadata_plane_module_name(struct byte_source *source, uint64_t offset, uint64_t size_bytes,
                                 struct file_field *name, struct error *error) {
     struct file_field module;
     *name = (struct file_field){0};
-    struct file_cursor proto = {source, offset, offset + size_bytes};
-    if (!find_message(proto, HLO_PROTO_MODULE, &module, error)) return false;
+    if (!find_message(file_cursor_at(source, offset, size_bytes), HLO_PROTO_MODULE, &module, error)) return false;
     if (!module.number) return true;
     return find_message(file_cursor_inside(source, &module), HLO_MODULE_NAME, name, error);
 }
@@ -239,17 +233,16 @@ static bool read_programs(struct plane_walk *walk, const struct file_field *plan
     struct file_cursor cursor = file_cursor_inside(walk->source, plane);
     struct file_field field;
     struct error found;
-    enum file_cursor_step step;
     bool ok = true;
-    while ((step = file_cursor_next(&cursor, &field, &found)) == FILE_CURSOR_FIELD) {
+    while (file_cursor_next(&cursor, &field, &found)) {
         if (field.number != XPLANE_EVENT_METADATA || field.type != WIRE_LEN) continue;
         if (read_program(walk, &field, &found)) continue;
         if (ok) *error = found;
         ok = false;
         if (found.code == ERROR_TOO_BIG) return false;
     }
-    if (step == FILE_CURSOR_ERROR && ok) *error = found;
-    return ok && step == FILE_CURSOR_END;
+    if (cursor.has_failed && ok) *error = found;
+    return ok && !cursor.has_failed;
 }
 
 bool metadata_plane_read(struct byte_source *source, const struct file_field *plane, struct arena *arena,

@@ -28,8 +28,7 @@ static bool read_name(struct head_walk *walk, const struct file_field *value, in
                       struct error *error) {
     struct file_cursor cursor = file_cursor_inside(walk->source, value);
     struct file_field field;
-    enum file_cursor_step step;
-    while ((step = file_cursor_next(&cursor, &field, error)) == FILE_CURSOR_FIELD) {
+    while (file_cursor_next(&cursor, &field, error)) {
         if (field.number == XSTAT_METADATA_ENTRY_ID && field.type == WIRE_VARINT && *id == 0)
             *id = (int64_t)field.value;
         if (field.number != XSTAT_METADATA_NAME || field.type != WIRE_LEN) continue;
@@ -38,7 +37,7 @@ static bool read_name(struct head_walk *walk, const struct file_field *value, in
                               name, error))
             return false;
     }
-    return step == FILE_CURSOR_END;
+    return !cursor.has_failed;
 }
 
 static bool add_name(struct head_walk *walk, struct metadata_names *names, const struct file_field *entry,
@@ -70,14 +69,13 @@ static bool read_field(struct head_walk *walk, const struct file_field *field, s
 
 static bool read_fields(struct head_walk *walk, struct file_cursor cursor, struct error *error) {
     struct file_field field;
-    enum file_cursor_step step;
-    while ((step = file_cursor_next(&cursor, &field, error)) == FILE_CURSOR_FIELD) {
+    while (file_cursor_next(&cursor, &field, error)) {
         if (!read_field(walk, &field, error)) return false;
     }
     struct error ignored;
-    if (step == FILE_CURSOR_ERROR && field.is_cut && field.number == XPLANE_LINES && field.type == WIRE_LEN)
+    if (cursor.has_failed && field.is_cut && field.number == XPLANE_LINES && field.type == WIRE_LEN)
         (void)!add_line(walk, &field, &ignored);
-    return step == FILE_CURSOR_END;
+    return !cursor.has_failed;
 }
 
 static bool index_names(struct head_walk *walk, struct metadata_names *names, struct error *error) {
@@ -88,7 +86,7 @@ static bool index_names(struct head_walk *walk, struct metadata_names *names, st
 
 // Where the content ends with the plane, a line that runs past both was cut off.
 static struct file_cursor cursor_over_plane(struct byte_source *source, uint64_t offset, uint64_t size) {
-    struct file_cursor cursor = {source, offset, offset + size};
+    struct file_cursor cursor = file_cursor_at(source, offset, size);
     struct error ignored;
     uint64_t reached = 0;
     bool is_read = byte_source_reach(source, cursor.end + 1, &reached, &ignored);

@@ -32,14 +32,13 @@ static bool read_plane_name(struct space_walk *walk, const struct file_field *pl
                             struct error *error) {
     struct file_cursor cursor = file_cursor_inside(walk->source, plane);
     struct file_field field;
-    enum file_cursor_step step;
     *name = (struct bytes){0};
-    while ((step = file_cursor_next(&cursor, &field, error)) == FILE_CURSOR_FIELD) {
+    while (file_cursor_next(&cursor, &field, error)) {
         if (field.number != XPLANE_NAME || field.type != WIRE_LEN) continue;
         return byte_source_load(walk->source, field.payload_offset, field.payload_size, XSPACE_MAX_NAME_BYTES,
                                 walk->arena, name, error);
     }
-    return step == FILE_CURSOR_END;
+    return !cursor.has_failed;
 }
 
 static bool add_plane(struct space_walk *walk, const struct file_field *plane, struct bytes name, struct error *error) {
@@ -100,15 +99,14 @@ static void read_fields(struct space_walk *walk) {
     struct file_cursor cursor = file_cursor_over(walk->source);
     struct file_field field;
     struct error error;
-    enum file_cursor_step step;
-    while ((step = file_cursor_next(&cursor, &field, &error)) == FILE_CURSOR_FIELD) {
+    while (file_cursor_next(&cursor, &field, &error)) {
         if (field.number == XSPACE_PLANES && walk->index->plane_count == XSPACE_MAX_PLANES) {
             (void)too_big(walk, cursor.at, "more than 65536 planes in one file", &error);
             return note(walk, &error);
         }
         read_field(walk, &field);
     }
-    if (step != FILE_CURSOR_ERROR) return;
+    if (!cursor.has_failed) return;
     note(walk, &error);
     if (field.is_cut) read_field(walk, &field);
 }

@@ -29,7 +29,7 @@ static void check_same_as_in_memory(struct byte_source *source, struct bytes mes
     struct error error;
     assert_non_null(source);
     while (wire_next(&wire, &expected)) {
-        assert_int_equal(file_cursor_next(&cursor, &field, &error), FILE_CURSOR_FIELD);
+        assert_true(file_cursor_next(&cursor, &field, &error));
         assert_int_equal(field.number, expected.number);
         assert_int_equal(field.type, expected.type);
         assert_true(field.value == expected.value);
@@ -38,8 +38,8 @@ static void check_same_as_in_memory(struct byte_source *source, struct bytes mes
             assert_int_equal(field.payload_offset, (size_t)(expected.payload.data - message.data));
         assert_false(field.is_cut);
     }
-    assert_int_equal(file_cursor_next(&cursor, &field, &error), FILE_CURSOR_END);
-    assert_int_equal(file_cursor_next(&cursor, &field, &error), FILE_CURSOR_END);
+    assert_true(!file_cursor_next(&cursor, &field, &error) && !cursor.has_failed);
+    assert_true(!file_cursor_next(&cursor, &field, &error) && !cursor.has_failed);
     byte_source_close(source);
 }
 
@@ -66,13 +66,12 @@ static void a_prefix_ends_between_fields_or_is_truncated(void **state) {
         struct byte_source *source = byte_source_of_memory((struct bytes){message.data, size}, "cut", &error);
         struct file_cursor cursor = file_cursor_over(source);
         struct file_field field;
-        enum file_cursor_step step;
         size_t fields = 0;
-        while ((step = file_cursor_next(&cursor, &field, &error)) == FILE_CURSOR_FIELD) fields++;
+        while (file_cursor_next(&cursor, &field, &error)) fields++;
         assert_true(size >= ends[fields] && (fields == 3 || size < ends[fields + 1]));
-        assert_int_equal(step, size == ends[fields] ? FILE_CURSOR_END : FILE_CURSOR_ERROR);
+        assert_int_equal(cursor.has_failed, size != ends[fields]);
         assert_int_equal(cursor.at, ends[fields]);
-        if (step == FILE_CURSOR_ERROR) {
+        if (cursor.has_failed) {
             assert_int_equal(error.code, ERROR_TRUNCATED);
             assert_int_equal(error.offset, ends[fields]);
             assert_string_equal(error.file, "cut");
@@ -90,8 +89,8 @@ static void a_cut_payload_is_handed_out_as_far_as_it_goes(void **state) {
                                                              "1234"),
                                                        "cut", &error);
     struct file_cursor cursor = file_cursor_over(source);
-    assert_int_equal(file_cursor_next(&cursor, &field, &error), FILE_CURSOR_FIELD);
-    assert_int_equal(file_cursor_next(&cursor, &field, &error), FILE_CURSOR_ERROR);
+    assert_true(file_cursor_next(&cursor, &field, &error));
+    assert_true(!file_cursor_next(&cursor, &field, &error) && cursor.has_failed);
     assert_int_equal(error.code, ERROR_TRUNCATED);
     assert_int_equal(error.offset, 2);
     assert_true(field.is_cut && field.number == 2 && field.payload_offset == 4 && field.payload_size == 4);
@@ -102,8 +101,8 @@ static void check_wrong(struct bytes message, uint64_t end, enum error_code code
     struct error error;
     struct file_field field;
     struct byte_source *source = byte_source_of_memory(message, "wrong", &error);
-    struct file_cursor cursor = {source, 2, end};
-    assert_int_equal(file_cursor_next(&cursor, &field, &error), FILE_CURSOR_ERROR);
+    struct file_cursor cursor = {.source = source, .at = 2, .end = end};
+    assert_true(!file_cursor_next(&cursor, &field, &error) && cursor.has_failed);
     assert_int_equal(error.code, code);
     assert_int_equal(error.offset, 2);
     assert_int_equal(cursor.at, 2);
@@ -141,12 +140,12 @@ static void a_cursor_inside_a_field_ends_with_it(void **state) {
     struct file_field outer, inner;
     struct byte_source *source = byte_source_of_memory(BYTES("\x0a\x02\x08\x07\x10\x01"), "nested", &error);
     struct file_cursor cursor = file_cursor_over(source);
-    assert_int_equal(file_cursor_next(&cursor, &outer, &error), FILE_CURSOR_FIELD);
+    assert_true(file_cursor_next(&cursor, &outer, &error));
     struct file_cursor inside = file_cursor_inside(source, &outer);
-    assert_int_equal(file_cursor_next(&inside, &inner, &error), FILE_CURSOR_FIELD);
+    assert_true(file_cursor_next(&inside, &inner, &error));
     assert_true(inner.number == 1 && inner.value == 7);
-    assert_int_equal(file_cursor_next(&inside, &inner, &error), FILE_CURSOR_END);
-    assert_int_equal(file_cursor_next(&cursor, &outer, &error), FILE_CURSOR_FIELD);
+    assert_true(!file_cursor_next(&inside, &inner, &error) && !inside.has_failed);
+    assert_true(file_cursor_next(&cursor, &outer, &error));
     assert_int_equal(outer.number, 2);
     byte_source_close(source);
 }
