@@ -6,8 +6,9 @@ import {
   BREAKDOWN_COLUMNS,
   BREAKDOWN_CSV,
   breakdownRows,
-  selectRows,
+  withoutSmall,
 } from "../../../web/js/tools/memory_profile/panels/data/breakdown_rows.js";
+import { matchingOps } from "../../../web/js/tools/memory_profile/panels/views/controls.js";
 import { groupByPath, groupIds, linesOf } from "../../../web/js/tools/memory_profile/panels/data/op_tree.js";
 
 const MIB = 2 ** 20;
@@ -63,14 +64,18 @@ test("missed frees are a row of their own, and nothing unexplained is none", () 
   ]);
 });
 
-test("what is left out is counted and summed; the rests stay; the filter is text or a pattern", () => {
-  const rows = breakdownRows(sampleReply());
-  const { kept, leftOut } = selectRows(rows, "", 20 * MIB);
+test("what is left out is counted and summed; the rests stay", () => {
+  const { kept, leftOut } = withoutSmall(breakdownRows(sampleReply()), 20 * MIB);
   assert.deepEqual(leftOut, { count: 1, bytes: 4 * MIB });
   assert.deepEqual(names(kept), ["a/b/MatMul", "a/b/Mul", "unused preallocated device memory", "stack"]);
-  assert.deepEqual(names(selectRows(rows, "matmul", 0).kept), ["a/b/MatMul"]);
-  assert.deepEqual(names(selectRows(rows, "^a/.*ul$", 0).kept), ["a/b/MatMul", "a/b/Mul"]);
-  assert.deepEqual(names(selectRows(rows, "(", 0).kept), []);
+});
+
+test("the filter over ops is text or a pattern", () => {
+  const matching = (filter) => names(matchingOps({ get: () => ({ filter }) }, breakdownRows(sampleReply())));
+  assert.deepEqual(matching("matmul"), ["a/b/MatMul"]);
+  assert.deepEqual(matching("^a/.*ul$"), ["a/b/MatMul", "a/b/Mul"]);
+  assert.deepEqual(matching("("), []);
+  assert.equal(matching("").length, 5);
 });
 
 test("a column sorts, and what has no figure comes last either way", () => {

@@ -7,7 +7,6 @@
  */
 import { column } from "../../../../base/column.js";
 import { rowsOf } from "../../../../base/reply_rows.js";
-import { matcher } from "../../../../base/text_match.js";
 import { SITE_TEXTS } from "../../data/event_facts.js";
 
 /** XProf's word for the heap that no allocation seen accounts for. */
@@ -76,14 +75,9 @@ export const BREAKDOWN_CSV = [
   { csv: "FirstRow", value: (row) => row.first_row },
 ];
 
-/** The rows whose op matches, and of them those of at least `minimum` bytes; the named rests always stay. */
-export function selectRows(rows, query, minimum) {
-  const test = matcher(query);
-  const matching = test ? rows.filter((row) => test(row.op)) : rows;
-  const kept = matching.filter((row) => row.kind !== "site" || row.total_bytes >= minimum);
-  return { kept, leftOut: sumOf(matching.filter((row) => row.kind === "site" && row.total_bytes < minimum)) };
-}
-
-export function sumOf(rows) {
-  return { count: rows.length, bytes: rows.reduce((sum, row) => sum + row.total_bytes, 0) };
+/** Those of at least `minimum` bytes; the named rests always stay. */
+export function withoutSmall(rows, minimum) {
+  const kept = rows.filter((row) => row.kind !== "site" || row.total_bytes >= minimum);
+  const small = rows.filter((row) => row.kind === "site" && row.total_bytes < minimum);
+  return { kept, leftOut: { count: small.length, bytes: small.reduce((sum, row) => sum + row.total_bytes, 0) } };
 }

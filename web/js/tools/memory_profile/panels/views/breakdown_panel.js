@@ -7,13 +7,13 @@ import { formatSize, groupDigits, plural } from "../../../../base/format.js";
 import { requestFrame } from "../../../../base/frame.js";
 import { opName, treeName } from "../../../../base/cells.js";
 import { createSortedTable } from "../../../../base/sorted_table.js";
-import { inFrame, together } from "../../../../base/upkeep.js";
-import { BREAKDOWN_COLUMNS, BREAKDOWN_CSV, breakdownRows, selectRows } from "../data/breakdown_rows.js";
+import { inFrame } from "../../../../base/upkeep.js";
+import { BREAKDOWN_COLUMNS, BREAKDOWN_CSV, breakdownRows, withoutSmall } from "../data/breakdown_rows.js";
 import { groupByPath, groupIds, linesOf as treeLines } from "../data/op_tree.js";
 import { createBreakdownOptions } from "./breakdown_options.js";
-import { createOpFilter, csvButton, orderOf } from "./controls.js";
+import { createOpFilter, csvButton, matchingOps, noOpMatches, orderOf } from "./controls.js";
 import { createMomentHead } from "./moment_head.js";
-import { createLoader, createPanelFrame } from "./panel_frame.js";
+import { createPanel } from "./panel.js";
 
 export const breakdownPanel = { id: "breakdown", name: "Breakdown", create };
 
@@ -21,7 +21,7 @@ function create(context) {
   const { state } = context;
   const head = createMomentHead(context);
   const filter = createOpFilter(state);
-  const options = createBreakdownOptions(() => requestFrame(arrange));
+  const options = createBreakdownOptions(() => requestFrame(panel.update));
   const facts = el("span", { class: "facts" });
   const leftOut = el("p", { class: "note", role: "status" });
   const openAll = button("open all", openOrCloseAll, { class: "quiet small" });
@@ -39,35 +39,38 @@ function create(context) {
     onToggle: ({ group }) => toggle(group),
   });
   const csv = csvButton(context, "breakdown", () => csvText(BREAKDOWN_CSV, table.sorted(rows)));
-  const frame = createPanelFrame(
-    "Breakdown",
-    [head.node, facts],
-    [el("div", { class: "panel-controls" }, filter.node, options.node, openAll, csv), table.node, leftOut],
-  );
-  const loader = createLoader(frame, context);
-  let reply = null;
+  const panel = createPanel(context, {
+    title: "Breakdown",
+    head: [head.node, facts],
+    content: [
+      el("div", { class: "panel-controls" }, filter.node, options.node, openAll, csv),
+      table.node,
+      leftOut,
+    ],
+    label: "reading the breakdown",
+    query,
+    fetch: (asked, signal) => fetchBreakdown(context.where, asked, signal),
+    holds: (reply) => reply.row !== null && reply.row === state.get().row, // only its number became known
+    show(reply) {
+      rows = breakdownRows(reply);
+      head.show(reply);
+    },
+    arrange,
+    watches: ["filter", "unit", "sort"],
+    stops: [inFrame(state, ["at", "row"], () => panel.load()), table.dispose, filter.dispose],
+  });
   let rows = [];
   let tree = null;
 
-  function load() {
+  function query() {
     const { at, row } = state.get();
-    if (row !== null && reply?.row === row) return loader.keep(); // only its number became known
-    const query = row !== null ? { row } : at !== null ? { time_ps: at } : {};
-    loader.load(query, "reading the breakdown", (signal) => fetchBreakdown(context.where, query, signal), show);
-  }
-
-  function show(now) {
-    reply = now;
-    rows = breakdownRows(now);
-    head.show(now);
-    arrange();
+    return row !== null ? { row } : at !== null ? { time_ps: at } : {};
   }
 
   function arrange() {
-    if (!reply) return;
-    const { filter: query, unit } = state.get();
+    const { unit } = state.get();
     const { minimum, isGrouped } = options.get();
-    const { kept, leftOut: few } = selectRows(rows, query, isGrouped ? 0 : minimum);
+    const { kept, leftOut: few } = withoutSmall(matchingOps(state, rows), isGrouped ? 0 : minimum);
     let left = few;
     tree = isGrouped ? groupByPath(kept) : null;
     const linesOf = (sorted) => {
@@ -83,11 +86,11 @@ function create(context) {
     table.show(kept, unit, { all: rows, linesOf });
     openAll.hidden = !isGrouped;
     setText(openAll, open.size > 0 ? "close all" : "open all");
-    setText(facts, factsText(unit));
-    setText(leftOut, noteText(left, query, unit));
+    setText(facts, factsText(panel.reply(), unit));
+    setText(leftOut, noteText(left, unit));
   }
 
-  function factsText(unit) {
+  function factsText(reply, unit) {
     if (reply.heap_bytes === null)
       return "The allocator told no state here: what fills the heap beside these is not known.";
     const heap = `heap ${formatSize(reply.heap_bytes, unit)}`;
@@ -95,15 +98,17 @@ function create(context) {
     return `${heap}, ${formatSize(reply.explained_bytes, unit)} of it seen allocated, in ${plural(sites, "row")}`;
   }
 
-  function noteText(left, query, unit) {
+  function noteText(left, unit) {
     const parts = [];
     if (left.count > 0)
       parts.push(
         `Left out: ${plural(left.count, "row")} below ${formatSize(options.get().minimum, "auto")}, ` +
           `${formatSize(left.bytes, unit)} together.`,
       );
-    if (table.lines().length === 0) parts.push(query ? `No op matches "${query}".` : "Nothing is held at this time.");
-    if (reply.xprof?.note) parts.push(reply.xprof.note);
+    const isEmpty = table.lines().length === 0;
+    if (isEmpty) parts.push(state.get().filter ? noOpMatches(state) : "Nothing is held at this time.");
+    const { xprof } = panel.reply();
+    if (xprof?.note) parts.push(xprof.note);
     return parts.join(" ");
   }
 
@@ -129,15 +134,7 @@ function create(context) {
     if (event?.row.length) context.goTo({ at: event.time_ps[0], row });
   }
 
-  const dispose = together(
-    inFrame(state, ["at", "row"], load),
-    inFrame(state, ["filter", "unit", "sort"], arrange),
-    loader.stop,
-    table.dispose,
-    filter.dispose,
-  );
-  load();
-  return { node: frame.node, update: load, dispose };
+  return panel;
 }
 
 function fillName(cell, line) {

@@ -5,13 +5,11 @@ import { csvText } from "../../../../base/csv.js";
 import { el, setText } from "../../../../base/dom.js";
 import { formatSize, plural } from "../../../../base/format.js";
 import { createSortedTable } from "../../../../base/sorted_table.js";
-import { matcher } from "../../../../base/text_match.js";
 import { formatDuration } from "../../../../base/time_text.js";
-import { inFrame, together } from "../../../../base/upkeep.js";
 import { CHURN_COLUMNS, churnRows, histogramBars } from "../data/churn_rows.js";
-import { createOpFilter, csvButton, orderOf } from "./controls.js";
+import { createOpFilter, csvButton, matchingOps, noOpMatches, orderOf } from "./controls.js";
 import { createHistogram } from "./histogram.js";
-import { createLoader, createPanelFrame } from "./panel_frame.js";
+import { createPanel } from "./panel.js";
 
 export const churnPanel = { id: "churn", name: "Churn & sizes", create };
 
@@ -31,52 +29,42 @@ function create(context) {
     id: (row) => row.op,
   });
   const csv = csvButton(context, "ops", () => csvText(CHURN_COLUMNS, table.sorted(rows)));
-  const frame = createPanelFrame(
-    "Churn and sizes",
-    [],
-    [
+  const panel = createPanel(context, {
+    title: "Churn and sizes",
+    content: [
       el("div", { class: "panel-controls" }, filter.node, facts, csv),
       table.node,
       note,
       el("div", { class: "histograms" }, sizes.node, lifetimes.node),
     ],
-  );
-  const loader = createLoader(frame, context);
-  let reply = null;
+    label: "summing up the ops",
+    fetch: (_, signal) => fetchOps(context.where, signal),
+    show(reply) {
+      rows = churnRows(reply);
+    },
+    arrange,
+    watches: ["filter", "unit", "sort"],
+    stops: [table.dispose, filter.dispose],
+  });
   let rows = [];
 
-  function load() {
-    loader.load("ops", "summing up the ops", (signal) => fetchOps(context.where, signal), show);
-  }
-
-  function show(now) {
-    reply = now;
-    rows = churnRows(now);
-    arrange();
-  }
-
   function arrange() {
-    if (!reply) return;
-    const { filter: query, unit } = state.get();
-    const test = matcher(query);
-    const kept = test ? rows.filter((row) => test(row.op)) : rows;
+    const { unit } = state.get();
+    const kept = matchingOps(state, rows);
     table.show(kept, unit, { all: rows });
-    setText(facts, factsText(reply, unit));
-    setText(note, kept.length > 0 ? "" : rows.length > 0 ? `No op matches "${query}".` : "No allocation was seen.");
-    showHistograms(unit);
+    setText(facts, factsText(panel.reply(), unit));
+    setText(note, kept.length > 0 ? "" : rows.length > 0 ? noOpMatches(state) : "No allocation was seen.");
+    showHistograms(panel.reply(), unit);
   }
 
-  function showHistograms(unit) {
+  function showHistograms(reply, unit) {
     const { sizes: bySize, lifetimes: byLifetime, never_freed: never } = reply;
     sizes.show(histogramBars(bySize.from_bytes, bySize.to_bytes, bySize, 2), (bytes) => formatSize(bytes), unit);
     lifetimes.show(histogramBars(byLifetime.from_ps, byLifetime.to_ps, byLifetime, 10), formatDuration, unit);
     lifetimes.say(neverText(never, unit));
   }
 
-  const stop = inFrame(state, ["filter", "unit", "sort"], arrange);
-  const dispose = together(stop, loader.stop, table.dispose, filter.dispose);
-  load();
-  return { node: frame.node, update: () => (reply ? arrange() : load()), dispose };
+  return panel;
 }
 
 function neverText({ count, bytes }, unit) {

@@ -3,6 +3,7 @@
 import { button } from "../../../../base/dom.js";
 import { fileName, saveText } from "../../../../base/save_file.js";
 import { createSearchBox } from "../../../../base/search_box.js";
+import { matcher } from "../../../../base/text_match.js";
 
 /** XProf's filter over op names, kept in the address and the same in every panel. */
 export function createOpFilter(state) {
@@ -16,6 +17,14 @@ export function createOpFilter(state) {
     title: "Op name: text or a regular expression, in any case",
   });
 }
+
+/** The rows whose op the filter lets through. */
+export function matchingOps(state, rows) {
+  const test = matcher(state.get().filter);
+  return test ? rows.filter((row) => test(row.op)) : rows;
+}
+
+export const noOpMatches = (state) => `No op matches "${state.get().filter}".`;
 
 /** The order of a panel's table, in the address: of the panel that is open. */
 export function orderOf(state) {

@@ -8,12 +8,12 @@ import { groupDigits, plural } from "../../../../base/format.js";
 import { requestFrame } from "../../../../base/frame.js";
 import { ROW_HEIGHT, createRowGrid } from "../../../../base/row_grid.js";
 import { formatMs } from "../../../../base/time_text.js";
-import { inFrame, together } from "../../../../base/upkeep.js";
+import { inFrame } from "../../../../base/upkeep.js";
 import { eventsOf } from "../../data/event_facts.js";
 import { CHUNK_ROWS, EVENT_COLUMNS, createChunks } from "../data/event_columns.js";
 import { csvButton } from "./controls.js";
 import { createEventCsv } from "./event_csv.js";
-import { createLoader, createPanelFrame } from "./panel_frame.js";
+import { createPanel } from "./panel.js";
 
 const PART_ROWS = 100000;
 const REST_MS = 80;
@@ -25,7 +25,7 @@ function create(context) {
   const { state } = context;
   const chunks = createChunks();
   const facts = el("span", { class: "facts" });
-  const only = el("input", { type: "checkbox", on: { change: () => load() } });
+  const only = el("input", { type: "checkbox", on: { change: () => panel.load() } });
   const parts = el("span", { class: "event-parts" });
   const csvNote = el("span", { class: "aside", role: "status" });
   const eventCsv = createEventCsv(context, (text) => setText(csvNote, text));
@@ -39,12 +39,28 @@ function create(context) {
     "unexplained only",
   );
   const toChosen = button("to the chosen event", () => showChosen(true), { class: "quiet small" });
-  const frame = createPanelFrame(
-    "Events",
-    [],
-    [el("div", { class: "panel-controls" }, facts, onlyLabel, toChosen, parts, csvNote, csv), grid.node, none],
-  );
-  const loader = createLoader(frame, context);
+  const panel = createPanel(context, {
+    title: "Events",
+    content: [
+      el("div", { class: "panel-controls" }, facts, onlyLabel, toChosen, parts, csvNote, csv),
+      grid.node,
+      none,
+    ],
+    label: "reading the events",
+    query: () => ({ ...query(), limit: CHUNK_ROWS }),
+    fetch: (asked, signal) => fetchEvents(context.where, asked, signal),
+    show,
+    arrange,
+    watches: ["unit"],
+    stops: [
+      state.watch(["from", "to"], windowChanged),
+      inFrame(state, ["at", "row"], () => showChosen(false)),
+      () => [timer, askTimer].forEach(clearTimeout),
+      () => waiting.abort(),
+      eventCsv.stop,
+      grid.dispose,
+    ],
+  });
   const waiting = new AbortController();
   const asked = new Set();
   let total = 0;
@@ -73,11 +89,6 @@ function create(context) {
     return { from_ps: from, to_ps: to, only: only.checked ? "unexplained" : null };
   }
 
-  function load() {
-    const asking = { ...query(), limit: CHUNK_ROWS };
-    loader.load(asking, "reading the events", (signal) => fetchEvents(context.where, asking, signal), show);
-  }
-
   function show(reply) {
     chunks.clear();
     asked.clear();
@@ -87,18 +98,12 @@ function create(context) {
     total = reply.total;
     begin = 0;
     grid.node.scrollTop = 0;
-    setUnits();
-    arrange();
     showChosen(false);
   }
 
-  /** Of the first events there are: those of a window are much alike. */
-  function setUnits() {
-    units = unitsOf(EVENT_COLUMNS, chunks.with(begin) ?? chunks.with(0) ?? [], state.get().unit);
-  }
-
   function arrange() {
-    const { from, to } = state.get();
+    const { from, to, unit } = state.get();
+    units = unitsOf(EVENT_COLUMNS, chunks.with(begin) ?? chunks.with(0) ?? [], unit); // of a window are much alike
     const unexplained = shownOnly ? "unexplained " : "";
     setText(facts, `${plural(total, `${unexplained}event`)} from ${formatMs(from)} to ${formatMs(to)}`);
     const nothing = shownOnly
@@ -198,24 +203,8 @@ function create(context) {
 
   function windowChanged() {
     clearTimeout(timer);
-    timer = window.setTimeout(load, REST_MS);
+    timer = window.setTimeout(panel.load, REST_MS);
   }
 
-  function unitChanged() {
-    setUnits();
-    grid.reset();
-  }
-
-  const dispose = together(
-    state.watch(["from", "to"], windowChanged),
-    inFrame(state, ["at", "row"], () => showChosen(false)),
-    inFrame(state, ["unit"], unitChanged),
-    () => [timer, askTimer].forEach(clearTimeout),
-    () => waiting.abort(),
-    eventCsv.stop,
-    loader.stop,
-    grid.dispose,
-  );
-  load();
-  return { node: frame.node, update: load, dispose };
+  return panel;
 }

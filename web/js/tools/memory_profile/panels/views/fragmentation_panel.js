@@ -7,7 +7,7 @@ import { swatch } from "../../../../base/figures.js";
 import { pickUnit, plural } from "../../../../base/format.js";
 import { createSortedTable } from "../../../../base/sorted_table.js";
 import { formatMs } from "../../../../base/time_text.js";
-import { inFrame, together } from "../../../../base/upkeep.js";
+import { inFrame } from "../../../../base/upkeep.js";
 import { errorSentence } from "../../../../shell/messages.js";
 import {
   MOMENT_COLUMNS,
@@ -21,7 +21,7 @@ import {
 import { createChosenState } from "../chosen_state.js";
 import { csvButton } from "./controls.js";
 import { createFreeChart } from "./free_chart.js";
-import { createLoader, createPanelFrame } from "./panel_frame.js";
+import { createPanel } from "./panel.js";
 
 export const fragmentationPanel = { id: "fragmentation", name: "Fragmentation", create };
 
@@ -56,14 +56,24 @@ function create(context) {
   });
   const csv = csvButton(context, "tight moments", () => csvText(MOMENT_CSV, table.lines()));
   const tableHead = el("div", { class: "panel-controls" }, el("h3", {}, "Moments when memory was tight"), csv);
-  const frame = createPanelFrame(
-    "Fragmentation",
-    [verdict],
-    [sentence, key(), chart.node, problem, tableHead, table.node, note],
-  );
-  const loader = createLoader(frame, context);
+  const panel = createPanel(context, {
+    title: "Fragmentation",
+    head: [verdict],
+    content: [sentence, key(), chart.node, problem, tableHead, table.node, note],
+    label: "looking for tight moments",
+    fetch: (_, signal) => fetchPressure(context.where, signal),
+    show: chosenChanged,
+    arrange,
+    watches: ["unit"],
+    stops: [
+      inFrame(state, ["hover"], tell),
+      state.watch(["at", "row"], chosenChanged),
+      chosen.stop,
+      chart.dispose,
+      table.dispose,
+    ],
+  });
   let order = null; // this table's own: it is not in the address
-  let reply = null;
 
   function nameRequest(cell, { key }, row) {
     if (key === "request" && !row.request_is_known && row.request_bytes !== null) {
@@ -73,22 +83,16 @@ function create(context) {
     return false;
   }
 
-  function load() {
-    loader.load("pressure", "looking for tight moments", (signal) => fetchPressure(context.where, signal), show);
-  }
-
-  function show(now) {
-    reply = now;
-    chart.showMoments(momentRows(now));
-    chart.draw();
+  function chosenChanged() {
     chosen.update();
-    arrange();
   }
 
   function arrange() {
-    if (!reply) return;
+    const reply = panel.reply();
+    const rows = momentRows(reply);
     const knowsFree = reply.state !== "unknown";
-    table.show(momentRows(reply), state.get().unit);
+    table.show(rows, state.get().unit);
+    chart.showMoments(rows);
     setText(verdict, reply.text);
     verdict.classList.toggle("leaks", reply.state === "failed");
     for (const part of [sentence, chart.node, tableHead, table.node]) part.hidden = !knowsFree;
@@ -130,28 +134,10 @@ function create(context) {
 
   function showProblem(error) {
     problem.hidden = false;
-    setText(problem, error.code ? errorSentence(error) : String(error));
+    setText(problem, errorSentence(error));
   }
 
-  const dispose = together(
-    inFrame(state, ["unit"], arrange),
-    inFrame(state, ["hover"], tell),
-    state.watch(["at", "row"], () => chosen.update()),
-    loader.stop,
-    chosen.stop,
-    chart.dispose,
-    table.dispose,
-  );
-  load();
-  return {
-    node: frame.node,
-    update() {
-      if (!reply) return load();
-      chart.draw();
-      arrange();
-    },
-    dispose,
-  };
+  return panel;
 }
 
 function key() {

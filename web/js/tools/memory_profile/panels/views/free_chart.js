@@ -77,10 +77,9 @@ export function createFreeChart(context, { onError, onSteps }) {
   );
   return {
     node,
-    draw: windowChanged,
     showMoments(now) {
       moments = now;
-      requestFrame(draw);
+      windowChanged();
     },
     at: (time) => stepAt(steps, time),
     dispose,

@@ -6,8 +6,6 @@ import { el, setText } from "../../../../base/dom.js";
 import { formatSize, groupDigits, plural } from "../../../../base/format.js";
 import { requestFrame } from "../../../../base/frame.js";
 import { createSortedTable } from "../../../../base/sorted_table.js";
-import { matcher } from "../../../../base/text_match.js";
-import { inFrame, together } from "../../../../base/upkeep.js";
 import {
   LEAK_COLUMNS,
   heldPerStep,
@@ -16,9 +14,9 @@ import {
   leakRows,
 } from "../data/leak_rows.js";
 import { eventsOf } from "../../data/event_facts.js";
-import { createOpFilter, csvButton, orderOf } from "./controls.js";
+import { createOpFilter, csvButton, matchingOps, noOpMatches, orderOf } from "./controls.js";
 import { fillLeakCell } from "./leak_cells.js";
-import { createLoader, createPanelFrame } from "./panel_frame.js";
+import { createPanel } from "./panel.js";
 import { createStepChart } from "./step_chart.js";
 
 export const leaksPanel = { id: "leaks", name: "Leaks", create };
@@ -28,7 +26,7 @@ function create(context) {
   const verdict = el("p", { class: "panel-verdict", role: "status" });
   const totals = el("span", { class: "facts" });
   const filter = createOpFilter(state);
-  const chart = createStepChart({ onStep: (index) => context.goTo({ at: lastMomentOf(reply.steps, index) }) });
+  const chart = createStepChart({ onStep: (index) => context.goTo({ at: lastMomentOf(stepsNow(), index) }) });
   const table = createSortedTable({
     label: "memory held at the end of each step, by op",
     className: "leaks-grid",
@@ -38,7 +36,7 @@ function create(context) {
     id: (line) => line.id,
     rowOf: (line) => line.row,
     fill: (cell, column, line, units) =>
-      fillLeakCell(cell, column, line, { units, steps: reply.steps, unit: state.get().unit }),
+      fillLeakCell(cell, column, line, { units, steps: stepsNow(), unit: state.get().unit }),
     decorate(node, { kind, row }) {
       node.classList.toggle("child", kind !== "op");
       node.classList.toggle("failed", kind === "op" && row.is_leak);
@@ -48,38 +46,35 @@ function create(context) {
     onToggle: (line) => toggle(line.row),
   });
   const note = el("p", { class: "note" });
-  const csv = csvButton(context, "leaks", () => csvText(leakCsvColumns(reply), table.sorted(rows)));
-  const frame = createPanelFrame(
-    "Leaks",
-    [verdict],
-    [chart.node, el("div", { class: "panel-controls" }, filter.node, totals, csv), table.node, note],
-  );
-  const loader = createLoader(frame, context);
+  const csv = csvButton(context, "leaks", () => csvText(leakCsvColumns(panel.reply()), table.sorted(rows)));
+  const panel = createPanel(context, {
+    title: "Leaks",
+    head: [verdict],
+    content: [chart.node, el("div", { class: "panel-controls" }, filter.node, totals, csv), table.node, note],
+    label: "looking for leaks",
+    fetch: (_, signal) => fetchSteps(context.where, signal),
+    show,
+    arrange,
+    watches: ["filter", "unit", "sort"],
+    stops: [() => details.abort(), table.dispose, filter.dispose, chart.dispose],
+  });
+  const stepsNow = () => panel.reply().steps;
   const details = new AbortController();
   /** What stands below an open op: its allocations, or a word about them. @type {Map<string, any[]>} */
   const open = new Map();
-  let reply = null;
   let rows = [];
   let focused = null;
 
-  function load() {
-    loader.load("steps", "looking for leaks", (signal) => fetchSteps(context.where, signal), show);
-  }
-
-  function show(now) {
-    reply = now;
-    rows = leakRows(now);
+  function show(reply) {
+    rows = leakRows(reply);
     focused = rows[0] ?? null;
-    verdict.classList.toggle("leaks", now.verdict.leaks);
-    arrange();
+    verdict.classList.toggle("leaks", reply.verdict.leaks);
+    setText(verdict, reply.verdict.text);
   }
 
   function arrange() {
-    if (!reply) return;
-    const test = matcher(state.get().filter);
-    const kept = test ? rows.filter((row) => test(row.op)) : rows;
+    const kept = matchingOps(state, rows);
     table.show(kept, state.get().unit, { all: rows, linesOf: (sorted) => sorted.flatMap(linesOf) });
-    setText(verdict, reply.verdict.text);
     setText(totals, totalsText(heldTotals(rows), state.get().unit));
     setText(note, noteText(kept.length));
     drawChart();
@@ -94,16 +89,16 @@ function create(context) {
 
   function noteText(shown) {
     if (rows.length === 0) return "No allocation of this memory was seen, so none can leak.";
-    if (reply.steps.step.length === 0) return "The profile tells no steps: growth per step is not known.";
-    if (shown === 0) return `No op matches "${state.get().filter}".`;
-    if (reply.growth.left_out > 0)
-      return `${plural(reply.growth.left_out, "op")} that grew least and hold least are left out.`;
-    return "";
+    if (stepsNow().step.length === 0) return "The profile tells no steps: growth per step is not known.";
+    if (shown === 0) return noOpMatches(state);
+    const { left_out: left } = panel.reply().growth;
+    return left > 0 ? `${plural(left, "op")} that grew least and hold least are left out.` : "";
   }
 
   function drawChart() {
-    const all = heldPerStep(rows, reply.steps.step.length);
-    chart.show({ steps: reply.steps, all, one: focused, unit: state.get().unit });
+    const steps = stepsNow();
+    const all = heldPerStep(rows, steps.step.length);
+    chart.show({ steps, all, one: focused, unit: state.get().unit });
   }
 
   function showOp(line) {
@@ -138,11 +133,7 @@ function create(context) {
     arrange();
   }
 
-  const stop = inFrame(state, ["filter", "unit", "sort"], arrange);
-  const abort = () => details.abort();
-  const dispose = together(stop, abort, loader.stop, table.dispose, filter.dispose, chart.dispose);
-  load();
-  return { node: frame.node, update: () => (reply ? arrange() : load()), dispose };
+  return panel;
 }
 
 function heldLines(reply, row) {
