@@ -8,7 +8,7 @@ import {
   leakCsvColumns,
   leakRows,
 } from "../../../web/js/tools/memory_profile/panels/data/leak_rows.js";
-import { barHeights, stepBars } from "../../../web/js/tools/memory_profile/panels/layout/step_bars.js";
+import { stepBars } from "../../../web/js/tools/memory_profile/panels/layout/step_bars.js";
 
 const reply = {
   strings: ["leaks/Copy", "steady", "churn"],
@@ -53,16 +53,19 @@ test("CSV has a column for each step, named by its number", () => {
 
 test("more steps than room: a bar of several tells the last of them", () => {
   assert.deepEqual(
-    stepBars([1, 2, 3], 10).map((bar) => bar.value),
+    stepBars([1, 2, 3], 10, 60).map((bar) => bar.value),
     [1, 2, 3],
   );
-  assert.deepEqual(stepBars([1, 2, 3, 4, 5], 2), [
-    { first: 0, last: 2, value: 3 },
-    { first: 3, last: 4, value: 5 },
+  assert.deepEqual(stepBars([1, 2, 3, 4, 5], 2, 10), [
+    { first: 0, last: 2, value: 3, height: 6 },
+    { first: 3, last: 4, value: 5, height: 10 },
   ]);
-  assert.deepEqual(stepBars([], 10), []);
+  assert.deepEqual(stepBars([], 10, 60), []);
 });
 
 test("the largest bar is full, nothing is none, and what is there can be seen", () => {
-  assert.deepEqual(barHeights([1, 1000, 0], 50), [1, 50, 0]);
+  assert.deepEqual(
+    stepBars([1, 1000, 0], 3, 50).map((bar) => bar.height),
+    [1, 50, 0],
+  );
 });

@@ -2,9 +2,8 @@
 // The mark of a change that alters what the program computes.
 import { el } from "./dom.js";
 
-/** Whether the program computes the same afterwards. @param {boolean | null} changes */
+/** Whether the program computes the same afterwards. @param {boolean} changes */
 export function numericsNode(changes, words = ["same numerics", "changes numerics"]) {
-  if (changes === null) return null;
   return el(
     "span",
     {

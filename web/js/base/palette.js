@@ -2,42 +2,12 @@
 // The page's colours as canvases need them. They are defined once, in css/base.css; this reads them back resolved
 // for the present theme.
 
-const NAMES = [
-  "bg",
-  "panel",
-  "line",
-  "ink",
-  "ink-2",
-  "ink-3",
-  "accent",
-  "danger",
-  "curve",
-  "curve-fill",
-  "cat-parameter",
-  "cat-donated",
-  "cat-output",
-  "cat-constant",
-  "cat-temporary",
-  "cat-fragmentation",
-  "cat-thread-local",
-  "mem-stack",
-  "mem-heap",
-  "mem-line",
-  "mem-free",
-  "mem-fragmentation",
-  "over-1",
-  "over-2",
-  "over-3",
-  "over-4",
-  "over-5",
-  "over-6",
-];
-
 /** @type {Record<string, string> | null} */
 let resolved = null;
 
+/** By their names there, without the dashes before them. */
 export function palette() {
-  resolved ??= resolve();
+  resolved ??= resolve(namesOf(rootRule()));
   return resolved;
 }
 
@@ -45,9 +15,19 @@ export function forgetPalette() {
   resolved = null;
 }
 
+/** @returns {any} */
+function rootRule() {
+  const rules = [...document.styleSheets].flatMap((sheet) => [...sheet.cssRules]);
+  return rules.find((rule) => rule instanceof CSSStyleRule && rule.selectorText === ":root");
+}
+
+function namesOf({ style }) {
+  return Array.from(style, (name) => name.replace(/^--/, "")).filter((name) => style.getPropertyValue(`--${name}`));
+}
+
 /** All probes first, then all answers: each change before an answer would have the browser work out styles anew. */
-function resolve() {
-  const probes = NAMES.map((name) => {
+function resolve(names) {
+  const probes = names.map((name) => {
     const probe = document.createElement("span");
     probe.style.color = `var(--${name})`;
     return probe;
@@ -56,7 +36,7 @@ function resolve() {
   holder.hidden = true;
   holder.append(...probes);
   document.body.append(holder);
-  const colors = Object.fromEntries(NAMES.map((name, i) => [name, getComputedStyle(probes[i]).color]));
+  const colors = Object.fromEntries(names.map((name, i) => [name, getComputedStyle(probes[i]).color]));
   holder.remove();
   return colors;
 }

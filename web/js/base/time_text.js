@@ -4,7 +4,7 @@
  * on the time axis) is told in ms, as XProf tells it; a duration in the largest unit that keeps the figure above one.
  * @typedef {{name: string, ps: number}} TimeUnit
  */
-import { digitGroups } from "./format.js";
+import { groupDigits } from "./format.js";
 
 export const PS_PER_MS = 1e9;
 
@@ -16,8 +16,6 @@ const UNITS = [
   { name: "ns", ps: 1e3 },
   { name: "ps", ps: 1 },
 ];
-
-const NARROW_SPACE = "\u202f";
 
 /** The bare figure in ms: "1 234.567". */
 export function figureInMs(ps, digits = 3) {
@@ -45,11 +43,11 @@ export function msDigits(stepPs) {
 
 /** For tooltips: "38 404 225 000 ps". */
 export function exactTime(ps) {
-  return `${digitGroups(ps).join(NARROW_SPACE)} ps`;
+  return `${groupDigits(ps)} ps`;
 }
 
 function figureIn(value, digits) {
   const [whole, rest] = Math.abs(value).toFixed(digits).split(".");
   const isNegative = value < 0 && Number(`${whole}.${rest ?? 0}`) > 0;
-  return `${isNegative ? "-" : ""}${digitGroups(Number(whole)).join(NARROW_SPACE)}${rest ? `.${rest}` : ""}`;
+  return `${isNegative ? "-" : ""}${groupDigits(Number(whole))}${rest ? `.${rest}` : ""}`;
 }

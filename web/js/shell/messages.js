@@ -167,11 +167,16 @@ export function errorSentence(error) {
   return `${error.message}${place}`;
 }
 
+/** The same as a line in the place of what could not be had. */
+export function errorLine(error) {
+  return el("p", { class: "error-line" }, errorSentence(error));
+}
+
 export function errorMessage(error, stillWorks) {
   if (error.status === 403) return needsToken(error);
   return message(
     titleOf(error),
-    el("p", { class: "error-line" }, errorSentence(error)),
+    errorLine(error),
     error.code
       ? paragraph("Code ", code(error.code), error.path ? " from " : "", error.path ? code(error.path) : "")
       : null,
@@ -204,6 +209,6 @@ function needsToken(error) {
       code("?token=…"),
       ".",
     ),
-    el("p", { class: "error-line" }, errorSentence(error)),
+    errorLine(error),
   );
 }

@@ -4,7 +4,8 @@
  * names (or the first), and puts its workspace on the page.
  */
 import { createLatest, fetchDeviceMemory, fetchDeviceMemoryProfile } from "../../api.js";
-import { errorOfOne, errorOfSession } from "../../shell/messages.js";
+import { errorOfOne } from "../../shell/messages.js";
+import { createStage } from "../../shell/stage.js";
 import { createChoices } from "./views/choices.js";
 import { noFiles, unknownFile } from "./views/empty_states.js";
 import { createWorkspace } from "./workspace.js";
@@ -16,10 +17,10 @@ const MOUSE = [
 
 export function mount(shell) {
   const { params, progress } = shell;
-  const session = params.get().run;
+  const stage = createStage(shell);
+  const { session } = stage;
   const choices = createChoices(params, openFile);
   const latest = createLatest();
-  let workspace = null;
   let files = null;
   let opened = "";
 
@@ -41,62 +42,40 @@ export function mount(shell) {
       files = reply.files;
       openFromAddress();
     } catch (error) {
-      if (error.name !== "AbortError") showListError(error);
+      stage.sayError(error);
     }
   }
 
   async function openFromAddress() {
     if (files === null) return;
-    if (files.length === 0) return showMessage(noFiles(session));
+    if (files.length === 0) return stage.say(noFiles(session));
     const { frames } = params.get();
     const name = params.get().file ?? files[0].name;
     choices.setFiles({ files }, name);
-    if (!files.some((file) => file.name === name)) return showMessage(unknownFile(name, files, openFile));
+    if (!files.some((file) => file.name === name)) return stage.say(unknownFile(name, files, openFile));
     const key = JSON.stringify([name, frames]);
-    if (key === opened) return;
+    if (key === opened && stage.workspace()) return;
     opened = key;
     try {
       const query = { session, file: name, frames };
-      showProfile(
-        await progress.during(
-          `reading ${name}`,
-          latest.run((signal) => fetchDeviceMemoryProfile(query, signal)),
-        ),
+      const reply = await progress.during(
+        `reading ${name}`,
+        latest.run((signal) => fetchDeviceMemoryProfile(query, signal)),
       );
+      stage.open(`${reply.file}, device memory`, () => createWorkspace(reply, params)).start();
     } catch (error) {
-      if (error.name !== "AbortError") showMessage(errorOfOne(error, "file", files.length));
+      if (error.name !== "AbortError") stage.say(errorOfOne(error, "file", files.length));
     }
   }
 
-  function showProfile(reply) {
-    workspace?.dispose();
-    workspace = createWorkspace(reply, params);
-    shell.show({ title: `${reply.file}, device memory`, ...workspace.parts });
-    workspace.start();
-  }
-
-  function showMessage(content) {
-    workspace?.dispose();
-    workspace = null;
-    opened = "";
-    shell.show({ title: session, main: content });
-  }
-
-  /** A session that is not there gets the shell's own message. */
-  async function showListError(error) {
-    if (!(await shell.isGone(error))) showMessage(errorOfSession(error));
-  }
-
   function keys() {
-    const act = (run) => () => {
-      if (workspace) run(workspace.state.actions);
-    };
+    const act = (run) => stage.act(({ state }) => run(state.actions));
     const open = (delta) => () => {
       const name = choices.neighbour(delta);
       if (name !== null) openFile(name);
     };
     return [
-      { keys: ["/"], label: "search functions", run: () => workspace?.focusSearch() },
+      { keys: ["/"], label: "search functions", run: stage.act((now) => now.focusSearch()) },
       { keys: ["j"], label: "next file", run: open(1) },
       { keys: ["k"], label: "previous file", run: open(-1) },
       { keys: ["s"], label: "zoom out to the caller", run: act((actions) => actions.zoomOut()) },
@@ -114,8 +93,8 @@ export function mount(shell) {
     latest.stop();
     stops.forEach((stop) => stop());
     choices.dispose();
-    workspace?.dispose();
+    stage.clear();
   }
 
-  return { unmount, redraw: () => workspace?.redraw() };
+  return { unmount, redraw: stage.redraw };
 }

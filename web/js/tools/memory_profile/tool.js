@@ -4,8 +4,9 @@
  * many, and puts the workspace of the memory that the address names on the page.
  */
 import { fetchMemoryProfile } from "../../api.js";
-import { errorOfSession } from "../../shell/messages.js";
+import { sameRange } from "../../base/range.js";
 import { createPicker } from "../../shell/picker.js";
+import { createStage } from "../../shell/stage.js";
 import {
   chooseMemory,
   isStillRead,
@@ -24,7 +25,8 @@ const AFRESH = { at: null, y: null }; // another memory: its own peak, its own h
 
 export function mount(shell) {
   const { params, progress } = shell;
-  const session = params.get().run;
+  const stage = createStage(shell);
+  const { session } = stage;
   const controller = new AbortController();
   const ids = createPicker("Memory ID", (memoryId) =>
     params.go({ memory_id: memoryId, host: chosenHost(), ...AFRESH }),
@@ -32,7 +34,6 @@ export function mount(shell) {
   let reply = null;
   const memories = [];
   let overview = null;
-  let workspace = null;
   let chosen = null;
   let window = { begin: 0, end: 0 }; // that the workspace was made for
 
@@ -40,7 +41,7 @@ export function mount(shell) {
   const stops = [
     params.watch(["host", "memory_id"], openFromAddress),
     params.watch(["overlay", "unit"], showOverview),
-    shell.keys.add("Memory Profile", toolKeys({ workspace: () => workspace, neighbour }), MOUSE),
+    shell.keys.add("Memory Profile", toolKeys({ act: stage.act, neighbour }), MOUSE),
   ];
   load();
 
@@ -49,7 +50,7 @@ export function mount(shell) {
       do show(await progress.during(progressText(), fetchMemoryProfile(session, params.get().host, controller.signal)));
       while (!reply.complete && !controller.signal.aborted);
     } catch (error) {
-      if (error.name !== "AbortError") await showLoadError(error);
+      stage.sayError(error);
     }
   }
 
@@ -64,7 +65,8 @@ export function mount(shell) {
     memories.splice(0, memories.length, ...listMoreMemories(memories, reply));
     overview ??= createOverview(reply, memories, params, { onChoose: open, onOverlay: toggle });
     overview.refresh();
-    if (reply.complete && workspace && !isSameWindow(window, windowOf(memories))) chosen = null; // axes for all of it
+    const isWider = !sameRange(window, windowOf(memories));
+    if (reply.complete && stage.workspace() && isWider) chosen = null; // axes for all of it
     openFromAddress();
     showOverview();
   }
@@ -76,13 +78,11 @@ export function mount(shell) {
     showPickers(found);
     if (!found && chosen && isHostOnly(wanted)) return params.set({ memory_id: null });
     if (!found) return showEmpty(whyNone(wanted));
-    if (found === chosen && workspace) return;
+    if (found === chosen && stage.workspace()) return;
     chosen = found;
-    workspace?.dispose();
     window = windowOf(memories);
-    workspace = createWorkspace({ session, reply, memories, chosen, shell, overviewNode: overview.node });
-    shell.show({ title: `${chosen.memory.memory_id}, ${session}`, ...workspace.parts });
-    workspace.start();
+    const parts = { session, reply, memories, chosen, shell, overviewNode: overview.node };
+    stage.open(`${chosen.memory.memory_id}, ${session}`, () => createWorkspace(parts)).start();
     showOverview();
   }
 
@@ -100,15 +100,14 @@ export function mount(shell) {
   }
 
   function showEmpty(content) {
-    workspace?.dispose();
-    workspace = null;
     chosen = null;
     const hasTable = memories.length > 0;
-    shell.show({ title: session, main: hasTable ? [content, overview.node] : content });
+    stage.say(hasTable ? [content, overview.node] : content);
     if (hasTable) overview.show(null, new Map());
   }
 
   function showOverview() {
+    const workspace = stage.workspace();
     if (workspace) overview.show(chosen, workspace.over());
   }
 
@@ -147,22 +146,14 @@ export function mount(shell) {
     if (next && next !== chosen) open(next);
   }
 
-  async function showLoadError(error) {
-    if (!(await shell.isGone(error))) shell.show({ title: session, main: errorOfSession(error) });
-  }
-
   function unmount() {
     controller.abort();
     stops.forEach((stop) => stop());
     overview?.dispose();
-    workspace?.dispose();
+    stage.clear();
   }
 
-  return { unmount, redraw: () => workspace?.redraw() };
-}
-
-function isSameWindow(a, b) {
-  return a.begin === b.begin && a.end === b.end;
+  return { unmount, redraw: stage.redraw };
 }
 
 function hostLabel({ host, state }) {

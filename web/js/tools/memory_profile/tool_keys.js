@@ -1,5 +1,5 @@
 // @ts-check
-// What the keys do in the Memory Profile. A key without a workspace to act on does nothing.
+// What the keys do in the Memory Profile.
 import { byteZoomKeys, zoomKeys } from "../../base/zoom_keys.js";
 
 const LONG_STEP = 100;
@@ -14,12 +14,8 @@ export const MOUSE = [
   ["double click", "show everything again"],
 ];
 
-/** @param {{workspace: () => any, neighbour: (delta: number) => void}} parts */
-export function toolKeys({ workspace, neighbour }) {
-  const act = (run) => (event) => {
-    const now = workspace();
-    if (now) run(now, event);
-  };
+/** @param {{act: any, neighbour: (delta: number) => void}} parts `act` of the stage (shell/stage.js) */
+export function toolKeys({ act, neighbour }) {
   const onState = (run) => act(({ state }) => run(state));
   const move = (sign) => act((now, event) => now.moveEvent(sign * (event.shiftKey ? LONG_STEP : 1)));
   return [

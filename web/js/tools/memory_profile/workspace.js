@@ -46,7 +46,7 @@ export function createWorkspace({ session, reply, memories, chosen, shell, overv
     notesOf(reply, chosen),
     otherToolLine("memory_profile", shell.openTool),
   );
-  const strip = createPanelStrip(panels, { where, overview: memory, host, state, params, progress, goTo });
+  const strip = createPanelStrip(panels, { where, overview: memory, host, state, params, progress, goTo, goToEvent });
   const parts = [timeline, card, headline, summary, strip];
   const main = el(
     "div",
@@ -113,12 +113,12 @@ export function createWorkspace({ session, reply, memories, chosen, shell, overv
     if (from === null) return;
     const row = Math.max(0, Math.min(memory.events - 1, from + delta));
     steppingFrom = row;
-    await orSay(
-      details.at(row).then((event) => {
-        if (event) goTo({ at: event.time_ps, row: event.row });
-      }),
-    );
+    await goToEvent(row);
     if (steppingFrom === row) steppingFrom = null;
+  }
+
+  async function goToEvent(row) {
+    await orSay(details.at(row).then((event) => event && goTo({ at: event.time_ps, row })));
   }
 
   /** @param {{at?: number | null, row?: number | null, from?: number, to?: number}} place */

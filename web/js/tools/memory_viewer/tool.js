@@ -10,24 +10,25 @@ import { createMemoryTypes } from "./views/memory_types.js";
 import { createWorkspace } from "./workspace.js";
 import { MOUSE, toolKeys } from "./tool_keys.js";
 import { findModule, moduleAddress, namedHosts } from "./data/modules.js";
-import { errorOfOne, errorOfSession, errorSentence, noModules } from "../../shell/messages.js";
+import { errorOfOne, errorSentence, noModules } from "../../shell/messages.js";
+import { createStage } from "../../shell/stage.js";
 import { unknownModule } from "./views/empty_states.js";
 
 export function mount(shell) {
   const { params, progress } = shell;
-  const session = params.get().run;
+  const stage = createStage(shell);
+  const { session } = stage;
   const list = createModuleList(params, openModule);
   const types = createMemoryTypes(params);
   const latest = createLatest();
-  const feed = createModuleFeed(session, progress, { onReply: showModules, onError: showListError });
-  let workspace = null;
+  const feed = createModuleFeed(session, progress, { onReply: showModules, onError: stage.sayError });
   let opened = "";
   let reply = null;
 
   shell.side.append(list.node, types.node);
   const stops = [
     params.watch(["module_name", "host", "memory_space"], openFromAddress),
-    shell.keys.add("Memory Viewer", toolKeys({ workspace: () => workspace, list, openModule }), MOUSE),
+    shell.keys.add("Memory Viewer", toolKeys({ act: stage.act, list, openModule }), MOUSE),
   ];
   openFromAddress();
   feed.start();
@@ -40,7 +41,7 @@ export function mount(shell) {
     reply = now;
     list.setModules(now);
     showHosts(now);
-    if (now.modules.length === 0) return showNoModules(now);
+    if (now.modules.length === 0) return now.complete && stage.say(noModules(now, shell.openTool));
     settleModule(now);
   }
 
@@ -53,10 +54,10 @@ export function mount(shell) {
       return;
     }
     const found = findModule(now.modules, wanted, params.get().host);
-    if (!found) return showEmpty(unknownModule(wanted, now, openModule));
+    if (!found) return stage.say(unknownModule(wanted, now, openModule));
     if (found.name !== wanted) params.set({ module_name: found.name });
     else openFromAddress();
-    if (!workspace) types.setSpaces(found.memory_spaces);
+    if (!stage.workspace()) types.setSpaces(found.memory_spaces);
   }
 
   function showHosts(now) {
@@ -87,7 +88,7 @@ export function mount(shell) {
     try {
       const shown = showView(await ask(fetchMemoryOverview, `reading ${module}`));
       await shown.start();
-      if (shown === workspace) shown.complete(await ask(fetchMemoryView, `reading the buffers of ${module}`));
+      if (shown === stage.workspace()) shown.complete(await ask(fetchMemoryView, `reading the buffers of ${module}`));
     } catch (error) {
       if (error.name !== "AbortError") showViewError(error, module);
     }
@@ -99,11 +100,10 @@ export function mount(shell) {
   }
 
   function showView(view) {
-    workspace?.dispose();
     types.setSpaces(view.memory_spaces);
-    workspace = createWorkspace(view, params, requestsOf(view), shell.openTool);
-    shell.show({ title: `${view.module}, ${view.session}`, ...workspace.parts });
-    return workspace;
+    return stage.open(`${view.module}, ${view.session}`, () =>
+      createWorkspace(view, params, requestsOf(view), shell.openTool),
+    );
   }
 
   function requestsOf({ module, host, memory_space: space }) {
@@ -114,32 +114,19 @@ export function mount(shell) {
     };
   }
 
-  function showEmpty(content) {
-    workspace?.dispose();
-    workspace = null;
-    shell.show({ title: session, main: content });
-  }
-
-  function showNoModules(now) {
-    if (now.complete) showEmpty(noModules(now, shell.openTool));
-  }
-
   /** A module that the list does not know gets the list's message; anything else the server's sentence. */
   function showViewError(error, module) {
     if (error.status === 404 && reply && !findModule(reply.modules, module)) return;
-    showEmpty(errorOfOne(error, "module", reply?.modules.length ?? 0));
-  }
-
-  async function showListError(error) {
-    if (!(await shell.isGone(error))) showEmpty(errorOfSession(error));
+    stage.say(errorOfOne(error, "module", reply?.modules.length ?? 0));
   }
 
   function unmount() {
     feed.stop();
     latest.stop();
     stops.forEach((stop) => stop());
-    [list, types, workspace].forEach((part) => part?.dispose());
+    [list, types].forEach((part) => part.dispose());
+    stage.clear();
   }
 
-  return { unmount, redraw: () => workspace?.redraw() };
+  return { unmount, redraw: stage.redraw };
 }

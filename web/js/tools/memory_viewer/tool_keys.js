@@ -1,5 +1,5 @@
 // @ts-check
-// What the keys do in the Memory Viewer. A key without a workspace to act on does nothing.
+// What the keys do in the Memory Viewer.
 import { zoomKeys } from "../../base/zoom_keys.js";
 
 const LONG_STEP_SHARE = 50;
@@ -13,18 +13,20 @@ export const MOUSE = [
   ["double click", "show everything again"],
 ];
 
-export function toolKeys({ workspace, list, openModule }) {
-  const act = (run) => (event) => {
-    const state = workspace()?.state();
-    if (state) run(state, event);
-  };
+/** @param {{act: any, list: any, openModule: (module: any) => void}} parts `act` of the stage (shell/stage.js) */
+export function toolKeys({ act: onWorkspace, list, openModule }) {
+  const act = (run) =>
+    onWorkspace((now, event) => {
+      const state = now.state();
+      if (state) run(state, event);
+    });
   const open = (delta) => () => {
     const module = list.neighbour(delta);
     if (module) openModule(module);
   };
   const move = (sign) => act((state, event) => state.actions.moveStep(sign * (event.shiftKey ? longStep(state) : 1)));
   return [
-    { keys: ["/"], label: "search buffers", run: () => workspace()?.focusSearch() },
+    { keys: ["/"], label: "search buffers", run: onWorkspace((now) => now.focusSearch()) },
     { keys: ["j"], label: "next module", run: open(1) },
     { keys: ["k"], label: "previous module", run: open(-1) },
     { keys: ["ArrowRight"], shown: "→", label: "one step forward (Shift: many)", run: move(1) },

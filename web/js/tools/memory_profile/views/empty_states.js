@@ -1,7 +1,7 @@
 // @ts-check
 // What stands in place of the timeline when there is none: the server's reason and advice, and where to go on.
 import { button, el } from "../../../base/dom.js";
-import { copyable, errorSentence, headed, message, paragraph } from "../../../shell/messages.js";
+import { copyable, errorLine, headed, message, paragraph } from "../../../shell/messages.js";
 import { toolLink } from "../../../shell/other_tool.js";
 import { listMemories, readCount } from "../data/memories.js";
 
@@ -71,7 +71,7 @@ function linked(names, open) {
 function hostParts(host, withName) {
   const name = withName ? [el("h3", {}, `Host ${host.host}`)] : [];
   if (host.state === "error" && host.error)
-    return [...name, el("p", { class: "error-line" }, errorSentence(host.error))];
+    return [...name, errorLine(host.error)];
   return [...name, host.reason ? paragraph(host.reason) : null, host.advice ? paragraph(host.advice) : null];
 }
 

@@ -5,7 +5,7 @@ import { copyButton } from "../../../base/clipboard.js";
 import { cardHead, createDetailsCard } from "../../../base/details_card.js";
 import { groupDigits, plural } from "../../../base/format.js";
 import { sizeFigure } from "../../../base/figures.js";
-import { errorSentence } from "../../../shell/messages.js";
+import { errorLine } from "../../../shell/messages.js";
 import { eventText, factsOf, kindOf } from "../data/event_facts.js";
 
 export function createEventCard(state, memory, details, onStep) {
@@ -22,7 +22,7 @@ export function createEventCard(state, memory, details, onStep) {
 
   /** The event before stays until this one is here. */
   function partsOf(_, found) {
-    if (found?.error) return [el("p", { class: "error-line" }, errorSentence(found.error))];
+    if (found?.error) return [errorLine(found.error)];
     if (!found?.event) return null;
     const { event, partner } = found;
     return [

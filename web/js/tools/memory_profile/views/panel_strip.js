@@ -7,6 +7,7 @@
  *     state      get(), set(), watch(): at (ps, null is the peak), row, from, to, unit, filter, sort (profile_state.js)
  *     params, progress
  *     goTo({at, row, from, to})   chooses a time, shows a window; each may be left out
+ *     goToEvent(row)   chooses an event: its time may be that of others, too
  */
 import { el } from "../../../base/dom.js";
 

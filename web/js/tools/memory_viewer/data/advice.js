@@ -6,48 +6,28 @@
  *     today     [##############################]         |
  *     predicted [################]                       |      saves 5.2 GiB
  *                            |--+--|   low to high       capacity
- *
- * @typedef {{id: string, name: string, totalBytes: number, peakBytes: number | null, lowBytes: number,
- *            highBytes: number, savesBytes: number, changesNumerics: boolean, evidence: string[], how: string,
- *            fits: boolean | null, isPlanned: boolean}} Change
  */
 import { nameOfChange } from "../../../base/change_names.js";
 import { formatSize } from "../../../base/format.js";
 
+/** Beside what the reply tells of it, a change has its `name`, and whether it `fits` and `isPlanned`. */
 export function adviceOf(reply) {
   const capacity = reply.capacity_bytes > 0 ? reply.capacity_bytes : null;
   const planned = reply.plan?.interventions ?? [];
-  const changes = reply.interventions.map((one) => changeOf(one, capacity, planned));
-  const applies = new Map(reply.interventions.map((one, i) => [changes[i], one.applies]));
-  const applying = changes.filter((change) => applies.get(change)).sort((a, b) => b.savesBytes - a.savesBytes);
-  const highest = applying.reduce((most, change) => Math.max(most, change.highBytes, change.totalBytes), 0);
-  return {
-    capacity,
-    totalBytes: reply.total_bytes,
-    peakBytes: reply.peak_bytes,
-    batch: reply.batch > 0 ? reply.batch : null,
-    applying,
-    others: changes.filter((change) => !applies.get(change)),
-    plan: planOf(reply, capacity, planned),
-    notCounted: [reply.not_counted ?? []].flat(),
-    scale: Math.max(1, reply.total_bytes, capacity ?? 0, highest),
-  };
-}
-
-function changeOf(one, capacity, planned) {
-  return {
-    id: one.id,
+  const changes = reply.interventions.map((one) => ({
+    ...one,
     name: nameOfChange(one.id) + detailOf(one),
-    totalBytes: one.predicted_total_bytes,
-    peakBytes: one.predicted_peak_bytes ?? null,
-    lowBytes: one.low_bytes ?? one.predicted_total_bytes,
-    highBytes: one.high_bytes ?? one.predicted_total_bytes,
-    savesBytes: one.saves_bytes ?? 0,
-    changesNumerics: one.changes_numerics === true,
-    evidence: one.evidence ?? [],
-    how: one.how ?? "",
     fits: capacity === null ? null : one.predicted_total_bytes <= capacity,
     isPlanned: planned.includes(one.id),
+  }));
+  const applying = changes.filter((one) => one.applies).sort((a, b) => b.saves_bytes - a.saves_bytes);
+  return {
+    ...reply,
+    capacity,
+    applying,
+    others: changes.filter((one) => !one.applies),
+    plan: { ...reply.plan, ids: planned, state: planState(reply, capacity, planned) },
+    scale: Math.max(1, reply.total_bytes, capacity ?? 0, ...applying.map((one) => one.high_bytes)),
   };
 }
 
@@ -56,39 +36,25 @@ function detailOf({ ways, dimension }) {
   return dimension ? `, ${dimension.from} → ${dimension.to}` : "";
 }
 
-function planOf(reply, capacity, ids) {
-  const { plan } = reply;
-  const total = plan?.predicted_total_bytes ?? null;
-  const state = planState(reply, capacity, ids);
-  return {
-    state,
-    ids,
-    totalBytes: total,
-    lowBytes: plan?.low_bytes ?? null,
-    highBytes: plan?.high_bytes ?? null,
-  };
-}
-
 function planState({ plan, total_bytes: total }, capacity, ids) {
   if (capacity === null) return "unknown";
   if (total <= capacity) return "fits";
   if (!plan || ids.length === 0) return "none";
-  return (plan.fits ?? plan.predicted_total_bytes <= capacity) ? "found" : "short";
+  return plan.fits ? "found" : "short";
 }
 
 /** The plan in one sentence. */
 export function planSentence(advice, mode = "auto") {
   const size = (bytes) => formatSize(bytes, mode);
-  const { plan, capacity, totalBytes } = advice;
+  const { plan, capacity, total_bytes: total } = advice;
   if (plan.state === "unknown") return "Say what the device has, and the smallest set of changes that fits is found.";
-  if (plan.state === "fits") return `Fits as it is: ${size(totalBytes)} of ${size(capacity)}.`;
-  if (plan.state === "none") return `None of these changes brings ${size(totalBytes)} down to ${size(capacity)}.`;
+  if (plan.state === "fits") return `Fits as it is: ${size(total)} of ${size(capacity)}.`;
+  if (plan.state === "none") return `None of these changes brings ${size(total)} down to ${size(capacity)}.`;
   const names = plan.ids.map((id) => lowerFirst(nameOfChange(id))).join(" + ");
-  const range = plan.lowBytes === null ? "" : ` (${size(plan.lowBytes)} to ${size(plan.highBytes)})`;
-  const result = plan.totalBytes === null ? "" : ` → ${size(plan.totalBytes)}${range}`;
+  const result = `${names} → ${size(plan.predicted_total_bytes)}`;
   return plan.state === "found"
-    ? `Smallest set that fits ${size(capacity)}: ${names}${result}.`
-    : `Nothing here fits ${size(capacity)}. The most together: ${names}${result}.`;
+    ? `Smallest set that fits ${size(capacity)}: ${result}.`
+    : `Nothing here fits ${size(capacity)}. The most together: ${result}.`;
 }
 
 function lowerFirst(text) {

@@ -14,17 +14,22 @@ const WHY = {
   total: "XProf leaves some allocations out of its total.",
 };
 
+const LIFETIME = "HLO lifetime temporary variables with fragmentation";
+
 /** @returns {Line[]} */
 export function overviewLines(view) {
   const own = figuresOf(view.totals, view.totals.scoped_vmem_bytes);
   const theirs = xprofFigures(view);
   return [
-    peakLine(own, theirs),
-    line("with-fragmentation", "with fragmentation", "total", own, theirs, WHY.total),
+    line("peak", "Peak memory allocation", "peak", own, theirs, WHY.peak),
+    line("with-fragmentation", "(with fragmentation)", "total", own, theirs, WHY.total),
     line("padding", "total padding overhead", "padding", own, theirs, WHY.padding),
     line("arguments", "total argument size", "arguments", own, theirs, WHY.arguments),
     line("temporaries", "stack simulated HLO temporary variables", "temporaries", own, theirs, WHY.peak),
-    lifetimeLine(own, theirs),
+    {
+      ...line("lifetime", LIFETIME, "lifetime", own, theirs, WHY.total),
+      tail: `(fragmentation ${(100 * own.fragmentation).toFixed(2)}%)`,
+    },
     ...scopedLine(view.totals),
     ...compilerLine(view.compiler_report),
   ];
@@ -62,32 +67,10 @@ function line(id, label, key, own, theirs, why) {
   return theirs && theirs[key] !== own[key] ? { ...out, xprofBytes: theirs[key], why } : out;
 }
 
-function peakLine(own, theirs) {
-  return line("peak", "peak memory allocation", "peak", own, theirs, WHY.peak);
-}
-
-function lifetimeLine(own, theirs) {
-  const out = line(
-    "lifetime",
-    "HLO lifetime temporary variables with fragmentation",
-    "lifetime",
-    own,
-    theirs,
-    WHY.total,
-  );
-  return { ...out, tail: `(fragmentation ${(100 * own.fragmentation).toFixed(2)}%)` };
-}
-
 function scopedLine(t) {
   if (!t.scoped_vmem_bytes) return [];
-  return [
-    {
-      id: "scoped",
-      label: "max scoped VMEM allocation",
-      bytes: t.scoped_vmem_bytes,
-      tail: `(${t.scoped_vmem_instruction})`,
-    },
-  ];
+  const tail = `(${t.scoped_vmem_instruction})`;
+  return [{ id: "scoped", label: "max scoped VMEM allocation", bytes: t.scoped_vmem_bytes, tail }];
 }
 
 // What a dump's memory-usage report counts: all allocations of the space, thread-local ones too.

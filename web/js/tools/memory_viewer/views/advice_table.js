@@ -13,7 +13,7 @@ export function adviceTable(advice, context) {
   if (advice.applying.length === 0) {
     return [el("p", { class: "note" }, "No change that is known here would help this program."), othersNode(advice)];
   }
-  const unit = pickUnit(advice.totalBytes, context.unit);
+  const unit = pickUnit(advice.total_bytes, context.unit);
   const rows = advice.applying.flatMap((change) => rowsOf(change, advice, unit, context));
   const options = { class: "advice-table", "aria-label": "changes that apply" };
   const table = plainTable(options, headsOf(advice), [todayRow(advice, unit), ...rows]);
@@ -34,12 +34,13 @@ function headsOf({ capacity }) {
 }
 
 function todayRow(advice, unit) {
+  const today = { predicted_total_bytes: advice.total_bytes };
   return el(
     "tr",
     { class: "today" },
     el("td", { class: "col-change" }, "today"),
-    el("td", { class: "col-bar" }, barOf(advice, { totalBytes: advice.totalBytes, className: "today-bar" })),
-    el("td", { class: "col-total" }, sizeFigure(advice.totalBytes, "auto", unit)),
+    el("td", { class: "col-bar" }, barOf(advice, { ...today, className: "today-bar" })),
+    el("td", { class: "col-total" }, sizeFigure(advice.total_bytes, "auto", unit)),
     el(
       "td",
       { class: "col-range note", colspan: 3 },
@@ -74,21 +75,21 @@ function rowsOf(change, advice, unit, { expanded }) {
 }
 
 function rowOf(change, advice, unit, name) {
-  const range = `${figureIn(change.lowBytes, unit)} to ${sizeIn(change.highBytes, unit)}`;
+  const range = `${figureIn(change.low_bytes, unit)} to ${sizeIn(change.high_bytes, unit)}`;
   const tag = change.isPlanned ? el("span", { class: "in-plan" }, "in the plan") : null;
   return el(
     "tr",
     { class: change.isPlanned ? "planned" : null, data: { change: change.id } },
     el("td", { class: "col-change" }, name, tag),
     el("td", { class: "col-bar" }, barOf(advice, { ...change, className: change.fits === false ? "over" : "" })),
-    el("td", { class: "col-total" }, sizeFigure(change.totalBytes, "auto", unit)),
+    el("td", { class: "col-total" }, sizeFigure(change.predicted_total_bytes, "auto", unit)),
     el("td", { class: "col-range", title: "where the recompiled program's total is expected" }, range),
     el(
       "td",
-      { class: change.savesBytes < 0 ? "col-saves costs" : "col-saves" },
-      sizeFigure(change.savesBytes, "auto", unit),
+      { class: change.saves_bytes < 0 ? "col-saves costs" : "col-saves" },
+      sizeFigure(change.saves_bytes, "auto", unit),
     ),
-    el("td", { class: "col-numerics" }, numericsNode(change.changesNumerics, ["same", "changes"])),
+    el("td", { class: "col-numerics" }, numericsNode(change.changes_numerics, ["same", "changes"])),
   );
 }
 
@@ -100,21 +101,21 @@ function detailsOf(change) {
 }
 
 /** Today's total as the pale ground, the predicted one over it, its range as a whisker, the capacity dashed. */
-function barOf({ scale, capacity, totalBytes: today }, bar) {
+function barOf({ scale, capacity, total_bytes: today }, bar) {
   const piece = (className, from, bytes) => barPiece(className, bytes, scale, { from });
   return el(
     "div",
     { class: "advice-track", title: titleOf(bar) },
     piece("advice-today", 0, today),
-    piece(`advice-bar ${bar.className}`, 0, bar.totalBytes),
-    bar.highBytes > bar.lowBytes ? piece("advice-whisker", bar.lowBytes, bar.highBytes - bar.lowBytes) : null,
+    piece(`advice-bar ${bar.className}`, 0, bar.predicted_total_bytes),
+    bar.high_bytes > bar.low_bytes ? piece("advice-whisker", bar.low_bytes, bar.high_bytes - bar.low_bytes) : null,
     capacityMark(capacity, scale),
   );
 }
 
 function titleOf(bar) {
-  const peak = bar.peakBytes === null || bar.peakBytes === undefined ? "" : `, peak ${exactBytes(bar.peakBytes)}`;
-  return `total ${exactBytes(bar.totalBytes)}${peak}`;
+  const peak = bar.predicted_peak_bytes === undefined ? "" : `, peak ${exactBytes(bar.predicted_peak_bytes)}`;
+  return `total ${exactBytes(bar.predicted_total_bytes)}${peak}`;
 }
 
 function othersNode({ others }) {

@@ -9,12 +9,11 @@ import { button, el, setText } from "../../../base/dom.js";
 import { createCapacityField, createParamField } from "../../../base/param_field.js";
 import { parseSize } from "../../../base/size_text.js";
 import { together } from "../../../base/upkeep.js";
-import { errorSentence } from "../../../shell/messages.js";
+import { errorLine } from "../../../shell/messages.js";
 import { adviceOf, parseCount, planSentence } from "../data/advice.js";
 import { adviceTable } from "./advice_table.js";
 
 const PANEL = "advice";
-const NOT_COUNTED = ["the program's own code", "what the runtime reserves"];
 
 /** @param {(query: object, signal: AbortSignal) => Promise<any>} fetchAdvice */
 export function createAdvice(state, params, view, fetchAdvice) {
@@ -94,7 +93,7 @@ export function createAdvice(state, params, view, fetchAdvice) {
     askedFor = "";
     plan.className = "advice-plan";
     setText(plan, "");
-    content.replaceChildren(el("p", { class: "error-line" }, errorSentence(error)));
+    content.replaceChildren(errorLine(error));
   }
 
   const dispose = together(
@@ -132,8 +131,7 @@ function fieldsOf(params) {
 }
 
 function notesOf(advice, view) {
-  const missing = advice.notCounted.length > 0 ? advice.notCounted : NOT_COUNTED;
-  const notes = [`Not counted, since no HLO tells it: ${missing.join(", ")}.`];
+  const notes = [`Not counted, since no HLO tells it: ${advice.not_counted.join(", ")}.`];
   if (view.memory_space !== 0) notes.unshift(`This is about HBM, not ${view.memory_space_name}.`);
   notes.push("The compiler schedules a changed program anew: the range is where its total is expected.");
   return notes.map((text) => el("p", { class: "note" }, text));

@@ -5,7 +5,7 @@ import { copyButton } from "../../../base/clipboard.js";
 import { exactFigure, sizeFigure } from "../../../base/figures.js";
 import { formatPercent, groupDigits } from "../../../base/format.js";
 import { plainTable } from "../../../base/plain_table.js";
-import { errorSentence } from "../../../shell/messages.js";
+import { errorLine } from "../../../shell/messages.js";
 
 /** A label, its value, and a button to copy it. */
 export function factNode(fact, unit) {
@@ -46,7 +46,7 @@ function dimensionRow({ dimension, size, padded, tile }) {
 
 export function stackNode(found, source) {
   const node = el("div", { class: "card-stack" });
-  if (found?.error) node.append(el("p", { class: "error-line" }, errorSentence(found.error)));
+  if (found?.error) node.append(errorLine(found.error));
   if (source) node.append(factNode({ label: "Source", text: source, copy: source, mono: true }, "auto"));
   const stack = found?.stack ?? [];
   if (stack.length === 0) return node;

@@ -33,15 +33,9 @@ export function createOverview(state, view) {
 }
 
 function lineNodes(line, unit) {
-  const label =
-    line.id === "peak"
-      ? "Peak memory allocation"
-      : line.id === "with-fragmentation"
-        ? "(with fragmentation)"
-        : line.label;
   return [
     el("dt", { data: { line: line.id } }, sizeFigure(line.bytes, unit)),
-    el("dd", {}, label, line.tail ? ` ${line.tail}` : "", tagOf(line, unit)),
+    el("dd", {}, line.label, line.tail ? ` ${line.tail}` : "", tagOf(line, unit)),
   ];
 }
 

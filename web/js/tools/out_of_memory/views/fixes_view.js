@@ -36,13 +36,13 @@ function planNode(plan, mode) {
 function fixNode(fix, mode) {
   return el(
     "li",
-    { data: { fix: fix.id ?? "" } },
+    { data: { fix: fix.id } },
     el(
       "div",
       { class: "oom-fix-head" },
-      fix.id ? el("strong", {}, nameOfChange(fix.id)) : null,
+      el("strong", {}, nameOfChange(fix.id)),
       savesNode(fix, mode),
-      numericsNode(fix.changesNumerics),
+      numericsNode(fix.changes_numerics),
     ),
     el("p", {}, fix.text),
     fix.how ? copyable(fix.how, "copy the code") : null,
@@ -50,6 +50,6 @@ function fixNode(fix, mode) {
 }
 
 function savesNode(fix, mode) {
-  if (fix.savesBytes === null) return null;
-  return el("span", { class: "oom-saves" }, "saves ", sizeFigure(fix.savesBytes, mode));
+  if (fix.saves_bytes === null) return null;
+  return el("span", { class: "oom-saves" }, "saves ", sizeFigure(fix.saves_bytes, mode));
 }

@@ -1,6 +1,6 @@
 // @ts-check
 // What fills the memory at the chosen time: XProf's table, exact, for any time, by site or grouped by the op's path.
-import { fetchBreakdown, fetchEvents } from "../../../../api.js";
+import { fetchBreakdown } from "../../../../api.js";
 import { button, el, setText } from "../../../../base/dom.js";
 import { csvText } from "../../../../base/csv.js";
 import { formatSize, groupDigits, plural } from "../../../../base/format.js";
@@ -114,7 +114,7 @@ function create(context) {
 
   function openLine({ group, row }) {
     if (group) toggle(group);
-    else if (row.kind === "site") goToRow(row.first_row);
+    else if (row.kind === "site") context.goToEvent(row.first_row);
   }
 
   function toggle(group) {
@@ -127,11 +127,6 @@ function create(context) {
     open.clear();
     ids.forEach((id) => open.add(id));
     arrange();
-  }
-
-  async function goToRow(row) {
-    const event = await fetchEvents(context.where, { row }).catch(() => null);
-    if (event?.row.length) context.goTo({ at: event.time_ps[0], row });
   }
 
   return panel;

@@ -4,7 +4,7 @@ import { fillCell, opName, treeName } from "../../../../base/cells.js";
 import { el } from "../../../../base/dom.js";
 import { formatSize, groupDigits } from "../../../../base/format.js";
 import { formatMs } from "../../../../base/time_text.js";
-import { barHeights, stepBars } from "../layout/step_bars.js";
+import { stepBars } from "../layout/step_bars.js";
 
 const STRIP_BARS = 60;
 const SPACED_BARS = 20;
@@ -39,14 +39,10 @@ function fillName(cell, line) {
 }
 
 function strip(row, steps, unit) {
-  const bars = stepBars(row.held_bytes, STRIP_BARS);
-  const heights = barHeights(
-    bars.map((bar) => bar.value),
-    STRIP_HEIGHT,
-  );
-  const nodes = bars.map((_, i) => {
+  const bars = stepBars(row.held_bytes, STRIP_BARS, STRIP_HEIGHT);
+  const nodes = bars.map(({ height }) => {
     const node = el("span", { class: "strip-bar" });
-    node.style.height = `${heights[i]}px`;
+    node.style.height = `${height}px`;
     return node;
   });
   const text = stripText(row.held_bytes, steps, unit);

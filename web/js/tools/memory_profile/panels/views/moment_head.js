@@ -1,6 +1,5 @@
 // @ts-check
 // Which moment a panel shows, and the way to others: the event before, the event after, the peak.
-import { fetchEvents } from "../../../../api.js";
 import { button, el, setText } from "../../../../base/dom.js";
 import { groupDigits } from "../../../../base/format.js";
 import { exactTime, formatMs } from "../../../../base/time_text.js";
@@ -14,11 +13,8 @@ export function createMomentHead(context) {
   let row = null;
   let last = 0;
 
-  /** An event's time may be that of others, too: the row says which one is meant. */
-  async function goToEvent(delta) {
-    if (row === null) return;
-    const reply = await fetchEvents(context.where, { row: row + delta }).catch(() => null);
-    if (reply?.row.length) context.goTo({ at: reply.time_ps[0], row: reply.row[0] });
+  function goToEvent(delta) {
+    if (row !== null) context.goToEvent(row + delta);
   }
 
   /** @param {{row: number | null, time_ps: number, step: number | null, is_peak: boolean}} moment */

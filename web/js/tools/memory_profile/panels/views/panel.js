@@ -6,7 +6,7 @@
 import { createLatest } from "../../../../api.js";
 import { button, el } from "../../../../base/dom.js";
 import { inFrame, together } from "../../../../base/upkeep.js";
-import { errorSentence } from "../../../../shell/messages.js";
+import { errorLine } from "../../../../shell/messages.js";
 
 const FELT_MS = 150;
 
@@ -71,7 +71,7 @@ export function createPanel(context, options) {
 
   function showError(error) {
     wanted = "";
-    showMessage(el("p", { class: "error-line" }, errorSentence(error)), button("Try again", load, { class: "small" }));
+    showMessage(errorLine(error), button("Try again", load, { class: "small" }));
     if (!error.code) console.error(error);
   }
 

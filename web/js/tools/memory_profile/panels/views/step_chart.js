@@ -3,7 +3,7 @@
 import { button, el, setText } from "../../../../base/dom.js";
 import { swatch } from "../../../../base/figures.js";
 import { exactBytes, formatSize } from "../../../../base/format.js";
-import { barHeights, stepBars } from "../layout/step_bars.js";
+import { stepBars } from "../layout/step_bars.js";
 
 const HEIGHT = 64;
 const BAR_ROOM = 11; // pixels a bar needs at least
@@ -28,19 +28,15 @@ export function createStepChart({ onStep }) {
     const count = all.length;
     node.hidden = count === 0;
     const width = bars.clientWidth || 900;
-    const groups = stepBars(all, Math.floor(width / BAR_ROOM));
-    const heights = barHeights(
-      groups.map((group) => group.value),
-      HEIGHT,
-    );
+    const groups = stepBars(all, Math.floor(width / BAR_ROOM), HEIGHT);
     const isRoomy = width / Math.max(1, groups.length) >= LABEL_ROOM;
     const most = Math.max(...all, 1);
     node.classList.toggle("dense", !isRoomy);
     setText(caption, captionText(groups, steps, isRoomy));
     key.replaceChildren(...(one ? [swatch("accent"), one.op || "(no op name)"] : []));
-    const nodes = groups.map((group, i) => {
+    const nodes = groups.map((group) => {
       const part = one ? (HEIGHT * one.held_bytes[group.last]) / most : 0;
-      return bar(group, { steps, unit, isRoomy, height: heights[i], part, one, onStep });
+      return bar(group, { steps, unit, isRoomy, part, one, onStep });
     });
     bars.replaceChildren(...nodes);
   }
@@ -48,14 +44,14 @@ export function createStepChart({ onStep }) {
   return { node, show, dispose: () => observer.disconnect() };
 }
 
-function bar(group, { steps, unit, isRoomy, height, part, one, onStep }) {
+function bar(group, { steps, unit, isRoomy, part, one, onStep }) {
   const name = stepName(group, steps);
   const text = `${name}: ${formatSize(group.value, unit)} (${exactBytes(group.value)})`;
   const ofOne = one ? `, ${one.op} ${formatSize(one.held_bytes[group.last], unit)}` : "";
   const whole = el("span", { class: "step-all" });
   const inner = el("span", { class: "step-one" });
-  whole.style.height = `${height}px`;
-  inner.style.height = `${Math.min(height, part)}px`;
+  whole.style.height = `${group.height}px`;
+  inner.style.height = `${Math.min(group.height, part)}px`;
   whole.append(inner);
   const node = button("", () => onStep(group.last), { class: "step-bar", title: `${text}${ofOne}` });
   node.setAttribute("aria-label", `${text}${ofOne}`);
