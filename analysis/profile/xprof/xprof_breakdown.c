@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "analysis/profile/events/data_type_name.h"
-#include "analysis/profile/xprof/xprof_addresses.h"
+#include "analysis/profile/events/free_matching.h"
 
 // Sums wrap: sizes come from files.
 static int64_t plus(int64_t a, int64_t b) {
@@ -18,8 +18,8 @@ static int64_t minus(int64_t a, int64_t b) {
 
 struct replay {
     const struct xprof_order *order;
-    struct xprof_addresses active;  // places of allocations, by address
-    int64_t unmapped_bytes;         // of the heap at the peak: no allocation of this step explains them
+    struct id_map active;    // places of allocations, by address
+    int64_t unmapped_bytes;  // of the heap at the peak: no allocation of this step explains them
 };
 
 // A free of what this step did not allocate changes nothing: that memory is not in the heap at the peak.
@@ -27,15 +27,15 @@ static bool replay_event(struct replay *replay, uint32_t place) {
     const struct memory_timeline *timeline = replay->order->timeline;
     uint32_t row = xprof_order_row(replay->order, place);
     int64_t bytes = replay->order->profile->sites.sites[timeline->site[row]].allocated_bytes;
-    uint32_t *there = xprof_addresses_at(&replay->active, timeline->address[row]);
+    uint32_t *there = allocation_at(&replay->active, timeline->address[row]);
     if (!there) return false;
     if (!memory_timeline_is_free(timeline, row)) {
         replay->unmapped_bytes = minus(replay->unmapped_bytes, bytes);
         *there = place;
         return true;
     }
-    if (*there != ADDRESS_FREE) replay->unmapped_bytes = plus(replay->unmapped_bytes, bytes);
-    *there = ADDRESS_FREE;
+    if (*there != NOTHING_ALIVE) replay->unmapped_bytes = plus(replay->unmapped_bytes, bytes);
+    *there = NOTHING_ALIVE;
     return true;
 }
 
@@ -84,9 +84,9 @@ static bool list_active(const struct replay *replay, struct arena *arena, struct
     const struct xprof_order *order = replay->order;
     active->items = arena_push_raw(arena, replay->active.count + 1, sizeof *active->items);
     if (!active->items) return false;
-    for (size_t i = 0; i < replay->active.slot_count; i++) {
-        uint32_t place = replay->active.slots[i].allocation;
-        if (!replay->active.slots[i].is_used || place == ADDRESS_FREE) continue;
+    for (size_t i = 0; i <= replay->active.mask; i++) {
+        uint32_t place = replay->active.slots[i].value;
+        if (place >= NOTHING_ALIVE) continue;
         uint32_t site = order->timeline->site[xprof_order_row(order, place)];
         active->items[active->count++] = (struct active_event){site, place};
     }
@@ -181,7 +181,7 @@ bool xprof_breakdown_build(const struct xprof_order *order, const struct xprof_p
     struct replay replay = {.order = order, .unmapped_bytes = peak->heap_bytes};
     struct candidates list = {0};
     *breakdown = (struct xprof_breakdown){0};
-    bool is_good = xprof_addresses_init(&replay.active, arena) && replay_step(&replay, peak) &&
+    bool is_good = id_map_init(&replay.active, arena, ADDRESSES_EXPECTED) && replay_step(&replay, peak) &&
                    collect_candidates(&replay, arena, &list);
     if (is_good) {
         add_special(breakdown, &list, BYTES("unused preallocated device memory"), BYTES("persist/dynamic"),

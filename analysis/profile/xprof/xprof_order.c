@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "analysis/profile/xprof/xprof_addresses.h"
+#include "analysis/profile/events/free_matching.h"
 
 int64_t xprof_order_time_ps(const struct xprof_order *order, uint32_t row) {
     const struct memory_timeline *timeline = order->timeline;
@@ -68,24 +68,20 @@ static bool complete_steps(struct xprof_order *order, struct arena *arena) {
 static bool match_frees(struct xprof_order *order, struct arena *arena) {
     const struct memory_timeline *timeline = order->timeline;
     uint32_t *allocation = arena_push_raw(arena, timeline->count, sizeof *allocation);
-    struct xprof_addresses addresses;
-    if (!allocation || !xprof_addresses_init(&addresses, arena)) return false;
+    struct id_map alive_at;
+    if (!allocation || !id_map_init(&alive_at, arena, ADDRESSES_EXPECTED)) return false;
     for (uint32_t place = 0; place < timeline->count; place++) {
         uint32_t row = xprof_order_row(order, place);
-        uint32_t *there = xprof_addresses_at(&addresses, timeline->address[row]);
+        uint32_t *there = allocation_at(&alive_at, timeline->address[row]);
         if (!there) return false;
         bool is_free = memory_timeline_is_free(timeline, row);
-        allocation[row] = is_free ? *there : MEMORY_EVENT_NONE;
-        if (is_free)
-            *there = ADDRESS_FREE;
-        else if (*there == ADDRESS_FREE)
-            *there = row;
+        bool is_alive = *there != NOTHING_ALIVE;
+        allocation[row] = is_free && is_alive ? *there : MEMORY_EVENT_NONE;
+        if (is_free || !is_alive) *there = is_free ? NOTHING_ALIVE : row;
     }
     order->allocation = allocation;
     return true;
 }
-
-_Static_assert(ADDRESS_FREE == MEMORY_EVENT_NONE, "what is free is no event");
 
 bool xprof_order_build(const struct memory_profile *profile, const struct memory_timeline *timeline,
                        struct arena *arena, struct xprof_order *order, struct error *error) {
