@@ -23,7 +23,3 @@ struct allocation_sites {
     struct allocation_site *sites;
     uint32_t count;
 };
-
-// The name of TensorFlow's DataType as XProf prints it: "float", "INVALID", "float_ref"; "" for none told.
-// (xprof/utils/tensorflow_utils.cc, DataTypeString.)
-const char *allocation_site_data_type_name(int64_t data_type);
