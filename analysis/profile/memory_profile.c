@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "analysis/input/xspace_read.h"
+#include "analysis/base/parallel.h"
 #include "analysis/profile/events/free_matching.h"
 #include "analysis/profile/events/module_runs.h"
 #include "analysis/profile/profile_reader.h"
@@ -59,13 +60,6 @@ static void set_thread_times(struct assembly *assembly) {
     struct profile_reader *reader = &assembly->reader;
     for (uint32_t i = 0; i < reader->plane.head.line_count; i++)
         reader->plane.threads[i].begin_ps = line_begin_ps(assembly, reader->plane.thread_begin_ns[i]);
-    for (size_t i = 0; i < reader->part_count; i++) {
-        struct memory_columns *columns = &reader->parts[i].columns;
-        int64_t *time = memory_column_int64(columns, COLUMN_TIME);
-        const uint32_t *thread = memory_column_uint32(columns, COLUMN_THREAD);
-        for (uint32_t row = 0; row < columns->count; row++)
-            time[row] = add_clamped(time[row], reader->plane.threads[thread[row]].begin_ps);
-    }
 }
 
 static void set_run_times(struct assembly *assembly) {
@@ -111,24 +105,12 @@ static bool keep_steps(struct assembly *assembly, const struct step_groups *grou
     return true;
 }
 
-// The step column holds nodes until now.
-static void set_steps(struct memory_columns *columns, const struct step_groups *groups, uint32_t first_node) {
-    int64_t *step = memory_column_int64(columns, COLUMN_STEP);
-    for (uint32_t row = 0; row < columns->count; row++) {
-        int32_t group = step[row] == STEP_NODE_NONE ? -1 : groups->of_node[step[row] + first_node];
-        step[row] = group < 0 ? STEP_UNKNOWN : group;
-    }
-}
-
-static bool find_steps(struct assembly *assembly) {
+// No groups where the events have their steps already, or none.
+static bool find_steps(struct assembly *assembly, struct step_groups *groups) {
     struct profile_reader *reader = &assembly->reader;
-    struct step_groups groups;
+    *groups = (struct step_groups){0};
     if (reader->plane.is_grouped || reader->plane.has_no_steps) return true;
-    bool ok = step_graph_group(&reader->parts[0].graph, &reader->scratch, &groups);
-    for (size_t i = 0; ok && i < reader->part_count; i++)
-        set_steps(&reader->parts[i].columns, &groups, reader->first_node[i]);
-    ok = ok && keep_steps(assembly, &groups);
-    step_groups_release(&groups);
+    bool ok = step_graph_group(&reader->parts[0].graph, &reader->scratch, groups) && keep_steps(assembly, groups);
     step_graph_release(&reader->parts[0].graph);
     return ok;
 }
@@ -158,23 +140,66 @@ static int compare_ranks(const void *a, const void *b) {
     return bytes_compare(((const struct timeline_rank *)a)->memory_id, ((const struct timeline_rank *)b)->memory_id);
 }
 
-static void renumber_timelines(struct memory_columns *columns, const uint32_t *rank) {
-    uint32_t *timeline = memory_column_uint32(columns, COLUMN_TIMELINE);
-    for (uint32_t row = 0; row < columns->count; row++) timeline[row] = rank[timeline[row]];
-    columns->has_timelines = true;
-}
-
 // rank[i]: the place of the reader's timeline i among the sorted ones.
 static void rank_timelines(struct assembly *assembly, uint32_t *rank, struct timeline_rank *ranks) {
-    struct profile_reader *reader = &assembly->reader;
-    const struct timeline_notes *notes = reader->parts[0].timelines.data;
-    for (uint32_t i = 0; i < reader->parts[0].timeline_count; i++)
-        ranks[i] = (struct timeline_rank){reader->parts[0].texts.texts[notes[i].memory_id], i};
-    if (reader->parts[0].timeline_count) qsort(ranks, reader->parts[0].timeline_count, sizeof *ranks, compare_ranks);
-    for (uint32_t i = 0; i < reader->parts[0].timeline_count; i++) rank[ranks[i].timeline] = i;
-    for (size_t i = 0; i < reader->part_count && reader->parts[0].timeline_count > 1; i++)
-        renumber_timelines(&reader->parts[i].columns, rank);
+    const struct profile_part *all = &assembly->reader.parts[0];
+    const struct timeline_notes *notes = all->timelines.data;
+    for (uint32_t i = 0; i < all->timeline_count; i++)
+        ranks[i] = (struct timeline_rank){all->texts.texts[notes[i].memory_id], i};
+    if (all->timeline_count) qsort(ranks, all->timeline_count, sizeof *ranks, compare_ranks);
+    for (uint32_t i = 0; i < all->timeline_count; i++) rank[ranks[i].timeline] = i;
 }
+
+// --- Rows: what could not be known before all lines were read ---
+
+struct settling {
+    struct profile_reader *reader;
+    const struct step_groups *groups;
+    const uint32_t *rank;
+    struct memory_place *places;
+};
+
+static int64_t step_of(const struct step_groups *groups, int64_t node, uint32_t first_node) {
+    int32_t group = node == STEP_NODE_NONE ? -1 : groups->of_node[node + first_node];
+    return group < 0 ? STEP_UNKNOWN : group;
+}
+
+static void settle_rows(void *context, size_t index) {
+    const struct settling *settling = context;
+    const struct profile_reader *reader = settling->reader;
+    const struct profile_part *part = &reader->parts[index];
+    const struct memory_thread *threads = reader->plane.threads;
+    uint32_t first_row = index ? reader->parts[0].rows.count : 0;
+    for (uint32_t i = 0; i < part->rows.count; i++) {
+        struct memory_row *row = &memory_rows_all(&part->rows)[i];
+        uint32_t timeline = part->timeline_of ? part->timeline_of[row->timeline] : row->timeline;
+        if (part->site_of) row->site = part->site_of[row->site];
+        if (settling->groups->of_node) row->step = step_of(settling->groups, row->step, reader->first_node[index]);
+        row->time_ps = add_clamped(row->time_ps, threads[row->thread].begin_ps);
+        settling->places[first_row + i] = (struct memory_place){row->time_ps, settling->rank[timeline], first_row + i};
+    }
+}
+
+static bool order_rows(struct assembly *assembly, const struct step_groups *groups, const uint32_t *rank,
+                       struct growing_block *places) {
+    struct profile_reader *reader = &assembly->reader;
+    const struct memory_rows *rows[MEMORY_COLUMNS_MAX_PARTS];
+    uint32_t count = 0;
+    for (size_t i = 0; i < reader->part_count; i++) {
+        rows[i] = &reader->parts[i].rows;
+        count += rows[i]->count;
+    }
+    if (!large_block_reserve(places, (size_t)count * sizeof(struct memory_place))) return false;
+    struct settling settling = {reader, groups, rank, places->data};
+    parallel_run(settle_rows, &settling, reader->part_count);
+    if (!memory_places_sort(places, count) ||
+        !memory_columns_make(&assembly->profile->columns, rows, reader->part_count, places->data))
+        return false;
+    for (size_t i = 0; i < reader->part_count; i++) memory_rows_release(&reader->parts[i].rows);
+    return true;
+}
+
+// --- Cutting the rows into timelines ---
 
 static struct memory_timeline part_of(const struct memory_columns *columns, uint32_t from, uint32_t end) {
     return (struct memory_timeline){
@@ -195,18 +220,12 @@ static struct memory_timeline part_of(const struct memory_columns *columns, uint
 }
 
 // Where in the sorted rows the row of the file stands, counted from the timeline's first.
-static void set_file_order(struct assembly *assembly, const struct timeline_rank *ranks, const uint32_t *order,
-                           uint32_t *first_row) {
-    const struct profile_reader *reader = &assembly->reader;
-    const struct timeline_notes *notes = reader->parts[0].timelines.data;
-    const struct memory_columns *columns = &assembly->profile->columns;
-    const uint32_t *timeline = memory_column_uint32(columns, COLUMN_TIMELINE);
-    for (uint32_t row = 0; row < columns->count; row++) {
-        struct memory_timeline *one = &assembly->profile->timelines[timeline[row]];
-        const struct timeline_notes *noted = &notes[ranks[timeline[row]].timeline];
-        uint32_t in_file = order ? order[row] : row, here = row - first_row[timeline[row]];
-        if (noted->peak_row == in_file) one->file_order.peak = here;
-        if (noted->last_row == in_file) one->file_order.last = here;
+static void set_file_order(const struct timeline_notes *noted, const struct memory_place *places,
+                           struct memory_timeline *one) {
+    one->file_order = (struct memory_file_order){MEMORY_EVENT_NONE, MEMORY_EVENT_NONE};
+    for (uint32_t i = 0; i < one->count; i++) {
+        if (noted->peak_row == places[i].row) one->file_order.peak = i;
+        if (noted->last_row == places[i].row) one->file_order.last = i;
     }
 }
 
@@ -218,23 +237,21 @@ static void find_highest(struct assembly *assembly, const struct timeline_rank *
     }
 }
 
-static bool cut_into_timelines(struct assembly *assembly, const struct timeline_rank *ranks, const uint32_t *order) {
-    struct profile_reader *reader = &assembly->reader;
+static bool cut_into_timelines(struct assembly *assembly, const struct timeline_rank *ranks,
+                               const struct memory_place *places) {
+    const struct profile_part *all = &assembly->reader.parts[0];
+    const struct timeline_notes *notes = all->timelines.data;
     struct memory_profile *profile = assembly->profile;
-    const struct memory_columns *columns = &profile->columns;
-    const uint32_t *timeline = memory_column_uint32(columns, COLUMN_TIMELINE);
-    uint32_t *first_row = arena_new(&reader->scratch, uint32_t, reader->parts[0].timeline_count);
-    profile->timelines = arena_new(assembly->arena, struct memory_timeline, reader->parts[0].timeline_count);
-    if (!first_row || !profile->timelines) return false;
-    for (uint32_t from = 0, end; from < columns->count; from = end) {
-        for (end = from; end < columns->count && timeline[end] == timeline[from];) end++;
-        struct memory_timeline *one = &profile->timelines[profile->timeline_count];
-        *one = part_of(columns, from, end);
-        one->memory_id = ranks[profile->timeline_count].memory_id;
-        one->file_order = (struct memory_file_order){MEMORY_EVENT_NONE, MEMORY_EVENT_NONE};
-        first_row[profile->timeline_count++] = from;
+    profile->timelines = arena_new(assembly->arena, struct memory_timeline, all->timeline_count);
+    if (!profile->timelines) return false;
+    for (uint32_t from = 0, end; from < profile->columns.count; from = end) {
+        for (end = from; end < profile->columns.count && places[end].timeline == places[from].timeline;) end++;
+        const struct timeline_rank *rank = &ranks[profile->timeline_count];
+        struct memory_timeline *one = &profile->timelines[profile->timeline_count++];
+        *one = part_of(&profile->columns, from, end);
+        one->memory_id = rank->memory_id;
+        set_file_order(&notes[rank->timeline], &places[from], one);
     }
-    set_file_order(assembly, ranks, order, first_row);
     find_highest(assembly, ranks);
     return true;
 }
@@ -249,27 +266,15 @@ static bool finish_timelines(struct memory_profile *profile) {
     return true;
 }
 
-static bool sort_rows(struct assembly *assembly, struct growing_block *order) {
+static bool make_timelines(struct assembly *assembly, const struct step_groups *groups) {
     struct profile_reader *reader = &assembly->reader;
-    struct memory_columns parts[MEMORY_COLUMNS_MAX_PARTS];
-    for (size_t i = 0; i < reader->part_count; i++) {
-        parts[i] = reader->parts[i].columns;
-        reader->parts[i].columns = (struct memory_columns){0};
-    }
-    bool ok = memory_columns_sort(parts, reader->part_count, &assembly->profile->columns, order);
-    for (size_t i = 0; i < reader->part_count; i++) memory_columns_release(&parts[i]);
-    return ok;
-}
-
-static bool make_timelines(struct assembly *assembly) {
-    struct profile_reader *reader = &assembly->reader;
-    struct growing_block order = {0};
+    struct growing_block places = {0};
     uint32_t *rank = arena_new(&reader->scratch, uint32_t, reader->parts[0].timeline_count);
     struct timeline_rank *ranks = arena_new(&reader->scratch, struct timeline_rank, reader->parts[0].timeline_count);
     if (!rank || !ranks) return false;
     rank_timelines(assembly, rank, ranks);
-    bool ok = sort_rows(assembly, &order) && cut_into_timelines(assembly, ranks, order.data);
-    large_block_release(&order);
+    bool ok = order_rows(assembly, groups, rank, &places) && cut_into_timelines(assembly, ranks, places.data);
+    large_block_release(&places);
     return ok && finish_timelines(assembly->profile);
 }
 
@@ -288,7 +293,10 @@ static bool assemble(struct assembly *assembly) {
     set_run_times(assembly);
     if (reader->part_count == 0) return true;
     set_thread_times(assembly);
-    if (!find_steps(assembly) || !make_timelines(assembly)) return false;
+    struct step_groups groups;
+    bool ok = find_steps(assembly, &groups) && make_timelines(assembly, &groups);
+    step_groups_release(&groups);
+    if (!ok) return false;
     profile->event_count = profile->columns.count;
     return site_table_finish(&all->sites, &all->texts, assembly->arena, &profile->sites);
 }

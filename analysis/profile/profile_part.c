@@ -25,7 +25,7 @@ bool profile_part_init(struct profile_part *part, const struct profile_plane *pl
 void profile_part_release(struct profile_part *part) {
     step_graph_release(&part->graph);
     site_table_release(&part->sites);
-    memory_columns_release(&part->columns);
+    memory_rows_release(&part->rows);
     large_block_release(&part->timelines);
     large_block_release(&part->timeline_of_text);
     arena_free(&part->scratch);
@@ -81,7 +81,7 @@ static bool needs_graph(const struct profile_part *part) {
 
 static bool add_memory_event(struct profile_part *part, const struct host_event *event) {
     struct memory_event read;
-    uint32_t at = part->columns.count;
+    uint32_t at = part->rows.count;
     if (at == part->max_rows) return pass_limit(part, "more memory events than hbmview takes (2^25)");
     if (!memory_event_read(&part->events, event, &read)) return false;
     read.row.thread = part->line;
@@ -89,7 +89,7 @@ static bool add_memory_event(struct profile_part *part, const struct host_event 
     if (read.row.site == SITE_NONE || !profile_part_timeline(part, read.memory_id, &read.row.timeline)) return false;
     note_for_xprof(part, &read.row, at);
     if (needs_graph(part)) read.row.step = step_graph_node_at(&part->graph, event);
-    return memory_columns_add(&part->columns, &read.row);
+    return memory_rows_add(&part->rows, &read.row);
 }
 
 static bool add_event(struct profile_part *part, struct bytes message) {
@@ -161,7 +161,7 @@ static bool read_line(struct profile_part *part, struct line_reader *lines) {
 static void expect_rows(struct profile_part *part) {
     uint64_t bytes = 0;
     for (uint32_t i = part->first_line; i < part->end_line; i++) bytes += part->plane->head.lines[i].size_bytes;
-    memory_columns_expect(&part->columns, bytes / BYTES_PER_MEMORY_EVENT);
+    memory_rows_expect(&part->rows, bytes / BYTES_PER_MEMORY_EVENT);
 }
 
 void profile_part_read(struct profile_part *part) {
@@ -211,20 +211,9 @@ static bool append_timelines(struct profile_part *part, const struct profile_par
     const struct timeline_notes *notes = later->timelines.data;
     for (uint32_t i = 0; i < later->timeline_count; i++) {
         if (!profile_part_timeline(part, text[notes[i].memory_id], &map[i])) return false;
-        join_notes((struct timeline_notes *)part->timelines.data + map[i], &notes[i], part->columns.count);
+        join_notes((struct timeline_notes *)part->timelines.data + map[i], &notes[i], part->rows.count);
     }
     return true;
-}
-
-static void renumber(struct memory_columns *columns, const uint32_t *site_map, const uint32_t *timeline_map,
-                     uint32_t timeline_count) {
-    uint32_t *site = memory_column_uint32(columns, COLUMN_SITE);
-    uint32_t *timeline = memory_column_uint32(columns, COLUMN_TIMELINE);
-    bool moves = false;
-    for (uint32_t i = 0; i < timeline_count; i++) moves |= timeline_map[i] != i;
-    for (uint32_t row = 0; row < columns->count; row++) site[row] = site_map[site[row]];
-    for (uint32_t row = 0; row < columns->count && moves; row++) timeline[row] = timeline_map[timeline[row]];
-    columns->has_timelines |= moves;
 }
 
 bool profile_part_append(struct profile_part *part, struct profile_part *later, struct arena *scratch,
@@ -235,7 +224,8 @@ bool profile_part_append(struct profile_part *part, struct profile_part *later, 
     if (!text || !site || !timeline || !append_texts(part, later, text) || !append_sites(part, later, text, site) ||
         !append_timelines(part, later, text, timeline))
         return false;
-    renumber(&later->columns, site, timeline, later->timeline_count);
+    later->site_of = site;
+    later->timeline_of = timeline;
     part->other_event_count += later->other_event_count;
     part->left_out_count += later->left_out_count;
     if (later->fault.code != ERROR_NONE) note_fault(part, &later->fault);

@@ -1,8 +1,8 @@
 // A run of lines of the host plane, read by one thread: memory events become rows, all events take part in finding
 // steps.
 //
-//     line --> event --> memory event --> text numbers --> site, timeline --> row of the columns
-//                   \--> step graph ----> node of the row (in its step column, until the graph has groups)
+//     line --> event --> memory event --> text numbers --> site, timeline --> row
+//                   \--> step graph ----> node of the row (in its step, until the graph has groups)
 //
 // Numbers (of texts, sites, timelines, nodes) are the part's own; profile_reader makes one of two parts.
 #pragma once
@@ -43,8 +43,9 @@ struct profile_part {
     struct memory_event_reader events;
     struct string_table texts;
     struct site_table sites;
-    struct memory_columns columns;
-    struct growing_block timelines;  // struct timeline_notes
+    struct memory_rows rows;
+    const uint32_t *site_of, *timeline_of;  // the numbers of the part this one was appended to; NULL: its own count
+    struct growing_block timelines;         // struct timeline_notes
     uint32_t timeline_count;
     struct growing_block timeline_of_text;  // uint32, by number of the text
     uint32_t timeline_of_text_count;
@@ -66,7 +67,8 @@ void profile_part_read(struct profile_part *part);
 // The part's number for a memory id. False when there is no memory, or at the limit.
 bool profile_part_timeline(struct profile_part *part, uint32_t memory_id, uint32_t *timeline);
 
-// Appends what `later` read to `part`, but for the columns: those keep their place, with the numbers of `part`.
+// Appends what `later` read to `part`, but for the rows: those keep their place and their numbers, which site_of and
+// timeline_of (on `scratch`) translate.
 // *first_node is what the nodes of `later` are counted from now.
 bool profile_part_append(struct profile_part *part, struct profile_part *later, struct arena *scratch,
                          uint32_t *first_node);

@@ -30,6 +30,6 @@ MUST_USE bool profile_reader_open(struct profile_reader *reader, uint64_t offset
 // Whether the plane names memory events at all.
 bool profile_reader_has_memory_events(const struct profile_reader *reader);
 
-// Reads all lines; afterwards part 0 has everything but the columns and nodes' numbers of part 1. False: *error is the
+// Reads all lines; afterwards part 0 has everything but the rows and nodes' numbers of part 1. False: *error is the
 // first fault or a limit; what stands before it has been read.
 MUST_USE bool profile_reader_read_lines(struct profile_reader *reader, struct error *error);
