@@ -17,43 +17,30 @@ export function createSideList(noun, onPick, ...above) {
   const head = el("div", { class: "side-head" }, title);
   const node = el("section", { class: "side-section", hidden: true }, head, ...above, list);
 
-  /** @type {{told: string, value: any, node: HTMLElement}[]} */
-  let rows = [];
+  /** @type {Map<string, HTMLElement>} rows by all that they tell */
+  let rows = new Map();
 
   /**
-   * Rows that tell what they told before stay: the list of a large session is shown anew at every poll.
+   * Rows that tell what they told before stay: a large session's list is shown anew at every poll.
    * @param {Entry[]} entries @param {number | string} count what the title tells
    */
   function show(entries, chosen, mode, count = entries.length) {
     node.hidden = count === 0;
     setText(title, `${noun} (${count})`);
-    const known = new Map(rows.map((row) => [row.told, row]));
-    place(
-      entries.map(({ value, key = String(value), ...words }) => {
-        const told = JSON.stringify([key, words, value === chosen, mode]);
-        const row = known.get(told) ?? rowOf(told, { value, key, ...words }, value === chosen, mode);
-        known.delete(told);
-        return Object.assign(row, { value });
-      }),
-    );
-  }
-
-  function rowOf(told, entry, isChosen, mode) {
-    const row = { told, value: entry.value, node: el("li") };
-    row.node.append(entryNode(entry, isChosen, mode, () => onPick(row.value)));
-    return row;
-  }
-
-  function place(wanted) {
-    const kept = new Set(wanted);
     const focused = list.contains(document.activeElement) && document.activeElement?.getAttribute("data-value");
-    rows.filter((row) => !kept.has(row)).forEach((row) => row.node.remove());
-    let next = list.firstChild;
-    for (const row of wanted) {
-      if (row.node === next) next = next.nextSibling;
-      else list.insertBefore(row.node, next);
+    const before = rows;
+    rows = new Map();
+    for (const entry of entries) {
+      const isChosen = entry.value === chosen;
+      const told = JSON.stringify([entry, isChosen, mode]);
+      rows.set(told, before.get(told) ?? el("li", {}, entryNode(entry, isChosen, mode, onPick)));
     }
-    rows = wanted;
+    for (const [told, row] of before) if (!rows.has(told)) row.remove();
+    let next = list.firstChild;
+    for (const row of rows.values()) {
+      if (row === next) next = next.nextSibling;
+      else list.insertBefore(row, next);
+    }
     if (focused) [...list.querySelectorAll(".entry")].find((one) => one.dataset.value === focused)?.focus();
   }
 
@@ -61,8 +48,8 @@ export function createSideList(noun, onPick, ...above) {
 }
 
 /** @param {Entry} entry */
-function entryNode(entry, isChosen, mode, onClick) {
-  const { key, label, title, share, below } = entry;
+function entryNode(entry, isChosen, mode, onPick) {
+  const { value, key = String(value), label, title, share, below } = entry;
   const bar = share === undefined ? null : el("span", { class: "entry-bar" });
   if (bar) bar.style.width = `${100 * (share ?? 0)}%`;
   return el(
@@ -73,7 +60,7 @@ function entryNode(entry, isChosen, mode, onClick) {
       title,
       data: { value: key },
       "aria-current": isChosen ? "true" : null,
-      on: { click: onClick },
+      on: { click: () => onPick(value) },
     },
     bar,
     el("span", { class: "entry-name ellipsis" }, label),

@@ -31,6 +31,7 @@ import { createThemeSwitch } from "./theme.js";
 import { createUnitSwitch } from "./unit_switch.js";
 import { parseQuery } from "../base/url_state.js";
 import { errorMessage, linkList, noSessions, noTool, pendingSession, unknownSession } from "./messages.js";
+import { toolLink } from "./other_tool.js";
 
 const KEPT = ["tag", "panel", "filter", "sort", "unit", "capacity"]; // from one session to the next
 const LOOK_AGAIN_MS = 2000;
@@ -129,7 +130,7 @@ export function createShell(tools) {
 
   async function mountTool(tool, key) {
     mountedFor = key;
-    replaceTool(tool ? null : noTool(params.get().tag, toolLink()));
+    replaceTool(tool ? null : noTool(params.get().tag, toolLink(tools[0].id, tools[0].name, openTool)));
     const mine = replaced;
     const mount = await tool?.load().catch(fail);
     if (mount && mine === replaced) mounted = mount(context());
@@ -217,10 +218,6 @@ export function createShell(tools) {
     const { run, tag } = params.get();
     const tool = toolFor(tag, run);
     return tool?.anywhere ? tool.id : `${tool?.id} ${run}`;
-  }
-
-  function toolLink() {
-    return button(tools[0].name, () => openTool(tools[0].id), { class: "link" });
   }
 
   function replaceTool(content) {
