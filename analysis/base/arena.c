@@ -46,6 +46,19 @@ void arena_free(struct arena *arena) {
     arena_init(arena, arena->limit_bytes);
 }
 
+// Behind the block that `arena` fills now.
+void arena_adopt(struct arena *arena, struct arena *other) {
+    struct arena_block **behind = arena->last ? &arena->last->previous : &arena->last;
+    struct arena_block *first = other->last;
+    while (first && first->previous) first = first->previous;
+    if (first) {
+        first->previous = *behind;
+        *behind = other->last;
+    }
+    arena->used_bytes += other->used_bytes;
+    arena_init(other, other->limit_bytes);
+}
+
 static bool within_limit(const struct arena *arena, size_t more) {
     return arena->limit_bytes == 0 || (more <= arena->limit_bytes && arena->used_bytes <= arena->limit_bytes - more);
 }

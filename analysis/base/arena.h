@@ -29,6 +29,9 @@ struct arena {
 void arena_init(struct arena *arena, size_t limit_bytes);
 void arena_free(struct arena *arena);
 
+// Makes all of `other` part of `arena`: what two threads filled then has one lifetime. `other` is empty again.
+void arena_adopt(struct arena *arena, struct arena *other);
+
 // `count` zeroed objects of `size` bytes, aligned for any type; NULL when that overflows or passes the limit.
 void *arena_push(struct arena *arena, size_t count, size_t size);
 

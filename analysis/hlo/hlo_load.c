@@ -12,16 +12,15 @@ enum { WORTH_A_THREAD_BYTES = 1 << 20 };  // of the smaller half: about a millis
 
 enum half { PROGRAM, ASSIGNMENT, HALF_COUNT };
 
-typedef bool half_step(struct bytes message, struct hlo_module *module, struct error *error);
-static half_step *const count_steps[HALF_COUNT] = {hlo_program_count, hlo_assignment_count};
-static half_step *const fill_steps[HALF_COUNT] = {hlo_program_fill, hlo_assignment_fill};
+typedef bool load_half(struct bytes message, struct arena *arena, struct hlo_module *module, struct error *error);
+static load_half *const load_halves[HALF_COUNT] = {hlo_load_program, hlo_load_assignment};
 
 struct loading {
     struct hlo_module *module;
     struct bytes messages[HALF_COUNT];
+    struct arena *arenas[HALF_COUNT];
     struct error errors[HALF_COUNT];
     bool is_good[HALF_COUNT];
-    half_step *const *steps;  // what is done with both halves now
 };
 
 // Both parts of an HloProto are single messages.
@@ -38,36 +37,35 @@ static bool find_halves(struct bytes blob, struct loading *loading, struct error
            error_at(error, ERROR_MALFORMED, 0, "not an HloProto: it holds no HLO module (field 1)");
 }
 
-static void take_step(void *context, size_t half) {
+static void load_one(void *context, size_t half) {
     struct loading *l = context;
-    l->is_good[half] = l->steps[half](l->messages[half], l->module, &l->errors[half]);
+    l->is_good[half] = load_halves[half](l->messages[half], l->arenas[half], l->module, &l->errors[half]);
 }
 
-static bool take_steps(struct loading *loading, half_step *const *steps, struct error *error) {
+static void load_both(struct loading *loading, struct arena *arena) {
     bool is_long = true;
-    loading->steps = steps;
+    struct arena program;
     for (size_t half = 0; half < HALF_COUNT; half++) is_long &= loading->messages[half].size >= WORTH_A_THREAD_BYTES;
-    if (is_long) {
-        parallel_run(take_step, loading, HALF_COUNT);
-    } else {
-        for (size_t half = 0; half < HALF_COUNT; half++) take_step(loading, half);
+    for (size_t half = 0; half < HALF_COUNT; half++) loading->arenas[half] = arena;
+    if (!is_long) {
+        for (size_t half = 0; half < HALF_COUNT; half++) load_one(loading, half);
+        return;
     }
-    for (size_t half = 0; half < HALF_COUNT; half++) {
-        if (loading->is_good[half]) continue;
-        *error = loading->errors[half];
-        return false;
-    }
-    return true;
+    arena_init(&program, arena->limit_bytes);
+    loading->arenas[PROGRAM] = &program;
+    parallel_run(load_one, loading, HALF_COUNT);
+    arena_adopt(arena, &program);
 }
 
 bool hlo_module_load(struct bytes blob, struct arena *arena, struct hlo_module *module, struct error *error) {
     struct loading loading = {.module = module};
     *module = (struct hlo_module){.blob = blob};
-    if (!find_halves(blob, &loading, error) || !take_steps(&loading, count_steps, error)) return false;
-    if (!hlo_program_columns(arena, module) || !hlo_assignment_columns(arena, module)) {
-        return hlo_message_too_big(error, arena);
+    if (!find_halves(blob, &loading, error)) return false;
+    load_both(&loading, arena);
+    for (size_t half = 0; half < HALF_COUNT; half++) {
+        if (loading.is_good[half]) continue;
+        *error = loading.errors[half];
+        return false;
     }
-    if (!take_steps(&loading, fill_steps, error)) return false;
-    if (!hlo_module_read_long(module, arena)) return hlo_message_too_big(error, arena);
     return hlo_load_stack_frames(arena, module, error) && hlo_load_links(arena->limit_bytes, module, error);
 }

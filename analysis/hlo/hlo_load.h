@@ -2,9 +2,8 @@
 //
 //     blob                     [ module ............... | buffer assignment ... ]
 //                                     |                       |
-//     walked once to count      hlo_program_count       hlo_assignment_count       at once, where they are long enough
-//     exactly sized columns     hlo_program_columns     hlo_assignment_columns
-//     walked again              hlo_program_fill        hlo_assignment_fill        at once
+//     walked once               hlo_load_program        hlo_load_assignment        at once, where they are long enough
+//     into columns that grow          |                       |
 //                                      \_ hlo_load_links _/                 which instruction defines which buffer
 //
 // A hostile count cannot ask for more than a fixed multiple of the blob's own size.

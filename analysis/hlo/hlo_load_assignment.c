@@ -3,38 +3,26 @@
 #include "analysis/hlo/hlo_message.h"
 #include "proto/hlo_fields.h"
 
+// Of the bytes of a buffer assignment a row of these columns takes: the fewest seen.
+enum { ASSIGNED_BYTES = 64, EVENT_BYTES = 64 };
+
 // What the readers of one BufferAssignmentProto share.
 struct loader {
     struct hlo_module *module;
     struct error *error;
-    uint32_t next_assigned, next_event;
+    struct hlo_column assigned, events;
 };
 
-bool hlo_assignment_count(struct bytes message, struct hlo_module *module, struct error *error) {
+static bool count_parts(struct bytes message, struct hlo_module *module, struct error *error) {
     struct wire w = wire_open(message);
     struct wire_field f;
-    bool good = true;
-    while (good && wire_next(&w, &f)) {
+    while (wire_next(&w, &f)) {
         if (f.type != WIRE_LEN) continue;
-        switch (f.number) {
-            case ASSIGNMENT_BUFFERS:
-                module->buffer_count++;
-                break;
-            case ASSIGNMENT_ALLOCATIONS:
-                module->allocation_count++;
-                good = hlo_message_count(module->blob, f.payload, ALLOCATION_ASSIGNED, "BufferAllocationProto",
-                                         &module->assigned_count, error);
-                break;
-            case ASSIGNMENT_TRACES:
-                module->trace_count++;
-                good = hlo_message_count(module->blob, f.payload, TRACE_EVENTS, "HeapSimulatorTrace",
-                                         &module->event_count, error);
-                break;
-            default:
-                break;
-        }
+        module->buffer_count += f.number == ASSIGNMENT_BUFFERS;
+        module->allocation_count += f.number == ASSIGNMENT_ALLOCATIONS;
+        module->trace_count += f.number == ASSIGNMENT_TRACES;
     }
-    return good && (!w.fault || hlo_message_fault(error, module->blob, &w, "BufferAssignmentProto"));
+    return !w.fault || hlo_message_fault(error, module->blob, &w, "BufferAssignmentProto");
 }
 
 enum { NEAR_IDS_PER_BUFFER = 4 };
@@ -45,17 +33,25 @@ static uint32_t *new_indexes(struct arena *arena, size_t count) {
     return indexes;
 }
 
-bool hlo_assignment_columns(struct arena *arena, struct hlo_module *module) {
+static bool start_columns(struct loader *loader, struct arena *arena, size_t bytes) {
+    struct hlo_module *module = loader->module;
     if (__builtin_mul_overflow(module->buffer_count, NEAR_IDS_PER_BUFFER, &module->near_id_count)) return false;
     module->buffers = arena_push_raw(arena, module->buffer_count, sizeof *module->buffers);
     module->near_buffer_of = new_indexes(arena, module->near_id_count);
     module->allocation_of_buffer = new_indexes(arena, module->buffer_count);
     module->allocations = arena_push_raw(arena, module->allocation_count, sizeof *module->allocations);
-    module->assigned = arena_push_raw(arena, module->assigned_count, sizeof *module->assigned);
     module->traces = arena_push_raw(arena, module->trace_count, sizeof *module->traces);
-    module->events = arena_push_raw(arena, module->event_count, sizeof *module->events);
     return module->buffers && module->near_buffer_of && module->allocation_of_buffer && module->allocations &&
-           module->assigned && module->traces && module->events && id_map_init(&module->far_buffer_of, arena, 0);
+           module->traces && id_map_init(&module->far_buffer_of, arena, 0) &&
+           hlo_column_start(&loader->assigned, arena, sizeof(struct hlo_assigned), bytes, ASSIGNED_BYTES) &&
+           hlo_column_start(&loader->events, arena, sizeof(struct hlo_event), bytes, EVENT_BYTES);
+}
+
+static void take_columns(const struct loader *loader, struct hlo_module *module) {
+    module->assigned = loader->assigned.rows;
+    module->assigned_count = loader->assigned.count;
+    module->events = loader->events.rows;
+    module->event_count = loader->events.count;
 }
 
 // The first buffer of an id keeps it.
@@ -100,7 +96,8 @@ static bool read_buffer(struct loader *loader, struct bytes message, uint32_t in
 
 static bool read_assigned(struct loader *loader, struct bytes message, uint32_t allocation) {
     struct hlo_module *module = loader->module;
-    struct hlo_assigned *assigned = &module->assigned[loader->next_assigned++];
+    struct hlo_assigned *assigned = hlo_column_push(&loader->assigned);
+    if (!assigned) return hlo_message_too_big(loader->error, loader->assigned.arena);
     *assigned = (struct hlo_assigned){0};
     int64_t id = 0;
     struct wire w = wire_open(message);
@@ -151,7 +148,7 @@ static void read_allocation_scalar(const struct wire_field *f, struct hlo_alloca
 
 static bool read_allocation(struct loader *loader, struct bytes message, uint32_t index) {
     struct hlo_allocation *allocation = &loader->module->allocations[index];
-    *allocation = (struct hlo_allocation){.first_assigned = loader->next_assigned};
+    *allocation = (struct hlo_allocation){.first_assigned = loader->assigned.count};
     struct wire w = wire_open(message);
     struct wire_field f;
     while (wire_next(&w, &f)) {
@@ -161,7 +158,8 @@ static bool read_allocation(struct loader *loader, struct bytes message, uint32_
             return false;
         }
     }
-    allocation->assigned_count = loader->next_assigned - allocation->first_assigned;
+    allocation->assigned_count = loader->assigned.count - allocation->first_assigned;
+    if (w.fault) return hlo_message_fault(loader->error, loader->module->blob, &w, "BufferAllocationProto");
     if (allocation->size_bytes >= 0) return true;
     return error_at(loader->error, ERROR_MALFORMED, message.data - loader->module->blob.data,
                     "buffer allocation %lld has a negative size", (long long)allocation->index);
@@ -169,9 +167,10 @@ static bool read_allocation(struct loader *loader, struct bytes message, uint32_
 
 static bool read_event(struct loader *loader, struct bytes message) {
     struct hlo_module *module = loader->module;
-    struct hlo_event *event = &module->events[loader->next_event++];
+    struct hlo_event *event = hlo_column_push(&loader->events);
     int64_t canonical = 0;
     uint64_t kind = HLO_EVENT_ALLOC;
+    if (!event) return hlo_message_too_big(loader->error, loader->events.arena);
     *event = (struct hlo_event){0};
     struct wire w = wire_open(message);
     struct wire_field f;
@@ -207,15 +206,15 @@ static bool read_event(struct loader *loader, struct bytes message) {
 
 static bool read_trace(struct loader *loader, struct bytes message, uint32_t index) {
     struct hlo_trace *trace = &loader->module->traces[index];
-    *trace = (struct hlo_trace){.first_event = loader->next_event};
+    *trace = (struct hlo_trace){.first_event = loader->events.count};
     struct wire w = wire_open(message);
     struct wire_field f;
     while (wire_next(&w, &f)) {
         if (f.number == TRACE_ALLOCATION_INDEX) trace->allocation_index = wire_int64(&f);
         if (f.number == TRACE_EVENTS && f.type == WIRE_LEN && !read_event(loader, f.payload)) return false;
     }
-    trace->event_count = loader->next_event - trace->first_event;
-    return true;
+    trace->event_count = loader->events.count - trace->first_event;
+    return !w.fault || hlo_message_fault(loader->error, loader->module->blob, &w, "HeapSimulatorTrace");
 }
 
 typedef bool (*part_reader)(struct loader *loader, struct bytes message, uint32_t index);
@@ -227,13 +226,17 @@ static bool read_parts(struct loader *loader, struct bytes message, uint32_t num
     while (wire_next(&w, &f)) {
         if (f.number == number && f.type == WIRE_LEN && !read(loader, f.payload, index++)) return false;
     }
-    return true;  // hlo_assignment_count has met every fault of this message already
+    return true;  // count_parts has met every fault of this message already
 }
 
 // Buffers first, whatever the order in the file: allocations and traces name them by id.
-bool hlo_assignment_fill(struct bytes message, struct hlo_module *module, struct error *error) {
+bool hlo_load_assignment(struct bytes message, struct arena *arena, struct hlo_module *module, struct error *error) {
     struct loader loader = {.module = module, .error = error};
-    return read_parts(&loader, message, ASSIGNMENT_BUFFERS, read_buffer) &&
-           read_parts(&loader, message, ASSIGNMENT_ALLOCATIONS, read_allocation) &&
-           read_parts(&loader, message, ASSIGNMENT_TRACES, read_trace);
+    if (!count_parts(message, module, error)) return false;
+    if (!start_columns(&loader, arena, message.size)) return hlo_message_too_big(error, arena);
+    bool is_good = read_parts(&loader, message, ASSIGNMENT_BUFFERS, read_buffer) &&
+                   read_parts(&loader, message, ASSIGNMENT_ALLOCATIONS, read_allocation) &&
+                   read_parts(&loader, message, ASSIGNMENT_TRACES, read_trace);
+    take_columns(&loader, module);
+    return is_good;
 }

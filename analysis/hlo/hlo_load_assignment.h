@@ -5,6 +5,5 @@
 
 #include "analysis/hlo/hlo_module.h"
 
-MUST_USE bool hlo_assignment_count(struct bytes message, struct hlo_module *module, struct error *error);
-MUST_USE bool hlo_assignment_columns(struct arena *arena, struct hlo_module *module);  // false at the arena's limit
-MUST_USE bool hlo_assignment_fill(struct bytes message, struct hlo_module *module, struct error *error);
+MUST_USE bool hlo_load_assignment(struct bytes message, struct arena *arena, struct hlo_module *module,
+                                  struct error *error);

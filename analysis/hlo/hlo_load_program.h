@@ -4,6 +4,5 @@
 
 #include "analysis/hlo/hlo_module.h"
 
-MUST_USE bool hlo_program_count(struct bytes message, struct hlo_module *module, struct error *error);
-MUST_USE bool hlo_program_columns(struct arena *arena, struct hlo_module *module);  // false at the arena's limit
-MUST_USE bool hlo_program_fill(struct bytes message, struct hlo_module *module, struct error *error);
+MUST_USE bool hlo_load_program(struct bytes message, struct arena *arena, struct hlo_module *module,
+                               struct error *error);

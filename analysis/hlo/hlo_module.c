@@ -93,19 +93,7 @@ struct hlo_metadata hlo_instruction_metadata(const struct hlo_module *module, ui
     return known ? known->metadata : hlo_metadata_read(metadata);
 }
 
-bool hlo_module_read_long(struct hlo_module *module, struct arena *arena) {
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < module->instruction_count; i++) {
-        struct hlo_instruction_ref *ref = &module->instructions[i];
-        ref->long_index = ref->message.size > HLO_LONG_INSTRUCTION_BYTES ? count++ : HLO_NONE;
-    }
-    module->long_instructions = arena_push_raw(arena, count, sizeof *module->long_instructions);
-    for (uint32_t i = 0; i < module->instruction_count && module->long_instructions; i++) {
-        uint32_t index = module->instructions[i].long_index;
-        if (index == HLO_NONE) continue;
-        struct hlo_instruction instruction = read_instruction(module->instructions[i].message);
-        module->long_instructions[index] = (struct hlo_long_instruction){instruction,
-                                                                         hlo_metadata_read(instruction.metadata)};
-    }
-    return module->long_instructions != NULL;
+struct hlo_long_instruction hlo_long_instruction_read(struct bytes message) {
+    struct hlo_instruction instruction = read_instruction(message);
+    return (struct hlo_long_instruction){instruction, hlo_metadata_read(instruction.metadata)};
 }

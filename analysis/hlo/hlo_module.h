@@ -158,5 +158,5 @@ size_t hlo_buffer_shape_index(const struct hlo_buffer *buffer, int64_t *index, s
 
 enum { HLO_SHAPE_INDEX_MAX = 32 };  // deeper ones are cut in names; no compiler makes them
 
-// Reads the long instructions: the last step of loading (hlo_load.h). False at the arena's limit.
-MUST_USE bool hlo_module_read_long(struct hlo_module *module, struct arena *arena);
+// For loading (hlo_load.h).
+struct hlo_long_instruction hlo_long_instruction_read(struct bytes message);

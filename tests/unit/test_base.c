@@ -40,6 +40,28 @@ static void arena_keeps_what_it_gave(void **state) {
     arena_free(&arena);
 }
 
+static void arena_adopts_what_another_gave(void **state) {
+    (void)state;
+    for (size_t own = 0; own < 2; own++) {  // also into an arena that is empty yet
+        struct arena arena, other;
+        arena_init(&arena, 0);
+        arena_init(&other, 0);
+        uint32_t *first = own ? arena_new(&arena, uint32_t, 1) : NULL, *pieces[200];
+        if (first) *first = 7;
+        for (uint32_t i = 0; i < 200; i++) *(pieces[i] = arena_new(&other, uint32_t, 1000)) = i;
+        size_t both = arena.used_bytes + other.used_bytes;
+        arena_adopt(&arena, &other);
+        assert_int_equal(arena.used_bytes, both);
+        assert_int_equal(other.used_bytes, 0);
+        arena_free(&other);
+        assert_non_null(arena_new(&arena, uint32_t, 100000));
+        for (uint32_t i = 0; i < 200; i++) assert_int_equal(*pieces[i], i);
+        if (first) assert_int_equal(*first, 7);
+        arena_adopt(&arena, &other);  // nothing
+        arena_free(&arena);
+    }
+}
+
 static void arena_stops_at_its_limit(void **state) {
     (void)state;
     struct arena arena;
@@ -188,6 +210,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(arena_memory_is_zeroed_and_aligned),
         cmocka_unit_test(arena_keeps_what_it_gave),
+        cmocka_unit_test(arena_adopts_what_another_gave),
         cmocka_unit_test(arena_stops_at_its_limit),
         cmocka_unit_test(arena_refuses_sizes_that_overflow),
         cmocka_unit_test(arena_makes_strings),
