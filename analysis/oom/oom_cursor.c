@@ -46,6 +46,16 @@ bool oom_find(struct oom_cursor *cursor, const char *words, size_t window) {
     return false;
 }
 
+const char *oom_join_lines(const uint8_t *from, const uint8_t *to, struct arena *arena) {
+    struct text_writer text = {.arena = arena};
+    while (from < to) {
+        const uint8_t *end = memchr(from, '\n', (size_t)(to - from));
+        text_put_bytes(&text, (struct bytes){from, (size_t)((end ? end : to) - from)});
+        from = end ? oom_past_blanks(end, to) : to;
+    }
+    return text_writer_finish(&text);
+}
+
 static bool is_name_byte(uint8_t c, const char *also) {
     return oom_is_letter(c) || oom_is_digit(c) || (c && strchr(also, c));
 }
@@ -55,19 +65,18 @@ static bool ends_a_sentence(const uint8_t *stop, const uint8_t *end) {
 }
 
 const char *oom_take_name(struct oom_cursor *cursor, const char *also, const char *stops, struct arena *arena) {
-    char name[NAME_BYTES_MAX + 1];
+    const uint8_t *start = oom_past_blanks(cursor->at, cursor->end);
     size_t size = 0;
-    for (const uint8_t *at = oom_past_blanks(cursor->at, cursor->end); at < cursor->end; at++) {
+    for (const uint8_t *at = start; at < cursor->end; at++) {
         if (*at && strchr(stops, *at) && ends_a_sentence(at, cursor->end)) {
             cursor->at = at + 1;
-            return size ? arena_string(arena, (struct bytes){(const uint8_t *)name, size}) : NULL;
+            return size ? oom_join_lines(start, at, arena) : NULL;
         }
         if (*at == '\n') {
             at = oom_past_blanks(at, cursor->end) - 1;
             continue;
         }
-        if (!is_name_byte(*at, also) || size == NAME_BYTES_MAX) return NULL;
-        name[size++] = (char)*at;
+        if (!is_name_byte(*at, also) || size++ == NAME_BYTES_MAX) return NULL;
     }
     return NULL;
 }

@@ -52,6 +52,9 @@ bool oom_find(struct oom_cursor *cursor, const char *words, size_t window);
 // The same cursor, ending at most `window` bytes ahead.
 struct oom_cursor oom_near(struct oom_cursor cursor, size_t window);
 
+// The text from one place to another, its broken lines joined without a blank. NULL at the arena's limit.
+const char *oom_join_lines(const uint8_t *from, const uint8_t *to, struct arena *arena);
+
 // A name: letters, digits and the bytes of `also`, a line's end inside it left out. It must end at one of the bytes of
 // `stops`, which must itself be followed by a blank, a quote or the end when it is a full stop; a name that the end of
 // the text cuts is none. Steps behind the stop. NULL: there is none, or no memory.

@@ -266,5 +266,5 @@ void oom_diagnose(const struct oom_message *message, const struct oom_evidence *
         [OOM_GPU_ALLOCATOR] = oom_diagnose_allocator,
     };
     rules[message->kind](&facts);
-    if (evidence) oom_disagreements(message, evidence, arena, diagnosis);
+    if (evidence) oom_disagreements(&facts);
 }

@@ -46,5 +46,4 @@ void oom_diagnose_gpu(struct oom_facts *facts);
 void oom_diagnose_allocator(struct oom_facts *facts);
 
 // Where the message and the buffers contradict each other; there are buffers.
-void oom_disagreements(const struct oom_message *message, const struct oom_evidence *evidence, struct arena *arena,
-                       struct oom_diagnosis *diagnosis);
+void oom_disagreements(struct oom_facts *facts);

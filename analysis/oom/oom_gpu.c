@@ -106,19 +106,12 @@ static void parse_statistics(struct oom_cursor *cursor, struct oom_message *mess
 
 // "requested by op layer/MatMul": what stands before the sentence that follows it, its broken lines joined.
 static const char *take_op(struct oom_cursor *cursor, struct arena *arena) {
-    char name[OP_BYTES_MAX];
-    size_t size = 0;
-    struct oom_cursor at = {oom_past_blanks(cursor->at, cursor->end), cursor->end};
-    for (; at.at < at.end && size < sizeof name; at.at++) {
-        bool is_end = oom_is_blank(*at.at) && (oom_sees(at, "If the cause is") || oom_sees(at, "Current allocation"));
-        if (is_end) {
-            cursor->at = at.at;
-            return size ? arena_string(arena, (struct bytes){(const uint8_t *)name, size}) : NULL;
-        }
-        if (*at.at == '\n')
-            at.at = oom_past_blanks(at.at, at.end) - 1;
-        else
-            name[size++] = (char)*at.at;
+    const uint8_t *start = oom_past_blanks(cursor->at, cursor->end), *limit = oom_near(*cursor, OP_BYTES_MAX).end;
+    for (struct oom_cursor at = {start, cursor->end}; at.at < limit; at.at++) {
+        if (!oom_is_blank(*at.at)) continue;
+        if (!oom_sees(at, "If the cause is") && !oom_sees(at, "Current allocation")) continue;
+        cursor->at = at.at;
+        return at.at > start ? oom_join_lines(start, at.at, arena) : NULL;
     }
     return NULL;
 }

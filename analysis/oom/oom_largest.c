@@ -172,17 +172,9 @@ static const char *take_quoted(struct oom_cursor *cursor, const char *key, struc
     struct oom_cursor at = *cursor;
     if (!oom_find(&at, key, VALUE_BYTES_MAX) || !oom_take(&at, "\"")) return NULL;
     const uint8_t *quote = find_closing(at);
-    char *text = quote ? arena_push(arena, (size_t)(quote - at.at) + 1, 1) : NULL;
-    size_t size = 0;
-    if (!text) return NULL;
-    while (at.at < quote) {
-        if (*at.at == '\n')
-            at.at = oom_past_blanks(at.at, quote);
-        else
-            text[size++] = (char)*at.at++;
-    }
+    if (!quote) return NULL;
     cursor->at = quote + 1;
-    return text;
+    return oom_join_lines(at.at, quote, arena);
 }
 
 static void parse_operator(struct value value, struct arena *arena, struct oom_entry *entry) {

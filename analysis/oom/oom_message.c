@@ -2,23 +2,37 @@
 
 #include <string.h>
 
+// Every figure and name that a message may say, OOM_ABSENT or NULL where it does not.
+static const size_t figures[] = {
+    offsetof(struct oom_message, needed_bytes),     offsetof(struct oom_message, capacity_bytes),
+    offsetof(struct oom_message, exceeded_bytes),   offsetof(struct oom_message, requested_bytes),
+    offsetof(struct oom_message, free_bytes),       offsetof(struct oom_message, reservable_bytes),
+    offsetof(struct oom_message, tensorcore_bytes), offsetof(struct oom_message, sparsecore_bytes),
+};
+static const size_t names[] = {offsetof(struct oom_message, memory_space), offsetof(struct oom_message, module),
+                               offsetof(struct oom_message, allocator), offsetof(struct oom_message, requested_by)};
+enum { FIGURES = sizeof figures / sizeof *figures, NAMES = sizeof names / sizeof *names };
+
+static int64_t figure(const struct oom_message *message, size_t i) {
+    return *(const int64_t *)((const char *)message + figures[i]);
+}
+
+static void set_figure(struct oom_message *message, size_t i, int64_t value) {
+    *(int64_t *)((char *)message + figures[i]) = value;
+}
+
+static const char *name(const struct oom_message *message, size_t i) {
+    return *(const char *const *)((const char *)message + names[i]);
+}
+
 struct oom_message oom_message_empty(enum oom_kind kind) {
-    return (struct oom_message){
-        .kind = kind,
-        .needed_bytes = OOM_ABSENT,
-        .capacity_bytes = OOM_ABSENT,
-        .exceeded_bytes = OOM_ABSENT,
-        .requested_bytes = OOM_ABSENT,
-        .free_bytes = OOM_ABSENT,
-        .reservable_bytes = OOM_ABSENT,
-        .tensorcore_bytes = OOM_ABSENT,
-        .sparsecore_bytes = OOM_ABSENT,
-        .count = 1,
-    };
+    struct oom_message message = {.kind = kind, .count = 1};
+    for (size_t i = 0; i < FIGURES; i++) set_figure(&message, i, OOM_ABSENT);
+    return message;
 }
 
 const char *oom_kind_name(enum oom_kind kind) {
-    static const char *const names[OOM_KIND_COUNT] = {
+    static const char *const kinds[OOM_KIND_COUNT] = {
         [OOM_COMPILE] = "compile_oom",
         [OOM_TENSORCORE_SPARSECORE] = "tensorcore_sparsecore_oom",
         [OOM_ALLOCATION_EXCEEDS_MEMORY] = "allocation_exceeds_memory",
@@ -27,37 +41,22 @@ const char *oom_kind_name(enum oom_kind kind) {
         [OOM_GPU_ALLOCATION] = "gpu_allocation",
         [OOM_GPU_ALLOCATOR] = "gpu_allocator",
     };
-    return names[kind];
+    return kinds[kind];
 }
 
-int64_t oom_message_row(const struct oom_message *message, const char *name) {
+int64_t oom_message_row(const struct oom_message *message, const char *row) {
     for (size_t i = 0; i < message->row_count; i++) {
-        if (strcmp(message->rows[i].name, name) == 0) return message->rows[i].value;
+        if (strcmp(message->rows[i].name, row) == 0) return message->rows[i].value;
     }
     return OOM_ABSENT;
 }
 
-void oom_message_add(struct oom_message *message, const char *name, int64_t value) {
-    if (!name || message->row_count == OOM_ROWS_MAX || oom_message_row(message, name) != OOM_ABSENT) return;
-    message->rows[message->row_count++] = (struct oom_row){name, value};
+void oom_message_add(struct oom_message *message, const char *row, int64_t value) {
+    if (!row || message->row_count == OOM_ROWS_MAX || oom_message_row(message, row) != OOM_ABSENT) return;
+    message->rows[message->row_count++] = (struct oom_row){row, value};
 }
 
 // --- The same message again ---
-
-enum { FIGURES = 8, NAMES = 4 };
-
-static void figures_of(struct oom_message *message, int64_t *figures[FIGURES]) {
-    int64_t *const all[FIGURES] = {&message->needed_bytes,     &message->capacity_bytes,  &message->exceeded_bytes,
-                                   &message->requested_bytes,  &message->free_bytes,      &message->reservable_bytes,
-                                   &message->tensorcore_bytes, &message->sparsecore_bytes};
-    memcpy(figures, all, sizeof all);
-}
-
-static void names_of(struct oom_message *message, const char **names[NAMES]) {
-    const char **const all[NAMES] = {&message->memory_space, &message->module, &message->allocator,
-                                     &message->requested_by};
-    memcpy(names, all, sizeof all);
-}
 
 static bool differ(const char *a, const char *b) {
     return a && b && strcmp(a, b) != 0;
@@ -80,40 +79,30 @@ static bool entries_agree(const struct oom_message *a, const struct oom_message 
 }
 
 bool oom_message_is_same(const struct oom_message *a, const struct oom_message *b) {
-    struct oom_message left = *a, right = *b;
-    int64_t *x[FIGURES], *y[FIGURES];
-    const char **names[NAMES], **others[NAMES];
     if (a->kind != b->kind) return false;
-    figures_of(&left, x), figures_of(&right, y);
-    names_of(&left, names), names_of(&right, others);
-    for (int i = 0; i < FIGURES; i++) {
-        bool has_x = *x[i] != OOM_ABSENT, has_y = *y[i] != OOM_ABSENT;
-        if (has_x && has_y && *x[i] != *y[i]) return false;
+    for (size_t i = 0; i < FIGURES; i++) {
+        int64_t x = figure(a, i), y = figure(b, i);
+        if (x != OOM_ABSENT && y != OOM_ABSENT && x != y) return false;
     }
-    for (int i = 0; i < NAMES; i++) {
-        if (differ(*names[i], *others[i])) return false;
+    for (size_t i = 0; i < NAMES; i++) {
+        if (differ(name(a, i), name(b, i))) return false;
     }
     return rows_agree(a, b) && entries_agree(a, b);
 }
 
-void oom_message_merge(struct oom_message *message, const struct oom_message *other) {
-    struct oom_message more = *other;
-    int64_t *to[FIGURES], *from[FIGURES];
-    const char **names[NAMES], **others[NAMES];
-    figures_of(message, to), figures_of(&more, from);
-    names_of(message, names), names_of(&more, others);
-    for (int i = 0; i < FIGURES; i++) {
-        if (*to[i] == OOM_ABSENT) *to[i] = *from[i];
+void oom_message_merge(struct oom_message *message, const struct oom_message *more) {
+    for (size_t i = 0; i < FIGURES; i++) {
+        if (figure(message, i) == OOM_ABSENT) set_figure(message, i, figure(more, i));
     }
-    for (int i = 0; i < NAMES; i++) {
-        if (!*names[i]) *names[i] = *others[i];
+    for (size_t i = 0; i < NAMES; i++) {
+        if (!name(message, i)) *(const char **)((char *)message + names[i]) = name(more, i);
     }
-    if (!message->error_code) message->error_code = more.error_code;
-    for (size_t i = 0; i < more.row_count; i++) oom_message_add(message, more.rows[i].name, more.rows[i].value);
-    if (more.entry_count > message->entry_count) {
-        message->entries = more.entries;
-        message->entry_count = more.entry_count;
-        message->entries_left_out = more.entries_left_out;
+    if (!message->error_code) message->error_code = more->error_code;
+    for (size_t i = 0; i < more->row_count; i++) oom_message_add(message, more->rows[i].name, more->rows[i].value);
+    if (more->entry_count > message->entry_count) {
+        message->entries = more->entries;
+        message->entry_count = more->entry_count;
+        message->entries_left_out = more->entries_left_out;
     }
-    message->count += more.count;
+    message->count += more->count;
 }

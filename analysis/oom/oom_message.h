@@ -74,13 +74,13 @@ struct oom_message oom_message_empty(enum oom_kind kind);
 const char *oom_kind_name(enum oom_kind kind);
 
 // The value of a row; OOM_ABSENT when there is none.
-int64_t oom_message_row(const struct oom_message *message, const char *name);
+int64_t oom_message_row(const struct oom_message *message, const char *row);
 
 // Adds a row; one of a name that is there already, or beyond OOM_ROWS_MAX, is left out.
-void oom_message_add(struct oom_message *message, const char *name, int64_t value);
+void oom_message_add(struct oom_message *message, const char *row, int64_t value);
 
 // Whether both can be the same message, one of them perhaps cut off: no figure or name of one contradicts the other.
 bool oom_message_is_same(const struct oom_message *a, const struct oom_message *b);
 
-// Takes over what only `other` has, and its count.
-void oom_message_merge(struct oom_message *message, const struct oom_message *other);
+// Takes over what only `more` has, and its count.
+void oom_message_merge(struct oom_message *message, const struct oom_message *more);

@@ -27,19 +27,11 @@ bool oom_parse_cores(struct oom_cursor *cursor, struct arena *arena, struct oom_
 
 // The text up to the quote after it.
 static const char *take_quoted(struct oom_cursor *cursor, struct arena *arena) {
-    char text[TAG_BYTES_MAX];
-    size_t size = 0;
-    for (const uint8_t *at = cursor->at; at < cursor->end && size < sizeof text; at++) {
-        if (*at == '\'') {
-            cursor->at = at + 1;
-            return arena_string(arena, (struct bytes){(const uint8_t *)text, size});
-        }
-        if (*at == '\n')
-            at = oom_past_blanks(at, cursor->end) - 1;
-        else
-            text[size++] = (char)*at;
-    }
-    return NULL;
+    struct oom_cursor near = oom_near(*cursor, TAG_BYTES_MAX);
+    const uint8_t *start = near.at, *quote = memchr(start, '\'', (size_t)(near.end - start));
+    if (!quote) return NULL;
+    cursor->at = quote + 1;
+    return oom_join_lines(start, quote, arena);
 }
 
 static void parse_exceeding_entry(struct oom_cursor *cursor, struct arena *arena, struct oom_message *message) {

@@ -14,8 +14,8 @@ void oom_parse_module(struct oom_cursor *cursor, struct arena *arena, struct oom
 // "Total hbm usage >= N:" and "Program hbm requirement N:".
 static bool parse_total(struct oom_cursor *cursor, struct arena *arena, struct oom_message *message) {
     static const struct {
-        const char *before, *after, *format;
-    } heads[] = {{"Total", "usage >=", "Total %s usage"}, {"Program", "requirement", "Program %s requirement"}};
+        const char *before, *after, *name;
+    } heads[] = {{"Total", "usage >=", "usage"}, {"Program", "requirement", "requirement"}};
     for (size_t i = 0; i < sizeof heads / sizeof heads[0]; i++) {
         struct oom_cursor at = *cursor;
         int64_t bytes;
@@ -24,9 +24,7 @@ static bool parse_total(struct oom_cursor *cursor, struct arena *arena, struct o
         if (!space || !oom_take(&at, heads[i].after)) continue;
         if (!oom_take_size_before(&at, ":", &bytes) && !oom_take_size(&at, &bytes)) continue;
         oom_take(&at, ":");
-        const char *name = i == 0 ? arena_printf(arena, "Total %s usage", space)
-                                  : arena_printf(arena, "Program %s requirement", space);
-        oom_message_add(message, name, bytes);
+        oom_message_add(message, arena_printf(arena, "%s %s %s", heads[i].before, space, heads[i].name), bytes);
         *cursor = at;
         return true;
     }
