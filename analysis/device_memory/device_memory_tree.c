@@ -76,19 +76,13 @@ static bool find_part(struct builder *b, uint32_t node, uint32_t group, struct d
     return true;
 }
 
-static bool pass_node(struct builder *b, uint32_t node, const struct device_memory_sample *sample) {
+// To the node and to its part of the sample's group: add_total for a node that is passed, add_self where a stack ends.
+static bool add_to_node(struct builder *b, uint32_t node, const struct device_memory_sample *sample,
+                        void (*add)(struct device_memory_figures *, const struct device_memory_sample *)) {
     struct device_memory_part *part;
     if (!find_part(b, node, sample->group, &part)) return false;
-    add_total(&b->tree->nodes[node].figures, sample);
-    add_total(&part->figures, sample);
-    return true;
-}
-
-static bool end_at_node(struct builder *b, uint32_t node, const struct device_memory_sample *sample) {
-    struct device_memory_part *part;
-    if (!find_part(b, node, sample->group, &part)) return false;
-    add_self(&b->tree->nodes[node].figures, sample);
-    add_self(&part->figures, sample);
+    add(&b->tree->nodes[node].figures, sample);
+    add(&part->figures, sample);
     return true;
 }
 
@@ -104,16 +98,16 @@ static bool add_sample(struct builder *b, uint32_t number) {
     const struct device_memory_sample *sample = &profile->samples[number];
     bool skips = b->frames == DEVICE_MEMORY_OWN_FRAMES && has_own_frame(profile, sample);
     uint32_t node = 0, last = DEVICE_MEMORY_NONE;
-    if (!pass_node(b, node, sample)) return false;
+    if (!add_to_node(b, node, sample, add_total)) return false;
     for (uint32_t i = 0; i < sample->depth; i++) {
         uint32_t frame = profile->stacks[sample->first + i];
         if (skips && is_library(profile, frame)) continue;
-        if (!find_child(b, node, frame, &node) || !pass_node(b, node, sample)) return false;
+        if (!find_child(b, node, frame, &node) || !add_to_node(b, node, sample, add_total)) return false;
         pass_function(b, frame, number);
         last = frame;
     }
     if (last != DEVICE_MEMORY_NONE) add_self(&b->tree->top[profile->frames[last].function].figures, sample);
-    return end_at_node(b, node, sample);
+    return add_to_node(b, node, sample, add_self);
 }
 
 // --- Order ---
