@@ -28,46 +28,6 @@ bool text_file_is_whole(const struct hlo_text_file *file, struct error *error) {
     return text_lines_fault(&lines, "expected the rest of the line", error);
 }
 
-void text_skip(struct bytes *text, size_t count) {
-    if (count > text->size) count = text->size;
-    if (count == 0) return;
-    text->data += count;
-    text->size -= count;
-}
-
-void text_skip_spaces(struct bytes *text) {
-    while (text->size && text->data[0] == ' ') text_skip(text, 1);
-}
-
-bool text_take(struct bytes *text, struct bytes literal) {
-    if (!bytes_starts_with(*text, literal)) return false;
-    text_skip(text, literal.size);
-    return true;
-}
-
-bool text_take_int64(struct bytes *text, int64_t *value) {
-    bool is_negative = text->size && text->data[0] == '-';
-    size_t at = is_negative;
-    int64_t number = 0;
-    for (; at < text->size && text->data[at] >= '0' && text->data[at] <= '9'; at++) {
-        int64_t digit = text->data[at] - '0';
-        if (__builtin_mul_overflow(number, 10, &number) ||
-            __builtin_add_overflow(number, is_negative ? -digit : digit, &number))
-            return false;
-    }
-    if (at == (size_t)is_negative) return false;
-    *value = number;
-    text_skip(text, at);
-    return true;
-}
-
-struct bytes text_take_until(struct bytes *text, uint8_t end) {
-    const uint8_t *found = text->size ? memchr(text->data, end, text->size) : NULL;
-    struct bytes taken = {text->data, found ? (size_t)(found - text->data) : text->size};
-    text_skip(text, taken.size);
-    return taken;
-}
-
 bool text_take_quoted(struct bytes *text, struct bytes *inside) {
     if (!text->size || text->data[0] != '"') return false;
     for (size_t at = 1; at < text->size; at++) {

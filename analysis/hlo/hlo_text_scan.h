@@ -1,4 +1,5 @@
-// Reading a text of a dump: line by line, and inside a line piece by piece from the left. Private to hlo_text_*.
+// Reading a text of a dump: line by line, and inside a line piece by piece from the left (text_scan.h). Private to
+// hlo_text_*.
 //
 //     struct text_lines lines = text_lines_open(&file);
 //     for (struct bytes line; text_lines_next(&lines, &line);)
@@ -9,6 +10,7 @@
 
 #include "analysis/base/arena.h"
 #include "analysis/base/error.h"
+#include "analysis/base/text_scan.h"
 #include "analysis/hlo/hlo_text_files.h"
 
 struct text_lines {
@@ -29,16 +31,6 @@ bool text_lines_fault(const struct text_lines *lines, const char *expected, stru
 
 // XLA ends every line: a text whose last line has no end was cut. True for a text that is not there.
 MUST_USE bool text_file_is_whole(const struct hlo_text_file *file, struct error *error);
-
-// Each takes something from the left of a text; false, and the text stays, when it is not there.
-bool text_take(struct bytes *text, struct bytes literal);
-bool text_take_int64(struct bytes *text, int64_t *value);  // decimal; an overflow is no number
-
-void text_skip(struct bytes *text, size_t count);  // at most all of it
-void text_skip_spaces(struct bytes *text);
-
-// Up to the first `end`, which stays; the whole text when there is none.
-struct bytes text_take_until(struct bytes *text, uint8_t end);
 
 // A text in (), {} or [] at the left, quotes and nested ones looked over; the brackets are taken, not returned. False
 // when it does not close: whoever goes on from there, piece by piece, would look at the rest again and again.

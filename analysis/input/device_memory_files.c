@@ -1,5 +1,6 @@
 #include "analysis/input/device_memory_files.h"
 
+#include "analysis/base/text_scan.h"
 #include "analysis/input/file_cursor.h"
 #include "analysis/input/input_name.h"
 #include "proto/pprof_fields.h"
@@ -8,18 +9,12 @@ enum { MAX_TYPES = 8, LONGEST_TYPE_BYTES = 22, MAX_PPROF_FIELD = 15 };
 
 // --- The name ---
 
-static bool cut_ending(struct bytes *name, struct bytes ending) {
-    if (name->size <= ending.size || !bytes_ends_with(*name, ending)) return false;
-    name->size -= ending.size;
-    return true;
-}
-
 bool device_memory_name_fits(struct bytes file_name) {
     if (input_name_parse(file_name).kind != INPUT_NAME_OTHER) return false;
-    (void)cut_ending(&file_name, BYTES(".gz"));
+    (void)text_cut_ending(&file_name, BYTES(".gz"));
     if (bytes_ends_with(file_name, BYTES(".hlo_proto.pb"))) return false;  // XProf's NO_MODULE
-    return cut_ending(&file_name, BYTES(".prof")) || cut_ending(&file_name, BYTES(".pprof")) ||
-           cut_ending(&file_name, BYTES(".pb"));
+    return text_cut_ending(&file_name, BYTES(".prof")) || text_cut_ending(&file_name, BYTES(".pprof")) ||
+           text_cut_ending(&file_name, BYTES(".pb"));
 }
 
 // --- The content ---

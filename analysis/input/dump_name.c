@@ -1,6 +1,6 @@
 #include "analysis/input/dump_name.h"
 
-#include <stddef.h>
+#include "analysis/base/text_scan.h"
 
 static const char *const endings[] = {
     [DUMP_PART_NONE] = "",
@@ -22,29 +22,10 @@ const char *dump_part_ending(enum dump_part part) {
     return (unsigned)part < PART_COUNT ? endings[part] : "";
 }
 
-static bool is_digit(uint8_t c) {
-    return c >= '0' && c <= '9';
-}
-
-static void skip(struct bytes *text, size_t count) {
-    text->data += count;
-    text->size -= count;
-}
-
-// A number of at most 18 digits, so that it fits.
 static bool take_number(struct bytes *text, uint64_t *number) {
-    size_t digits = 0;
-    *number = 0;
-    while (digits < text->size && digits < 19 && is_digit(text->data[digits]))
-        *number = *number * 10 + (uint64_t)(text->data[digits++] - '0');
-    if (digits == 0 || digits > 18) return false;
-    skip(text, digits);
-    return true;
-}
-
-static bool take(struct bytes *text, struct bytes prefix) {
-    if (!bytes_starts_with(*text, prefix)) return false;
-    skip(text, prefix.size);
+    int64_t found;
+    if (!text->size || text->data[0] == '-' || !text_take_int64(text, &found)) return false;
+    *number = (uint64_t)found;
     return true;
 }
 
@@ -52,8 +33,8 @@ static bool take(struct bytes *text, struct bytes prefix) {
 static bool take_head(struct bytes *rest, uint64_t *number) {
     struct bytes with_timestamp = *rest;
     uint64_t timestamp;
-    if (take_number(&with_timestamp, &timestamp) && take(&with_timestamp, BYTES("."))) *rest = with_timestamp;
-    return take(rest, BYTES("module_")) && take_number(rest, number) && take(rest, BYTES("."));
+    if (take_number(&with_timestamp, &timestamp) && text_take(&with_timestamp, BYTES("."))) *rest = with_timestamp;
+    return text_take(rest, BYTES("module_")) && take_number(rest, number) && text_take(rest, BYTES("."));
 }
 
 // The part whose ending the name has, on its own or after "." or "_": cuts it off.

@@ -1,19 +1,15 @@
 #include "analysis/input/input_name.h"
 
-static bool cut_ending(struct bytes *text, struct bytes ending) {
-    if (text->size <= ending.size || !bytes_ends_with(*text, ending)) return false;
-    text->size -= ending.size;
-    return true;
-}
+#include "analysis/base/text_scan.h"
 
 struct input_name input_name_parse(struct bytes file_name) {
     struct input_name name = {.stem = file_name};
-    name.compressed = cut_ending(&name.stem, BYTES(".gz"));
-    if (cut_ending(&name.stem, BYTES(".xplane.pb")))
+    name.compressed = text_cut_ending(&name.stem, BYTES(".gz"));
+    if (text_cut_ending(&name.stem, BYTES(".xplane.pb")))
         name.kind = INPUT_NAME_XPLANE;
-    else if (cut_ending(&name.stem, BYTES(".hlo_proto.pb")))
+    else if (text_cut_ending(&name.stem, BYTES(".hlo_proto.pb")))
         name.kind = bytes_equal(name.stem, BYTES("NO_MODULE")) ? INPUT_NAME_OTHER : INPUT_NAME_HLO;
-    else if (cut_ending(&name.stem, BYTES(".hlo.pb")))
+    else if (text_cut_ending(&name.stem, BYTES(".hlo.pb")))
         name.kind = INPUT_NAME_HLO;
     return name;
 }

@@ -1,6 +1,7 @@
 #include "analysis/memory/usage_report.h"
 
 #include "analysis/base/growing_array.h"
+#include "analysis/base/text_scan.h"
 #include "proto/wire.h"
 
 enum { REPORT_SPACES = 1, SPACE_TOTAL_BYTES = 1, SPACE_NUMBER = 2 };
@@ -40,29 +41,8 @@ bool usage_report_of_proto(struct bytes message, struct arena *arena, struct usa
 
 // --- Text ---
 
-static bool take(struct bytes *text, struct bytes literal) {
-    if (!bytes_starts_with(*text, literal)) return false;
-    *text = (struct bytes){text->data + literal.size, text->size - literal.size};
-    return true;
-}
-
-static bool take_number(struct bytes *text, int64_t *value) {
-    size_t size = 0;
-    *value = 0;
-    for (; size < text->size && text->data[size] >= '0' && text->data[size] <= '9'; size++) {
-        if (__builtin_mul_overflow(*value, 10, value) || __builtin_add_overflow(*value, text->data[size] - '0', value))
-            return false;
-    }
-    *text = (struct bytes){text->data + size, text->size - size};
-    return size > 0;
-}
-
-static struct bytes next_line(struct bytes *rest) {
-    const uint8_t *end = memchr(rest->data, '\n', rest->size);
-    size_t size = end ? (size_t)(end - rest->data) : rest->size, skipped = size + (end != NULL);
-    struct bytes line = {rest->data, size};
-    *rest = (struct bytes){rest->data + skipped, rest->size - skipped};
-    return line;
+static bool take_number(struct bytes text, int64_t *value) {
+    return text_take_int64(&text, value) && *value >= 0;
 }
 
 // "vmem (color=1)": the number after the last "(color=".
@@ -70,7 +50,7 @@ static bool read_color(struct bytes line, int64_t *color) {
     const struct bytes mark = BYTES("(color=");
     for (size_t at = line.size; at-- > 0;) {
         struct bytes tail = {line.data + at, line.size - at};
-        if (take(&tail, mark)) return take_number(&tail, color);
+        if (text_take(&tail, mark)) return take_number(tail, color);
     }
     return false;
 }
@@ -82,10 +62,11 @@ bool usage_report_of_text(struct bytes text, struct arena *arena, struct usage_r
     *report = (struct usage_report){0};
     for (size_t number = 1; rest.size; number++) {
         int64_t offset = (int64_t)(rest.data - text.data);
-        struct bytes line = next_line(&rest);
-        bool is_space = take(&line, BYTES("Memory Space: ")), is_total = take(&line, BYTES("Total bytes: "));
+        struct bytes line = text_take_until(&rest, '\n');
+        text_skip(&rest, 1);
+        bool is_space = text_take(&line, BYTES("Memory Space: ")), is_total = text_take(&line, BYTES("Total bytes: "));
         if (!is_space && !is_total) continue;
-        bool is_good = is_space ? read_color(line, &space.space) : has_space && take_number(&line, &space.total_bytes);
+        bool is_good = is_space ? read_color(line, &space.space) : has_space && take_number(line, &space.total_bytes);
         if (!is_good)
             return error_at(error, ERROR_MALFORMED, offset,
                             "line %zu: expected \"Memory Space: NAME (color=N)\", then \"Total bytes: N\"", number);
