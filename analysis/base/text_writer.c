@@ -38,3 +38,8 @@ const char *text_writer_finish(struct text_writer *writer) {
     text_put_bytes(writer, (struct bytes){(const uint8_t *)"", 1});
     return writer->has_failed ? NULL : writer->data;
 }
+
+struct bytes text_writer_bytes(struct text_writer *writer) {
+    const char *text = text_writer_finish(writer);
+    return text ? (struct bytes){(const uint8_t *)text, writer->size - 1} : (struct bytes){0};
+}

@@ -22,3 +22,6 @@ static inline void text_put(struct text_writer *writer, const char *text) {
 
 // The NUL-terminated text, or NULL.
 const char *text_writer_finish(struct text_writer *writer);
+
+// The same with its size; no text where it found no memory.
+struct bytes text_writer_bytes(struct text_writer *writer);

@@ -3,11 +3,6 @@
 #include "analysis/base/text_writer.h"
 #include "analysis/hlo/stack_trace.h"
 
-static struct bytes finish(struct text_writer *text) {
-    const char *written = text_writer_finish(text);
-    return written ? (struct bytes){(const uint8_t *)written, text->size - 1} : (struct bytes){0};
-}
-
 static struct bytes name_with_index(const struct hlo_buffer *buffer, struct bytes instruction, struct arena *arena) {
     int64_t index[HLO_SHAPE_INDEX_MAX];
     size_t count = hlo_buffer_shape_index(buffer, index, HLO_SHAPE_INDEX_MAX);
@@ -20,7 +15,7 @@ static struct bytes name_with_index(const struct hlo_buffer *buffer, struct byte
         text_put_int64(&text, index[i]);
     }
     text_put(&text, "}");
-    return finish(&text);
+    return text_writer_bytes(&text);
 }
 
 enum { RECENT_SHAPES = 1024 };
@@ -82,4 +77,13 @@ struct buffer_description buffer_describe(struct buffer_describer *describer, ui
     description.shape = buffer_shape_text(describer, buffer, instruction.shape);
     set_source(module, &metadata, &description);
     return description;
+}
+
+struct bytes buffer_source_text(const struct buffer_description *buffer, struct arena *arena) {
+    if (!buffer->source_file.size) return (struct bytes){0};
+    struct text_writer text = {.arena = arena};
+    text_put_bytes(&text, buffer->source_file);
+    text_put(&text, ":");
+    text_put_int64(&text, buffer->source_line);
+    return text_writer_bytes(&text);
 }

@@ -40,5 +40,8 @@ struct buffer_description buffer_describe(struct buffer_describer *describer, ui
 // Only `name`, for those who need no more.
 struct bytes buffer_name(const struct buffer_describer *describer, uint32_t buffer);
 
+// "train.py:55"; empty when unknown. On `arena`.
+struct bytes buffer_source_text(const struct buffer_description *buffer, struct arena *arena);
+
 // The shape of a logical buffer, when that of its instruction is at hand.
 struct bytes buffer_shape_text(struct buffer_describer *describer, uint32_t buffer, struct bytes instruction_shape);

@@ -93,12 +93,8 @@ static const char *frame_text(const struct stack_trace_frame *frame, struct aren
 static void write_source(const struct subject *s) {
     struct stack_trace_frame frames[STACK_TRACE_MAX_FRAMES];
     size_t count = stack_trace_read(s->module, s->words.stack_frame_id, frames, STACK_TRACE_MAX_FRAMES);
-    struct bytes file = s->words.source_file;
     json_write_string_key(s->w, "op_name", s->words.op_name);
-    json_write_text_key(
-        s->w, "source",
-        file.size ? arena_printf(s->arena, "%.*s:%d", (int)file.size, (const char *)file.data, s->words.source_line)
-                  : "");
+    json_write_string_key(s->w, "source", buffer_source_text(&s->words, s->arena));
     json_open_array_key(s->w, "stack");
     for (size_t i = 0; i < count; i++) json_write_text(s->w, frame_text(&frames[i], s->arena));
     json_close_array(s->w);

@@ -1,7 +1,5 @@
 #include "server/document/memory_rows.h"
 
-#include "analysis/base/text_writer.h"
-
 #define ROW(name) FIELD(#name, struct memory_row, name)
 #define GROWING(name) FIELD_GROWING(#name, struct memory_row, name)
 
@@ -21,16 +19,6 @@ const struct field memory_row_fields[] = {
     GROWING(source),
     FIELD_END,
 };
-
-static struct bytes source_text(const struct buffer_description *buffer, struct arena *arena) {
-    if (!buffer->source_file.size) return (struct bytes){0};
-    struct text_writer text = {.arena = arena};
-    text_put_bytes(&text, buffer->source_file);
-    text_put(&text, ":");
-    text_put_int64(&text, buffer->source_line);
-    const char *written = text_writer_finish(&text);
-    return written ? bytes_of(written) : (struct bytes){0};
-}
 
 static uint32_t put(struct string_table *strings, struct bytes text, size_t longest) {
     if (text.size > longest) text.size = longest;
@@ -55,6 +43,6 @@ struct memory_row memory_row_of(const struct memory_buffer *buffer, size_t longe
     row.opcode = put(strings, words.opcode, longest);
     row.shape = put(strings, words.shape, longest);
     row.op_name = put(strings, words.op_name, longest);
-    row.source = put(strings, source_text(&words, describer->arena), longest);
+    row.source = put(strings, buffer_source_text(&words, describer->arena), longest);
     return row;
 }

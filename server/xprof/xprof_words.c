@@ -3,11 +3,6 @@
 #include "analysis/base/text_writer.h"
 #include "analysis/hlo/stack_trace.h"
 
-static struct bytes finish(struct text_writer *text) {
-    const char *written = text_writer_finish(text);
-    return written ? (struct bytes){(const uint8_t *)written, text->size - 1} : (struct bytes){0};
-}
-
 bool xprof_words_init(struct xprof_words *words, const struct memory_view *view, struct arena *arena) {
     words->last_source_of_frame = arena_new(arena, struct xprof_source, (size_t)view->module->stack_frame_count + 1);
     words->rows = arena_push_raw(arena, view->row_count, sizeof *words->rows);
@@ -33,7 +28,7 @@ static struct bytes stack_text(const struct xprof_words *words, int32_t stack_fr
         text_put(&text, ":");
         text_put_int64(&text, frames[i].column);
     }
-    return finish(&text);
+    return text_writer_bytes(&text);
 }
 
 static void write_source(const struct buffer_description *buffer, struct bytes stack, struct json_writer *w) {
@@ -66,7 +61,7 @@ struct bytes xprof_label(const struct buffer_description *buffer, struct arena *
     text_put_bytes(&text, buffer->shape);
     text_put(&text, " # ");
     text_put_bytes(&text, buffer->op_name);
-    return finish(&text);
+    return text_writer_bytes(&text);
 }
 
 const char *xprof_category(enum allocation_category category) {
