@@ -54,7 +54,7 @@ static void write_header(struct output *output) {
 static void write_space(struct report *report, struct report_module *module, int64_t number) {
     struct report_space space;
     if (!report_space_build(report, module, number, &space)) return;
-    for (size_t i = 0; i < space.shown_count && report_sink_is_open(&report->sink); i++) {
+    for (size_t i = 0; i < space.peak.largest_count && report_sink_is_open(&report->sink); i++) {
         struct report_buffer buffer = report_buffer_read(&space, i);
         write_buffer(module->program, number, &buffer, &report->sink.output);
         report_sink_drain(&report->sink);

@@ -1,7 +1,6 @@
 #include "server/command/report_data.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "analysis/hlo/program_load.h"
 
@@ -80,24 +79,6 @@ void report_module_spaces(struct report *report, struct report_module *module, s
 
 // --- One memory space ---
 
-static int largest_first(const void *left, const void *right) {
-    const struct report_at_peak *a = left, *b = right;
-    if (a->size_bytes != b->size_bytes) return a->size_bytes > b->size_bytes ? -1 : 1;
-    return (a->position > b->position) - (a->position < b->position);
-}
-
-static bool order_buffers(const struct report_options *options, struct report_space *space, struct arena *arena) {
-    const struct memory_view *view = space->view;
-    space->largest = arena_push_raw(arena, view->at_peak_count, sizeof *space->largest);
-    if (!space->largest) return false;
-    for (uint32_t i = 0; i < view->at_peak_count; i++)
-        space->largest[i] = (struct report_at_peak){view->rows[view->at_peak[i]].size_bytes, i};
-    if (view->at_peak_count) qsort(space->largest, view->at_peak_count, sizeof *space->largest, largest_first);
-    space->shown_count = report_at_most(view->at_peak_count, options->top);
-    space->left_out_count = view->at_peak_count - space->shown_count;
-    return true;
-}
-
 // XProf's view of the same serves the notes only.
 static bool make_notes(const struct report_module *module, int64_t space, struct arena *arena,
                        struct report_space *made) {
@@ -123,7 +104,8 @@ bool report_space_build(struct report *report, struct report_module *module, int
     if (!memory_view_build(&module->module, space, MEMORY_VIEW_EXACT, arena, view, &error))
         return note_error(report, module->program, &error);
     bool has_notes = report->options.format == FORMAT_CSV || make_notes(module, space, arena, made);
-    return (has_notes && order_buffers(&report->options, made, arena) &&
+    uint32_t most = report_at_most(view->at_peak_count, report->options.top);
+    return (has_notes && peak_summary_make(view, most, arena, &made->peak) &&
             buffer_describer_init(&made->describer, &module->module, MEMORY_VIEW_EXACT, arena)) ||
            note_error(report, module->program, &error);
 }
@@ -132,15 +114,11 @@ bool report_space_build(struct report *report, struct report_module *module, int
 
 struct report_buffer report_buffer_read(struct report_space *space, size_t i) {
     const struct memory_view *view = space->view;
-    const struct memory_buffer *row = &view->rows[view->at_peak[space->largest[i].position]];
+    const struct memory_buffer *row = &view->rows[space->peak.largest[i]];
     struct report_buffer buffer = {
-        .row = *row, .category = allocation_category_name(row->category), .logical_buffer_id = -1, .source = ""};
+        .row = *row, .category = allocation_category_name(row->category), .logical_buffer_id = -1};
     buffer.words = buffer_describe(&space->describer, row->buffer);
     if (row->buffer != HLO_NONE) buffer.logical_buffer_id = view->module->buffers[row->buffer].id;
-    struct bytes file = buffer.words.source_file;
-    if (file.size == 0) return buffer;
-    const char *source = arena_printf(space->describer.arena, "%.*s:%d", (int)file.size, (const char *)file.data,
-                                      buffer.words.source_line);
-    if (source) buffer.source = source;
+    buffer.source = buffer_source_text(&buffer.words, space->describer.arena);
     return buffer;
 }

@@ -7,6 +7,7 @@
 
 #include "analysis/memory/buffer_description.h"
 #include "analysis/memory/memory_summary.h"
+#include "analysis/memory/peak_summary.h"
 #include "server/document/memory_view_notes.h"
 #include "server/command/report_inventory.h"
 
@@ -29,18 +30,11 @@ void report_module_summaries(struct report *report, struct report_module *module
 // The memory spaces that hold something and that the options ask for, ascending. The same on a failure.
 void report_module_spaces(struct report *report, struct report_module *module, struct memory_totals_list *list);
 
-struct report_at_peak {
-    int64_t size_bytes;
-    uint32_t position;  // in the view's at_peak
-};
-
 struct report_space {
     const struct memory_view *view;
     struct memory_view_notes notes;  // none in CSV, which has no place for them
     struct buffer_describer describer;
-    struct report_at_peak *largest;  // the buffers at the peak, the largest first, of equal ones in program order
-    size_t shown_count;              // how many of these the options ask for
-    size_t left_out_count;
+    struct peak_summary peak;  // with as many of the largest buffers as the options ask for
 };
 
 // False: the error is among the report's.
@@ -52,7 +46,7 @@ struct report_buffer {
     const char *category;
     int64_t logical_buffer_id;  // -1 for an allocation that names no buffer
     struct buffer_description words;
-    const char *source;  // "train.py:55", or ""
+    struct bytes source;  // "train.py:55", or empty
 };
 
 // Number `i` of the largest buffers. Its strings are on the module's arena.

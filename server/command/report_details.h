@@ -4,5 +4,4 @@
 #include "server/command/report_overview.h"
 
 // `others` says whether there are more modules than this one. A failure is among the report's errors.
-void report_details_write(struct report *report, const struct report_overview_row *row, bool others,
-                          struct report_page *page);
+void report_details_write(struct report *report, const struct report_overview_row *row, bool others, struct page *page);

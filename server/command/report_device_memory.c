@@ -71,7 +71,7 @@ void report_device_memory_write_text(const struct report_device_memory *found) {
     for (size_t i = 0; i < found->file_count && report_sink_is_open(&report->sink); i++) {
         struct opened opened;
         if (open_file(found, i, &opened)) {
-            struct report_page page = report_page_on(report, &report->sink.output, &opened.work.arena);
+            struct page page = report_page_on(report, &report->sink.output, &opened.work.arena);
             page.has_begun = i > 0 || !found->is_all;
             report_device_memory_text(found->files[i].session, found->files[i].file->name, opened.profile, &opened.tree,
                                       report->options.top, &page);
@@ -168,8 +168,7 @@ static struct bytes stack_text(const struct device_memory_profile *profile, cons
         text_put_int64(&text, frame->line);
         text_put(&text, ")");
     }
-    const char *written = text_writer_finish(&text);
-    return written ? (struct bytes){(const uint8_t *)written, text.size - 1} : (struct bytes){0};
+    return text_writer_bytes(&text);
 }
 
 static void write_row(const struct report_device_memory_file *file, const struct device_memory_profile *profile,

@@ -7,7 +7,7 @@
 // modules, json gets them under "device_memory", and csv, whose rows are buffers of modules, has none.
 #pragma once
 
-#include "server/command/report_page.h"
+#include "server/command/report_sessions.h"
 #include "server/store/device_memory_store.h"
 #include "server/text/json_writer.h"
 

@@ -17,51 +17,45 @@ static const char *share_cell(int64_t bytes, int64_t whole, struct arena *arena)
 
 // --- By kind and device ---
 
-static void write_groups(const struct device_memory_profile *profile, struct report_page *page) {
-    static const struct table_column columns[] = {{"KIND", TABLE_LEFT, false, false},
-                                                  {"DEVICE", TABLE_LEFT, true, false},
-                                                  {"SIZE", TABLE_RIGHT, false, false},
-                                                  {"SHARE", TABLE_RIGHT, false, false},
-                                                  {"COUNT", TABLE_RIGHT, false, false}};
+static void write_groups(const struct device_memory_profile *profile, struct page *page) {
+    static const struct table_column columns[] = {{"KIND", TABLE_LEFT, false},
+                                                  {"DEVICE", TABLE_SHRINKING, false},
+                                                  {"SIZE", TABLE_RIGHT, false},
+                                                  {"SHARE", TABLE_RIGHT, false},
+                                                  {"COUNT", TABLE_RIGHT, false}};
     struct table table = table_make(columns, sizeof columns / sizeof *columns, page->arena);
     for (uint32_t i = 0; i < profile->group_count; i++) {
         const struct device_memory_group *group = &profile->groups[i];
-        const char **cells = table_add_row(&table);
-        if (!cells) break;
-        cells[0] = printable_text(group->kind, page->arena);
-        cells[1] = group->device.size ? printable_text(group->device, page->arena) : "(not told)";
-        cells[2] = size_string(group->bytes, page->arena);
-        cells[3] = share_cell(group->bytes, profile->bytes, page->arena);
-        cells[4] = number_cell(group->count, page->arena);
+        TABLE_ADD(&table, printable_text(group->kind, page->arena),
+                  group->device.size ? printable_text(group->device, page->arena) : "(not told)",
+                  size_string(group->bytes, page->arena), share_cell(group->bytes, profile->bytes, page->arena),
+                  number_cell(group->count, page->arena));
     }
-    if (profile->group_count) report_page_table(page, &table);
+    page_table(page, &table);
 }
 
 // --- By function ---
 
 static void write_functions(const struct device_memory_profile *profile, const struct device_memory_tree *tree, int top,
-                            struct report_page *page) {
-    static const struct table_column columns[] = {{"SELF", TABLE_RIGHT, false, false},
-                                                  {"TOTAL", TABLE_RIGHT, false, false},
-                                                  {"COUNT", TABLE_RIGHT, false, false},
-                                                  {"FUNCTION", TABLE_LEFT, true, false},
-                                                  {"FILE", TABLE_LEFT, true, false}};
+                            struct page *page) {
+    static const struct table_column columns[] = {{"SELF", TABLE_RIGHT, false},
+                                                  {"TOTAL", TABLE_RIGHT, false},
+                                                  {"COUNT", TABLE_RIGHT, false},
+                                                  {"FUNCTION", TABLE_SHRINKING, false},
+                                                  {"FILE", TABLE_SHRINKING, false}};
     struct table table = table_make(columns, sizeof columns / sizeof *columns, page->arena);
     uint32_t shown = report_at_most(tree->top_count, top);
     for (uint32_t i = 0; i < shown; i++) {
         const struct device_memory_top *row = &tree->top[i];
         const struct device_memory_function *function = &profile->functions[row->function];
-        const char **cells = table_add_row(&table);
-        if (!cells) break;
-        cells[0] = size_string(row->figures.self_bytes, page->arena);
-        cells[1] = size_string(row->figures.total_bytes, page->arena);
-        cells[2] = number_cell(row->figures.total_count, page->arena);
-        cells[3] = printable_text(function->name, page->arena);
-        cells[4] = printable_text(function->file, page->arena);
+        TABLE_ADD(&table, size_string(row->figures.self_bytes, page->arena),
+                  size_string(row->figures.total_bytes, page->arena),
+                  number_cell(row->figures.total_count, page->arena), printable_text(function->name, page->arena),
+                  printable_text(function->file, page->arena));
     }
-    if (shown) report_page_table(page, &table);
+    page_table(page, &table);
     if (shown < tree->top_count)
-        report_page_paragraph(page, arena_printf(page->arena, "%u more function(s): --top.", tree->top_count - shown));
+        page_paragraph(page, arena_printf(page->arena, "%u more function(s): --top.", tree->top_count - shown));
 }
 
 // --- By stack ---
@@ -96,8 +90,7 @@ static const char *stack_text(const struct device_memory_profile *profile, const
         put_frame(&text, profile, frames[i - 1]);
         if (i > 1) text_put(&text, " > ");
     }
-    const char *written = text_writer_finish(&text);
-    return written ? printable_text(bytes_of(written), arena) : "";
+    return text_writer_finish(&text);
 }
 
 struct held {
@@ -112,7 +105,7 @@ static int most_first(const void *left, const void *right) {
 }
 
 static void write_stacks(const struct device_memory_profile *profile, const struct device_memory_tree *tree, int top,
-                         struct report_page *page) {
+                         struct page *page) {
     struct held *held = arena_new(page->arena, struct held, tree->node_count);
     const char **items = arena_new(page->arena, const char *, tree->node_count);
     uint32_t count = 0;
@@ -124,29 +117,25 @@ static void write_stacks(const struct device_memory_profile *profile, const stru
     count = report_at_most(count, top);
     for (uint32_t i = 0; i < count; i++) {
         const char *stack = stack_text(profile, tree, held[i].node, page->arena);
+        if (!stack) return;
         items[i] = arena_printf(page->arena, "%s in %" PRId64 ": %s", size_string(held[i].bytes, page->arena),
                                 tree->nodes[held[i].node].figures.self_count, stack);
-        if (!items[i]) return;
     }
     if (count == 0) return;
-    report_page_paragraph(page, "The largest stacks, innermost frame last:");
-    report_page_list(page, items, count);
+    page_paragraph(page, "The largest stacks, innermost frame last:");
+    page_list(page, items, count);
 }
 
 void report_device_memory_text(const char *session, const char *file_name, const struct device_memory_profile *profile,
-                               const struct device_memory_tree *tree, int top, struct report_page *page) {
-    const char *name = printable_text(bytes_of(file_name), page->arena);
-    bool is_own = bytes_ends_with(bytes_of(session), bytes_of(name));
-    const char *heading = is_own ? arena_printf(page->arena, "Device memory: %s", session)
-                                 : arena_printf(page->arena, "Device memory: %s / %s", session, name);
-    const char *total = arena_printf(page->arena, "%s held in %" PRId64 " arrays and executables.",
-                                     size_string(profile->bytes, page->arena), profile->count);
-    if (!heading || !total) return;
-    report_page_heading(page, heading);
-    report_page_paragraph(page, total);
+                               const struct device_memory_tree *tree, int top, struct page *page) {
+    bool is_own = bytes_ends_with(bytes_of(session), bytes_of(file_name));
+    page_heading(page, is_own ? arena_printf(page->arena, "Device memory: %s", session)
+                              : arena_printf(page->arena, "Device memory: %s / %s", session, file_name));
+    page_paragraph(page, arena_printf(page->arena, "%s held in %" PRId64 " arrays and executables.",
+                                      size_string(profile->bytes, page->arena), profile->count));
     write_groups(profile, page);
     if (profile->sample_count == 0) return;
-    report_page_paragraph(page, "By function of your own code (what libraries hold is their caller's):");
+    page_paragraph(page, "By function of your own code (what libraries hold is their caller's):");
     write_functions(profile, tree, top, page);
     write_stacks(profile, tree, top, page);
 }

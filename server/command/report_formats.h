@@ -1,6 +1,6 @@
 // The report in its formats: `hbmview report PATH [...]`, what the page says, for terminals and scripts.
 //
-//     PATH -> report_inventory -> programs -> report_data -> text, markdown     report_text, report_page, table
+//     PATH -> report_inventory -> programs -> report_data -> text, markdown     report_text, text/page, table
 //             names only                      one module     json               report_json
 //                                             at a time      csv                report_csv
 //

@@ -21,7 +21,7 @@ static const struct field buffer_fields[] = {
 
 static void write_buffers(struct report *report, struct report_space *space, struct json_writer *w) {
     json_open_array_key(w, "buffers_at_peak");
-    for (size_t i = 0; i < space->shown_count && report_sink_is_open(&report->sink); i++) {
+    for (size_t i = 0; i < space->peak.largest_count && report_sink_is_open(&report->sink); i++) {
         struct report_buffer buffer = report_buffer_read(space, i);
         fields_write_object(w, buffer_fields, &buffer);
         report_sink_drain(&report->sink);
@@ -38,7 +38,7 @@ static void write_space(struct report *report, struct report_module *module, int
     json_write_text_key(w, "name", memory_space_name(number, name));
     memory_view_totals_write(space.view, w);
     write_buffers(report, &space, w);
-    json_write_int64_key(w, "buffers_at_peak_left_out", (int64_t)space.left_out_count);
+    json_write_int64_key(w, "buffers_at_peak_left_out", (int64_t)space.peak.total.buffers - space.peak.largest_count);
     json_write_texts_key(w, "notes", space.notes.texts, space.notes.count);
     if (module->dump.report_path) compiler_report_write(&module->dump, &space.view->totals, w);
     json_close_object(w);

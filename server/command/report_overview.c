@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "analysis/base/text_writer.h"
-#include "server/text/printable.h"
 #include "analysis/base/size_text.h"
 
 enum { HBM = 0 };
@@ -67,47 +66,31 @@ bool report_overview_read(struct report *report, const struct report_inventory *
 
 // --- Writing ---
 
-enum { SESSION, HOST, MODULE, SPACE, PEAK, TOTAL, COLUMN_COUNT };
-
 static const char *hosts_text(const struct report_program *program, struct arena *arena) {
-    const char *first = printable_text(bytes_of(program->hosts[0]), arena);
-    if (program->host_count == 1) return first;
-    const char *text = arena_printf(arena, "%s +%zu", first, program->host_count - 1);
-    return text ? text : first;
+    if (program->host_count == 1) return program->hosts[0];
+    return arena_printf(arena, "%s +%zu", program->hosts[0], program->host_count - 1);
 }
 
-static void add_row(struct table *table, const struct report_overview_row *row, struct arena *arena) {
-    char name[MEMORY_SPACE_NAME_BYTES];
-    const char **cells = table_add_row(table);
-    if (!cells) return;
-    cells[SESSION] = row->program->session->name;
-    cells[HOST] = hosts_text(row->program, arena);
-    cells[MODULE] = row->program->name;
-    cells[SPACE] = arena_string(arena, bytes_of(memory_space_name(row->space, name)));
-    cells[PEAK] = size_string(row->peak_bytes, arena);
-    cells[TOTAL] = size_string(row->total_bytes, arena);
-}
-
-static void write_table(const struct report_overview *overview, struct report_page *page) {
-    const struct table_column columns[COLUMN_COUNT] = {
-        [SESSION] = {.title = "Session",
-                     .place = TABLE_LEFT,
-                     .can_shrink = true,
-                     .is_hidden = overview->inventory->session_count == 1},
-        [HOST] = {.title = overview->inventory->has_named_hosts ? "Host" : "File",
-                  .place = TABLE_LEFT,
-                  .can_shrink = true,
-                  .is_hidden = !overview->inventory->has_several_hosts},
-        [MODULE] = {.title = "Module", .place = TABLE_LEFT, .can_shrink = true},
-        [SPACE] = {.title = "Space", .place = TABLE_LEFT},
-        [PEAK] = {.title = "Peak", .place = TABLE_RIGHT},
-        [TOTAL] = {.title = "Total", .place = TABLE_RIGHT},
+static void write_table(const struct report_overview *overview, struct page *page) {
+    const struct report_inventory *inventory = overview->inventory;
+    const struct table_column columns[] = {
+        {"Session", TABLE_SHRINKING, inventory->session_count == 1},
+        {inventory->has_named_hosts ? "Host" : "File", TABLE_SHRINKING, !inventory->has_several_hosts},
+        {"Module", TABLE_SHRINKING, false},
+        {"Space", TABLE_LEFT, false},
+        {"Peak", TABLE_RIGHT, false},
+        {"Total", TABLE_RIGHT, false},
     };
-    struct table table = table_make(columns, COLUMN_COUNT, page->arena);
+    struct table table = table_make(columns, sizeof columns / sizeof *columns, page->arena);
     for (size_t i = 0; i < overview->row_count; i++) {
-        if (overview->rows[i].has_space) add_row(&table, &overview->rows[i], page->arena);
+        char space[MEMORY_SPACE_NAME_BYTES];
+        const struct report_overview_row *row = &overview->rows[i];
+        if (!row->has_space) continue;
+        TABLE_ADD(&table, row->program->session->name, hosts_text(row->program, page->arena), row->program->name,
+                  memory_space_name(row->space, space), size_string(row->peak_bytes, page->arena),
+                  size_string(row->total_bytes, page->arena));
     }
-    if (table.row_count) report_page_table(page, &table);
+    page_table(page, &table);
 }
 
 // "words: name, name, name."
@@ -121,17 +104,15 @@ static void add_name(struct name_list_writer *list, const char *name) {
     text_put(&list->text, name);
 }
 
-static void write_names(struct name_list_writer *list, struct report_page *page) {
+static void write_names(struct name_list_writer *list, struct page *page) {
     if (list->text.size == 0) return;
     text_put(&list->text, ".");
-    const char *text = text_writer_finish(&list->text);
-    if (text) report_page_paragraph(page, text);
+    page_paragraph(page, text_writer_finish(&list->text));
 }
 
 // A file with one program is called by its own name: dumps have many of one module.
-static const char *name_of(const struct report_program *program, struct arena *arena) {
-    bool is_hlo_file = program->file->kind == PROFILE_FILE_HLO;
-    return is_hlo_file ? printable_text(bytes_of(program->file->name), arena) : program->name;
+static const char *name_of(const struct report_program *program) {
+    return program->file->kind == PROFILE_FILE_HLO ? program->file->name : program->name;
 }
 
 static const char *words_for_empty(const struct report_options *options, struct arena *arena) {
@@ -142,17 +123,16 @@ static const char *words_for_empty(const struct report_options *options, struct 
 }
 
 // The modules that are not in the table.
-static void write_rest(const char *words, const struct report_overview *overview, bool has_failed,
-                       struct report_page *page) {
+static void write_rest(const char *words, const struct report_overview *overview, bool has_failed, struct page *page) {
     struct name_list_writer list = {{.arena = page->arena}, words};
     for (size_t i = 0; i < overview->row_count; i++) {
         const struct report_overview_row *row = &overview->rows[i];
-        if (!row->has_space && row->has_failed == has_failed) add_name(&list, name_of(row->program, page->arena));
+        if (!row->has_space && row->has_failed == has_failed) add_name(&list, name_of(row->program));
     }
     write_names(&list, page);
 }
 
-static void write_empty_sessions(const struct report_inventory *inventory, struct report_page *page) {
+static void write_empty_sessions(const struct report_inventory *inventory, struct page *page) {
     struct name_list_writer list = {{.arena = page->arena}, "No compiled programs in: "};
     for (size_t i = 0; i < inventory->session_count; i++) {
         const struct report_session *session = &inventory->sessions[i];
@@ -161,8 +141,7 @@ static void write_empty_sessions(const struct report_inventory *inventory, struc
     write_names(&list, page);
 }
 
-void report_overview_write(const struct report *report, const struct report_overview *overview,
-                           struct report_page *page) {
+void report_overview_write(const struct report *report, const struct report_overview *overview, struct page *page) {
     write_table(overview, page);
     write_rest(words_for_empty(&report->options, page->arena), overview, false, page);
     write_rest("Could not be read: ", overview, true, page);

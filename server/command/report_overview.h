@@ -4,7 +4,6 @@
 #pragma once
 
 #include "server/command/report_data.h"
-#include "server/command/report_page.h"
 
 struct report_overview_row {
     const struct report_program *program;
@@ -24,5 +23,4 @@ struct report_overview {
 MUST_USE bool report_overview_read(struct report *report, const struct report_inventory *inventory, struct arena *arena,
                                    struct report_overview *overview);
 
-void report_overview_write(const struct report *report, const struct report_overview *overview,
-                           struct report_page *page);
+void report_overview_write(const struct report *report, const struct report_overview *overview, struct page *page);

@@ -14,7 +14,7 @@ struct details {
     struct report_profile_memory *memory;
     const struct memory_timeline *timeline;
     struct arena *arena;
-    struct report_page *page;
+    struct page *page;
 };
 
 const char *report_profile_time(int64_t time_ps, struct arena *arena) {
@@ -22,25 +22,23 @@ const char *report_profile_time(int64_t time_ps, struct arena *arena) {
     return text ? text : "";
 }
 
-static const char *text_of(const struct details *d, struct bytes text) {
-    return printable_text(text, d->arena);
-}
-
-static const char *count(const struct details *d, uint32_t number) {
-    const char *text = arena_printf(d->arena, "%" PRIu32, number);
-    return text ? text : "";
+static const char *size_of(const struct details *d, int64_t bytes) {
+    return size_string(bytes, d->arena);
 }
 
 static const char *plural(uint32_t number) {
     return number == 1 ? "" : "s";
 }
 
+static const char *op_text(const struct details *d, struct bytes op) {
+    return op.size ? printable_text(op, d->arena) : "(no op told)";
+}
+
 static void write_heading(const struct details *d, bool others) {
     const struct report_profile_host *host = d->memory->of->host;
-    const char *heading = arena_printf(d->arena, "%s / %s, %s%s", text_of(d, bytes_of(host->session->found->name)),
-                                       text_of(d, bytes_of(host->file->host)), text_of(d, d->timeline->memory_id),
-                                       others ? ": the highest peak (--session for another)" : "");
-    if (heading) report_page_heading(d->page, heading);
+    page_heading(d->page, arena_printf(d->arena, "%s / %s, %s%s", host->session->found->name, host->file->host,
+                                       printable_text(d->timeline->memory_id, d->arena),
+                                       others ? ": the highest peak (--session for another)" : ""));
 }
 
 // --- Figures ---
@@ -51,9 +49,9 @@ static const char *free_text(const struct details *d, uint32_t row) {
     int64_t largest = largest_free_bytes(free, fragmentation);
     if (!d->memory->overview.summary.tells.free) return "";
     if (largest == LARGEST_FREE_UNKNOWN || !isfinite(fragmentation))
-        return arena_printf(d->arena, ", %s free", size_string(free, d->arena));
-    return arena_printf(d->arena, ", %s free, of which %s in one piece (fragmentation %.1f%%)",
-                        size_string(free, d->arena), size_string(largest, d->arena), 100 * fragmentation);
+        return arena_printf(d->arena, ", %s free", size_of(d, free));
+    return arena_printf(d->arena, ", %s free, of which %s in one piece (fragmentation %.1f%%)", size_of(d, free),
+                        size_of(d, largest), 100 * fragmentation);
 }
 
 static const char *peak_text(const struct details *d) {
@@ -62,12 +60,11 @@ static const char *peak_text(const struct details *d) {
     if (!d->memory->knows_peak) return "The peak is not known: the allocator does not tell what is in use.";
     const char *free = free_text(d, row);
     int64_t peak = memory_timeline_used_bytes(d->timeline, row);
-    return arena_printf(d->arena,
-                        "Peak %s (%" PRId64 " bytes) at %s in step %" PRId64 ": %s heap, %s stack%s. Lifetime peak %s.",
-                        size_string(peak, d->arena), peak, report_profile_time(d->timeline->time_ps[row], d->arena),
-                        d->timeline->step[row], size_string(d->timeline->heap_bytes[row], d->arena),
-                        size_string(d->timeline->stack_bytes[row], d->arena), free ? free : "",
-                        size_string(summary->lifetime_peak_bytes, d->arena));
+    return arena_printf(
+        d->arena, "Peak %s (%" PRId64 " bytes) at %s in step %" PRId64 ": %s heap, %s stack%s. Lifetime peak %s.",
+        size_of(d, peak), peak, report_profile_time(d->timeline->time_ps[row], d->arena), d->timeline->step[row],
+        size_of(d, d->timeline->heap_bytes[row]), size_of(d, d->timeline->stack_bytes[row]), free ? free : "",
+        size_of(d, summary->lifetime_peak_bytes));
 }
 
 static const char *counts_text(const struct details *d) {
@@ -76,9 +73,8 @@ static const char *counts_text(const struct details *d) {
                         "%" PRIu32 " allocation%s, %" PRIu32 " free%s; %s requested, %s allocated. Held at the end: "
                         "%s in %" PRIu32 " allocation%s not seen freed.",
                         summary->allocations, plural(summary->allocations), summary->frees, plural(summary->frees),
-                        size_string(summary->requested_bytes, d->arena),
-                        size_string(summary->allocated_bytes, d->arena),
-                        size_string(summary->held_at_end_bytes, d->arena), summary->held_allocations,
+                        size_of(d, summary->requested_bytes), size_of(d, summary->allocated_bytes),
+                        size_of(d, summary->held_at_end_bytes), summary->held_allocations,
                         plural(summary->held_allocations));
 }
 
@@ -95,43 +91,33 @@ static const char *limit_text(const struct details *d) {
 }
 
 static void write_figures(const struct details *d) {
-    const char *texts[] = {peak_text(d), counts_text(d), limit_text(d)};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        if (texts[i]) report_page_paragraph(d->page, texts[i]);
-    }
+    page_paragraph(d->page, peak_text(d));
+    page_paragraph(d->page, counts_text(d));
+    page_paragraph(d->page, limit_text(d));
 }
 
 // --- The peak ---
 
-enum { TOTAL, SHARE, TIMES, OP, REGION, SHAPE, PEAK_COLUMN_COUNT };
-
-static const struct table_column peak_columns[PEAK_COLUMN_COUNT] = {
-    [TOTAL] = {.title = "Total", .place = TABLE_RIGHT},
-    [SHARE] = {.title = "Share", .place = TABLE_RIGHT},
-    [TIMES] = {.title = "Times", .place = TABLE_RIGHT},
-    [OP] = {.title = "Op", .place = TABLE_LEFT, .can_shrink = true},
-    [REGION] = {.title = "Region", .place = TABLE_LEFT, .can_shrink = true},
-    [SHAPE] = {.title = "Shape", .place = TABLE_LEFT, .can_shrink = true},
+static const struct table_column peak_columns[] = {
+    {"Total", TABLE_RIGHT, false},  {"Share", TABLE_RIGHT, false},      {"Times", TABLE_RIGHT, false},
+    {"Op", TABLE_SHRINKING, false}, {"Region", TABLE_SHRINKING, false}, {"Shape", TABLE_SHRINKING, false},
 };
 
-static const char **add_row(const struct details *d, struct table *table, int64_t bytes, const char *op) {
+static const char *share_text(const struct details *d, int64_t bytes) {
     int64_t heap = d->memory->breakdown.heap_bytes;
-    const char **cells = table_add_row(table);
-    if (!cells) return NULL;
-    cells[TOTAL] = size_string(bytes, d->arena);
-    if (heap > 0) cells[SHARE] = arena_printf(d->arena, "%.1f%%", 100.0 * (double)bytes / (double)heap);
-    cells[OP] = op;
-    return cells;
+    return heap > 0 ? arena_printf(d->arena, "%.1f%%", 100.0 * (double)bytes / (double)heap) : NULL;
+}
+
+static void add_sum(const struct details *d, struct table *table, int64_t bytes, const char *what) {
+    TABLE_ADD(table, size_of(d, bytes), share_text(d, bytes), NULL, what);
 }
 
 static void add_site(const struct details *d, struct table *table, const struct breakdown_row *row) {
     const struct allocation_site *site = &row->site;
-    const char *op = site->op.size ? text_of(d, site->op) : "(no op told)";
-    const char **cells = add_row(d, table, row->held.total_bytes, op);
-    if (!cells) return;
-    cells[TIMES] = count(d, row->held.occurrences);
-    cells[REGION] = text_of(d, site->region_type);
-    cells[SHAPE] = arena_printf(d->arena, "%s%s", text_of(d, bytes_of(row->data_type)), text_of(d, site->shape));
+    TABLE_ADD(table, size_of(d, row->held.total_bytes), share_text(d, row->held.total_bytes),
+              arena_printf(d->arena, "%" PRIu32, row->held.occurrences), op_text(d, site->op),
+              printable_text(site->region_type, d->arena),
+              arena_printf(d->arena, "%s%s", row->data_type, printable_text(site->shape, d->arena)));
 }
 
 static const char *peak_title(const struct details *d) {
@@ -151,54 +137,45 @@ static const char *unexplained_text(const struct details *d) {
             d->arena,
             "%s were not seen allocated: in use before the profile began, or not recorded. XProf counts "
             "it as \"unused preallocated device memory\".",
-            size_string(bytes, d->arena));
+            size_of(d, bytes));
     return arena_printf(d->arena,
                         "The allocations seen hold %s more than the heap that the allocator told: frees were not "
                         "recorded.",
-                        size_string(clamped_subtract(0, bytes), d->arena));
+                        size_of(d, clamped_subtract(0, bytes)));
 }
 
 static void write_peak(const struct details *d) {
     const struct memory_breakdown *b = &d->memory->breakdown;
-    struct table table = table_make(peak_columns, PEAK_COLUMN_COUNT, d->arena);
-    const char *title = peak_title(d), *rest = unexplained_text(d);
+    struct table table = table_make(peak_columns, sizeof peak_columns / sizeof *peak_columns, d->arena);
     uint32_t left_out = b->row_count - d->memory->rows_shown;
     for (uint32_t i = 0; i < d->memory->rows_shown; i++) add_site(d, &table, &d->memory->rows[i]);
     if (left_out) {
-        add_row(d, &table, report_profile_rows_left_out_bytes(d->memory),
+        add_sum(d, &table, report_profile_rows_left_out_bytes(d->memory),
                 arena_printf(d->arena, "(%" PRIu32 " more row%s)", left_out, plural(left_out)));
     }
     if (b->unexplained_bytes)
-        add_row(d, &table, b->unexplained_bytes,
+        add_sum(d, &table, b->unexplained_bytes,
                 b->unexplained_bytes > 0 ? "(not seen allocated)" : "(frees not seen)");
-    add_row(d, &table, b->heap_bytes, b->heap_is_told ? "heap" : "together");
-    if (title) report_page_paragraph(d->page, title);
-    report_page_table(d->page, &table);
-    if (rest) report_page_paragraph(d->page, rest);
+    add_sum(d, &table, b->heap_bytes, b->heap_is_told ? "heap" : "together");
+    page_paragraph(d->page, peak_title(d));
+    page_table(d->page, &table);
+    page_paragraph(d->page, unexplained_text(d));
 }
 
 // --- Leaks ---
 
-enum { SLOPE, GROWING, HELD, HELD_TIMES, GROWTH_OP, GROWTH_COLUMN_COUNT };
-
-static const struct table_column growth_columns[GROWTH_COLUMN_COUNT] = {
-    [SLOPE] = {.title = "Per step", .place = TABLE_RIGHT},
-    [GROWING] = {.title = "Steps growing", .place = TABLE_RIGHT},
-    [HELD] = {.title = "Held at end", .place = TABLE_RIGHT},
-    [HELD_TIMES] = {.title = "Times", .place = TABLE_RIGHT},
-    [GROWTH_OP] = {.title = "Op", .place = TABLE_LEFT, .can_shrink = true},
+static const struct table_column growth_columns[] = {
+    {"Per step", TABLE_RIGHT, false}, {"Steps growing", TABLE_RIGHT, false}, {"Held at end", TABLE_RIGHT, false},
+    {"Times", TABLE_RIGHT, false},    {"Op", TABLE_SHRINKING, false},
 };
 
 static void add_op(const struct details *d, struct table *table, const struct growth_op *op) {
-    const char **cells = table_add_row(table);
     double slope = fmax(fmin(op->slope_bytes, 0x1p62), -0x1p62);
-    if (!cells) return;
-    cells[SLOPE] = size_string((int64_t)slope, d->arena);
-    cells[GROWING] = arena_printf(d->arena, "%" PRIu32 " of %" PRIu32, op->steps_growing,
-                                  d->memory->growth.all_step_count - 1);
-    cells[HELD] = size_string(op->held_at_end_bytes, d->arena);
-    cells[HELD_TIMES] = count(d, op->held_at_end_count);
-    cells[GROWTH_OP] = op->op.size ? text_of(d, op->op) : "(no op told)";
+    TABLE_ADD(
+        table, size_of(d, (int64_t)slope),
+        arena_printf(d->arena, "%" PRIu32 " of %" PRIu32, op->steps_growing, d->memory->growth.all_step_count - 1),
+        size_of(d, op->held_at_end_bytes), arena_printf(d->arena, "%" PRIu32, op->held_at_end_count),
+        op_text(d, op->op));
 }
 
 static bool is_steady(const struct step_growth *growth, const struct growth_op *op) {
@@ -209,12 +186,12 @@ static bool is_steady(const struct step_growth *growth, const struct growth_op *
 
 static void write_growth(const struct details *d) {
     const struct step_growth *growth = &d->memory->growth;
-    struct table table = table_make(growth_columns, GROWTH_COLUMN_COUNT, d->arena);
-    report_page_paragraph(d->page, text_of(d, bytes_of(d->memory->growth_text)));
+    struct table table = table_make(growth_columns, sizeof growth_columns / sizeof *growth_columns, d->arena);
     for (uint32_t i = 0; i < growth->op_count && table.row_count < d->memory->ops_shown; i++) {
         if (is_steady(growth, &growth->ops[i])) add_op(d, &table, &growth->ops[i]);
     }
-    if (table.row_count) report_page_table(d->page, &table);
+    page_paragraph(d->page, d->memory->growth_text);
+    page_table(d->page, &table);
 }
 
 // --- Pressure and notes ---
@@ -226,28 +203,28 @@ static void write_pressure(const struct details *d) {
     bool tells_first = pressure->state == PRESSURE_FAILED;  // the text does, so the list need not
     const char *items[MOMENTS_SHOWN];
     size_t shown = 0;
-    report_page_paragraph(d->page, text_of(d, bytes_of(d->memory->pressure_text)));
+    page_paragraph(d->page, d->memory->pressure_text);
     for (uint32_t i = 0; i < pressure->moment_count && shown < MOMENTS_SHOWN; i++) {
         bool is_told = tells_first && pressure->moments[i].kind == PRESSURE_STALL;
-        if (is_told) tells_first = false;
-        const char *text = is_told ? NULL : pressure_moment_text(&told, &pressure->moments[i], d->arena);
-        if (text) items[shown++] = text_of(d, bytes_of(text));
+        if (is_told)
+            tells_first = false;
+        else
+            items[shown++] = pressure_moment_text(&told, &pressure->moments[i], d->arena);
     }
-    report_page_list(d->page, items, shown);
+    page_list(d->page, items, shown);
 }
 
 static void write_notes(const struct details *d) {
     const struct profile_memory *overview = &d->memory->overview;
+    const struct report_profile_loaded *of = d->memory->of;
     const char *notes[PROFILE_MEMORY_NOTES_MAX + 1];
     size_t count = overview->note_count;
-    for (size_t i = 0; i < count; i++) notes[i] = text_of(d, bytes_of(overview->notes[i]));
-    const struct report_profile_loaded *of = d->memory->of;
-    const char *left_out = profile_left_out(of->profile, of->host->file->host, d->arena);
-    if (left_out) notes[count++] = text_of(d, bytes_of(left_out));
-    report_page_list(d->page, notes, count);
+    for (size_t i = 0; i < count; i++) notes[i] = overview->notes[i];
+    notes[count] = profile_left_out(of->profile, of->host->file->host, d->arena);
+    page_list(d->page, notes, notes[count] ? count + 1 : count);
 }
 
-void report_profile_details_write(struct report_profile_memory *memory, bool others, struct report_page *page) {
+void report_profile_details_write(struct report_profile_memory *memory, bool others, struct page *page) {
     struct details d = {memory, memory->overview.timeline, &memory->arena, page};
     write_heading(&d, others);
     write_figures(&d);

@@ -9,8 +9,6 @@
 #include "server/text/printable.h"
 #include "server/command/report_profile_details.h"
 
-enum { SESSION, HOST, MEMORY, CAPACITY, PEAK, WHEN, STEP, HELD, ALL_COLUMN_COUNT };
-
 // Why there are no events, and in whose profiles: "run / vm-0, run / vm-1: The plane ..."
 struct reason {
     const char *text;
@@ -39,20 +37,18 @@ static void add_memory(struct gathering *g, const struct report_profile_memory *
     struct arena *arena = g->p->arena;
     const struct memory_timeline *timeline = memory->overview.timeline;
     const struct timeline_summary *summary = &memory->overview.summary;
-    uint32_t row = summary->peak_row;
-    const char **cells = table_add_row(&g->table);
-    if (!cells) return;
-    cells[SESSION] = printable_text(bytes_of(memory->of->host->session->found->name), arena);
-    cells[HOST] = printable_text(bytes_of(memory->of->host->file->host), arena);
-    cells[MEMORY] = printable_text(timeline->memory_id, arena);
-    cells[HELD] = size_string(summary->held_at_end_bytes, arena);
-    cells[PEAK] = "not told";
-    if (!memory->knows_peak) return;
-    int64_t used = memory_timeline_used_bytes(timeline, row);
-    cells[PEAK] = size_string(used, arena);
-    cells[WHEN] = report_profile_time(timeline->time_ps[row], arena);
-    cells[STEP] = arena_printf(arena, "%" PRId64, timeline->step[row]);
-    if (summary->tells.free) cells[CAPACITY] = size_string(clamped_add(used, timeline->free_bytes[row]), arena);
+    const struct report_profile_host *host = memory->of->host;
+    const char *capacity = NULL, *peak = "not told", *when = NULL, *step = NULL;
+    if (memory->knows_peak) {
+        uint32_t row = summary->peak_row;
+        int64_t used = memory_timeline_used_bytes(timeline, row);
+        peak = size_string(used, arena);
+        when = report_profile_time(timeline->time_ps[row], arena);
+        step = arena_printf(arena, "%" PRId64, timeline->step[row]);
+        if (summary->tells.free) capacity = size_string(clamped_add(used, timeline->free_bytes[row]), arena);
+    }
+    TABLE_ADD(&g->table, host->session->found->name, host->file->host, printable_text(timeline->memory_id, arena),
+              capacity, peak, when, step, size_string(summary->held_at_end_bytes, arena));
 }
 
 // Of several sessions the details are those of the highest peak so far.
@@ -68,7 +64,7 @@ static bool wants_details(struct gathering *g, const struct report_profile_memor
 
 static void gather_details(struct gathering *g, struct report_profile_memory *memory) {
     bool several = has_several_sessions(g->p);
-    struct report_page page = report_page_on(g->p->report, &g->details, &memory->arena);
+    struct page page = report_page_on(g->p->report, &g->details, &memory->arena);
     if (!wants_details(g, memory) || !report_profile_memory_look(g->p, memory)) return;
     if (several) g->details.size = 0;
     page.has_begun = true;  // after the table
@@ -86,10 +82,9 @@ static void add_reason(struct gathering *g, const char *text, const char *name) 
 static void gather_reason(struct gathering *g, const struct report_profile_loaded *loaded) {
     struct arena *arena = g->p->arena;
     if (loaded->profile->timeline_count || loaded->fault.code != ERROR_NONE) return;
-    const char *name = arena_printf(arena, "%s / %s",
-                                    printable_text(bytes_of(loaded->host->session->found->name), arena),
-                                    printable_text(bytes_of(loaded->host->file->host), arena));
-    if (name) add_reason(g, printable_text(bytes_of(loaded->reason), arena), name);
+    const char *name = arena_printf(arena, "%s / %s", loaded->host->session->found->name, loaded->host->file->host);
+    const char *reason = arena_string(arena, bytes_of(loaded->reason));
+    if (name && reason) add_reason(g, reason, name);
     g->advice = has_several_sessions(g->p) ? profile_advice(false) : loaded->advice;
 }
 
@@ -111,8 +106,7 @@ static void gather_host(struct gathering *g, const struct report_profile_host *h
 static void gather_sessions_without_files(struct gathering *g) {
     for (size_t i = 0; i < g->p->session_count; i++) {
         const char *note = report_profile_session_note(&g->p->sessions[i]);
-        if (note && !g->p->report->options.host)
-            add_reason(g, note, printable_text(bytes_of(g->p->sessions[i].found->name), g->p->arena));
+        if (note && !g->p->report->options.host) add_reason(g, note, g->p->sessions[i].found->name);
     }
 }
 
@@ -125,23 +119,21 @@ static bool has_several_hosts(const struct report_profile *p) {
     return false;
 }
 
-static void write_reasons(struct gathering *g, struct report_page *page) {
+static void write_reasons(struct gathering *g, struct page *page) {
     const char **items = arena_new(page->arena, const char *, g->reason_count);
-    size_t count = 0;
     if (g->reason_count == 0 || !items) return;
     for (size_t i = 0; i < g->reason_count; i++) {
         const char *names = text_writer_finish(&g->reasons[i].names);
-        const char *item = names ? arena_printf(page->arena, "%s: %s", names, g->reasons[i].text) : NULL;
-        if (item) items[count++] = item;
+        if (names) items[i] = arena_printf(page->arena, "%s: %s", names, g->reasons[i].text);
     }
-    report_page_paragraph(page, "No memory events:");
-    report_page_list(page, items, count);
-    if (*g->advice) report_page_paragraph(page, g->advice);
+    page_paragraph(page, "No memory events:");
+    page_list(page, items, g->reason_count);
+    if (*g->advice) page_paragraph(page, g->advice);
 }
 
-static void write_all(struct gathering *g, struct report_page *page) {
-    if (g->table.row_count) report_page_table(page, &g->table);
-    if (g->table.row_count && has_several_hosts(g->p)) report_page_paragraph(page, profile_clocks_note);
+static void write_all(struct gathering *g, struct page *page) {
+    page_table(page, &g->table);
+    if (g->table.row_count && has_several_hosts(g->p)) page_paragraph(page, profile_clocks_note);
     write_reasons(g, page);
     output_append(page->output, output_bytes(&g->details));
 }
@@ -156,21 +148,19 @@ static bool gather_all(struct gathering *g) {
 }
 
 void report_profile_text_write(struct report_profile *p) {
-    const struct table_column columns[ALL_COLUMN_COUNT] = {
-        [SESSION] = {.title = "Session",
-                     .place = TABLE_LEFT,
-                     .can_shrink = true,
-                     .is_hidden = !has_several_sessions(p)},
-        [HOST] = {.title = "Host", .place = TABLE_LEFT, .can_shrink = true, .is_hidden = !has_several_hosts(p)},
-        [MEMORY] = {.title = "Memory", .place = TABLE_LEFT, .can_shrink = true},
-        [CAPACITY] = {.title = "Capacity", .place = TABLE_RIGHT},
-        [PEAK] = {.title = "Peak", .place = TABLE_RIGHT},
-        [WHEN] = {.title = "At", .place = TABLE_RIGHT},
-        [STEP] = {.title = "Step", .place = TABLE_RIGHT},
-        [HELD] = {.title = "Held at end", .place = TABLE_RIGHT},
+    const struct table_column columns[] = {
+        {"Session", TABLE_SHRINKING, !has_several_sessions(p)},
+        {"Host", TABLE_SHRINKING, !has_several_hosts(p)},
+        {"Memory", TABLE_SHRINKING, false},
+        {"Capacity", TABLE_RIGHT, false},
+        {"Peak", TABLE_RIGHT, false},
+        {"At", TABLE_RIGHT, false},
+        {"Step", TABLE_RIGHT, false},
+        {"Held at end", TABLE_RIGHT, false},
     };
-    struct gathering g = {.p = p, .table = table_make(columns, ALL_COLUMN_COUNT, p->arena), .advice = ""};
-    struct report_page page = report_page_on(p->report, &p->report->sink.output, p->arena);
+    struct gathering g = {
+        .p = p, .table = table_make(columns, sizeof columns / sizeof *columns, p->arena), .advice = ""};
+    struct page page = report_page_on(p->report, &p->report->sink.output, p->arena);
     output_init(&g.details, OUTPUT_LIMIT_BYTES);
     if (!gather_all(&g))
         report_errors_say(&p->report->errors, ERROR_TOO_BIG, NULL,

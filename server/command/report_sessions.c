@@ -28,6 +28,13 @@ enum exit_code report_end(struct report *report, const char *what) {
     return code;
 }
 
+struct page report_page_on(const struct report *report, struct output *output, struct arena *arena) {
+    return (struct page){.output = output,
+                         .arena = arena,
+                         .is_markdown = report->options.format == FORMAT_MARKDOWN,
+                         .width = page_width_of(report->sink.fd)};
+}
+
 // --- What there is ---
 
 static int newest_first(const void *left, const void *right) {

@@ -9,6 +9,7 @@
 #include "server/command/command.h"
 #include "server/command/report_options.h"
 #include "server/store/file_store.h"
+#include "server/text/page.h"
 
 struct report {
     struct report_options options;
@@ -27,6 +28,9 @@ MUST_USE bool report_begin(const struct report_options *options, struct report *
 
 // Writes the rest of `what` ("report"), tells the errors, and frees everything. Returns how the command ends.
 enum exit_code report_end(struct report *report, const char *what);
+
+// A page in the format of the report, as wide as what it goes to.
+struct page report_page_on(const struct report *report, struct output *output, struct arena *arena);
 
 // False: the error is among the report's.
 MUST_USE bool report_find_sessions(struct report *report);

@@ -5,7 +5,7 @@
 void report_text_write(struct report *report, const struct report_inventory *inventory) {
     struct arena arena;
     arena_init(&arena, 0);
-    struct report_page page = report_page_on(report, &report->sink.output, &arena);
+    struct page page = report_page_on(report, &report->sink.output, &arena);
     struct report_overview overview;
     if (report_overview_read(report, inventory, &arena, &overview)) {
         report_overview_write(report, &overview, &page);

@@ -4,78 +4,38 @@
 #include <string.h>
 
 #include "analysis/base/size_text.h"
+#include "server/text/page.h"
 #include "server/text/printable.h"
-#include "server/text/table.h"
 
 enum { WIDTH = 100, SHOWN_MAX = 10 };
-
-struct page {
-    bool is_markdown;
-    struct arena *arena;
-    struct output *output;
-};
 
 // --- Lines ---
 
 static void put(struct page *page, const char *text) {
-    if (text) output_append(page->output, bytes_of(text));
+    output_put(page->output, text);
 }
 
-static void put_words(struct page *page, const char *text) {
+static void put_heading(struct page *page, int level, const char *text) {
     const char *words = printable_text(bytes_of(text ? text : ""), page->arena);
+    put(page, page->is_markdown ? level == 1 ? "\n## " : "\n### " : "\n");
     if (page->is_markdown)
         table_write_markdown_text(words, page->output);
     else
         put(page, words);
-}
-
-static void put_heading(struct page *page, int level, const char *text) {
-    put(page, "\n");
-    if (page->is_markdown) put(page, level == 1 ? "## " : "### ");
-    put_words(page, text);
     put(page, page->is_markdown ? "\n\n" : "\n");
-}
-
-// Wrapped at WIDTH columns in text; later lines are indented by `indent`.
-static void put_wrapped(struct page *page, const char *text, size_t indent) {
-    static const char blanks[] = "        ";
-    const char *words = printable_text(bytes_of(text), page->arena);
-    size_t column = indent;
-    if (page->is_markdown) {
-        table_write_markdown_text(words, page->output);
-        return;
-    }
-    while (*words) {
-        size_t size = strcspn(words, " ");
-        if (column > indent && column + 1 + size > WIDTH) {
-            put(page, "\n");
-            output_append(page->output, (struct bytes){(const uint8_t *)blanks, indent});
-            column = indent;
-        } else if (column > indent) {
-            put(page, " ");
-            column++;
-        }
-        output_append(page->output, (struct bytes){(const uint8_t *)words, size});
-        column += size;
-        words += size;
-        words += strspn(words, " ");
-    }
 }
 
 static void put_item(struct page *page, const char *text) {
     put(page, page->is_markdown ? "- " : "  - ");
-    put_wrapped(page, text, 4);
-    put(page, "\n");
+    page_line(page, text ? text : "", 4);
 }
 
 // --- The parts ---
 
 static void put_figure(struct page *page, const char *name, int64_t bytes) {
-    char text[SIZE_TEXT_BYTES];
     if (bytes == OOM_ABSENT) return;
-    const char *line = arena_printf(page->arena, "%s%-24s%s%s\n", page->is_markdown ? "- " : "  ", name,
-                                    page->is_markdown ? ": " : "", size_text(bytes, text));
-    put(page, line);
+    put(page, arena_printf(page->arena, "%s%-24s%s%s\n", page->is_markdown ? "- " : "  ", name,
+                           page->is_markdown ? ": " : "", size_string(bytes, page->arena)));
 }
 
 static void put_head(struct page *page, const struct explained *item) {
@@ -123,92 +83,71 @@ static const char *words_of(struct page *page, struct bytes text) {
     return printable_text(text, page->arena);
 }
 
-static void add_row(struct page *page, struct table *table, int64_t bytes, struct bytes shape, struct bytes name,
-                    const char *source) {
-    char size[SIZE_TEXT_BYTES];
-    const char **cells = table_add_row(table);
-    if (!cells) return;
-    cells[0] = arena_string(page->arena, bytes_of(size_text(bytes, size)));
-    cells[1] = words_of(page, shape);
-    cells[2] = words_of(page, name);
-    cells[3] = source ? words_of(page, bytes_of(source)) : "";
-}
-
-static struct bytes text_of(const char *text) {
-    return text ? bytes_of(text) : (struct bytes){0};
-}
-
 static void put_largest(struct page *page, const struct explained *item) {
-    static const struct table_column columns[] = {{"SIZE", TABLE_RIGHT, false, false},
-                                                  {"SHAPE", TABLE_LEFT, true, false},
-                                                  {"BUFFER", TABLE_LEFT, true, false},
-                                                  {"SOURCE", TABLE_LEFT, true, false}};
+    static const struct table_column columns[] = {{"SIZE", TABLE_RIGHT, false},
+                                                  {"SHAPE", TABLE_SHRINKING, false},
+                                                  {"BUFFER", TABLE_SHRINKING, false},
+                                                  {"SOURCE", TABLE_SHRINKING, false}};
     const struct oom_message *message = item->message;
     struct table table = table_make(columns, sizeof columns / sizeof columns[0], page->arena);
     for (size_t i = 0; i < message->entry_count && i < SHOWN_MAX; i++) {
         const struct oom_entry *entry = &message->entries[i];
-        add_row(page, &table, entry->size_bytes, text_of(entry->shape), text_of(entry->label), entry->source);
+        TABLE_ADD(&table, size_string(entry->size_bytes, page->arena), entry->shape, entry->label, entry->source);
     }
     for (size_t i = 0; item->join && !message->entry_count && i < item->join->evidence.largest_count && i < SHOWN_MAX;
          i++) {
         const struct oom_buffer *buffer = &item->join->evidence.largest[i];
-        add_row(page, &table, buffer->size_bytes, buffer->words.shape, buffer->words.name, buffer->source);
+        TABLE_ADD(&table, size_string(buffer->size_bytes, page->arena), words_of(page, buffer->words.shape),
+                  words_of(page, buffer->words.name), buffer->source);
     }
     if (!table.row_count) return;
     put_heading(page, 2, "The largest");
-    if (page->is_markdown)
-        table_write_markdown(&table, page->output);
-    else
-        table_write_text(&table, WIDTH, page->output);
+    page->has_begun = false;  // it stands right below its heading
+    page_table(page, &table);
 }
 
 static void put_code(struct page *page, const char *code) {
-    if (page->is_markdown) {
-        put(page, "\n  `"), put(page, code), put(page, "`\n");
-        return;
-    }
-    put(page, "\n        "), put(page, code), put(page, "\n");
+    put(page, page->is_markdown ? "  `" : "        ");
+    put(page, code);
+    put(page, page->is_markdown ? "`\n" : "\n");
 }
 
 static const char *plan_text(struct page *page, const struct advice *advice) {
     const struct advice_plan *plan = &advice->plan;
-    char capacity[SIZE_TEXT_BYTES], total[SIZE_TEXT_BYTES];
-    size_text(advice->capacity_bytes, capacity);
+    const char *capacity = size_string(advice->capacity_bytes, page->arena), *names = "";
     if (!plan->fits)
         return arena_printf(page->arena, "No set of changes that can be predicted from the program fits %s.", capacity);
-    const char *names = "";
     for (size_t i = 0; names && i < plan->count; i++)
         names = arena_printf(page->arena, "%s%s%s", names, i ? " + " : "", advice_id_name(plan->ids[i]));
     return arena_printf(page->arena, "The smallest set of changes that fits %s: %s, for a total of about %s.", capacity,
-                        names ? names : "", size_text(plan->predicted_total_bytes, total));
+                        names ? names : "", size_string(plan->predicted_total_bytes, page->arena));
 }
 
 static void put_plan(struct page *page, const struct advice *advice) {
     if (!advice || advice->capacity_bytes <= 0 || !advice->plan.is_needed) return;
-    const char *text = plan_text(page, advice);
-    if (text) put_item(page, text);
+    put_item(page, plan_text(page, advice));
 }
 
 static void put_fixes(struct page *page, const struct oom_diagnosis *diagnosis, const struct advice *advice) {
-    char size[SIZE_TEXT_BYTES];
     put_heading(page, 2,
                 advice ? "What to change, by what it is predicted to save" : "What to change, the likeliest first");
     put_plan(page, advice);
     for (size_t i = 0; i < diagnosis->fix_count; i++) {
         const struct oom_fix *fix = &diagnosis->fixes[i];
-        const char *saves = fix->saves_bytes > 0 ? size_text(fix->saves_bytes, size) : NULL;
+        const char *saves = fix->saves_bytes > 0 ? size_string(fix->saves_bytes, page->arena) : NULL;
         const char *text = arena_printf(page->arena, "%s%s%s%s%s", fix->text, saves ? " Saves " : "",
                                         saves ? saves : "", saves ? "." : "",
                                         fix->changes_numerics ? " (changes the numerics)" : "");
         put(page, page->is_markdown ? "1. " : arena_printf(page->arena, "%3zu. ", i + 1));
-        put_wrapped(page, text ? text : fix->text, 5);
+        page_line(page, text ? text : fix->text, 5);
         put_code(page, fix->how);
     }
 }
 
 void explain_text_write(const struct explanation *explanation, bool is_markdown, bool has_logdir, struct arena *arena,
                         struct output *output) {
-    struct page page = {is_markdown, arena, output};
+    struct page page = {
+        .output = output, .arena = arena, .is_markdown = is_markdown, .keeps_words = true, .width = WIDTH};
     for (size_t i = 0; i < explanation->log.message_count; i++) {
         const struct explained *item = &explanation->items[i];
         put_head(&page, item);

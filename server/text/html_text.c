@@ -7,10 +7,6 @@
 
 enum { FORMATTED_BYTES = 1024 };
 
-void html_put(struct output *output, const char *markup) {
-    output_append(output, bytes_of(markup));
-}
-
 static const char *entity_of(uint8_t c) {
     switch (c) {
         case '&':
@@ -43,5 +39,5 @@ void html_put_format(struct output *output, const char *format, ...) {
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    html_put(output, text);
+    output_put(output, text);
 }

@@ -1,9 +1,8 @@
-// Text into HTML: the one place that escapes it.
+// Text into HTML: the one place that escapes it. Constant markup goes by output_put.
 #pragma once
 
 #include "server/text/output.h"
 
-void html_put(struct output *output, const char *markup);      // as it is: constants only
 void html_put_text(struct output *output, struct bytes text);  // escaped; what is not UTF-8 becomes U+FFFD
 
 // Markup by printf's rules, for numbers and constants only; at most 1023 bytes.

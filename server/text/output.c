@@ -58,3 +58,7 @@ void output_append_char(struct output *output, char c) {
     *to = c;
     output->size++;
 }
+
+void output_put(struct output *output, const char *text) {
+    if (text) output_append(output, bytes_of(text));
+}

@@ -39,6 +39,9 @@ static inline void output_advance(struct output *output, size_t size) {
 void output_append(struct output *output, struct bytes text);
 void output_append_char(struct output *output, char c);
 
+// The same for a constant, or what was made on an arena: NULL, which found no memory there, is left out.
+void output_put(struct output *output, const char *text);
+
 static inline struct bytes output_bytes(const struct output *output) {
     return (struct bytes){(const uint8_t *)output->data, output->size};
 }

@@ -41,11 +41,11 @@ static void put_title(struct canvas *canvas, const struct memory_buffer *row, co
                     canvas->view->module->buffers[row->buffer].id, row->size_bytes, row->unpadded_bytes, row->offset,
                     row->start_step, row->end_step);
     html_put_text(canvas->output, words->name);
-    html_put(canvas->output, "\nshape: ");
+    output_put(canvas->output, "\nshape: ");
     html_put_text(canvas->output, words->shape);
-    html_put(canvas->output, "\nop_name: ");
+    output_put(canvas->output, "\nop_name: ");
     html_put_text(canvas->output, words->op_name);
-    html_put(canvas->output, "</title>");
+    output_put(canvas->output, "</title>");
 }
 
 static void put_label(struct canvas *canvas, double x, double y, double width, double height, struct bytes name) {
@@ -55,7 +55,7 @@ static void put_label(struct canvas *canvas, double x, double y, double width, d
                     "dominant-baseline=\"central\" pointer-events=\"none\">",
                     x + width / 2, y + height / 2);
     html_put_text(canvas->output, name);
-    html_put(canvas->output, "</text>");
+    output_put(canvas->output, "</text>");
 }
 
 static const char *fill_of(uint32_t row) {
@@ -83,18 +83,18 @@ static void put_rectangle(struct canvas *canvas, uint32_t index) {
                     x, y, width, height, fill_of(index));
     put_label(canvas, x, y, width, height, words.name);
     put_title(canvas, row, &words);
-    html_put(canvas->output, "</g>\n");
+    output_put(canvas->output, "</g>\n");
 }
 
 static void put_head(struct canvas *canvas, const char *module) {
     char name[MEMORY_SPACE_NAME_BYTES];
-    html_put(canvas->output, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>");
+    output_put(canvas->output, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>");
     html_put_text(canvas->output, bytes_of(module));
-    html_put(canvas->output, " - allocation timeline</title></head>\n<body>\n<h1>");
+    output_put(canvas->output, " - allocation timeline</title></head>\n<body>\n<h1>");
     html_put_text(canvas->output, bytes_of(module));
-    html_put(canvas->output, ", ");
+    output_put(canvas->output, ", ");
     html_put_text(canvas->output, bytes_of(memory_space_name(canvas->view->totals.space, name)));
-    html_put(canvas->output, "</h1>\n");
+    output_put(canvas->output, "</h1>\n");
 }
 
 static void put_drawing(struct canvas *canvas) {
@@ -124,9 +124,10 @@ bool allocation_timeline_write(const struct memory_view *view, const char *modul
     if (view->has_simulation) {
         put_drawing(&canvas);
     } else {
-        html_put(output, "<p>No memory allocation timeline available: there is no memory activity data to display for "
-                         "this memory space.</p>\n");
+        output_put(output,
+                   "<p>No memory allocation timeline available: there is no memory activity data to display for "
+                   "this memory space.</p>\n");
     }
-    html_put(output, "</body></html>\n");
+    output_put(output, "</body></html>\n");
     return true;
 }

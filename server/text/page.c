@@ -1,4 +1,4 @@
-#include "server/command/report_page.h"
+#include "server/text/page.h"
 
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -12,41 +12,35 @@ static bool is_usable(long width) {
     return width >= WIDTH_MIN && width <= WIDTH_MAX;
 }
 
-static size_t width_of(int fd) {
+size_t page_width_of(int fd) {
     const char *columns = getenv("COLUMNS");
     long asked = columns ? strtol(columns, NULL, 10) : 0;
     struct winsize size = {0};
     if (is_usable(asked)) return (size_t)asked;
     if (isatty(fd) && ioctl(fd, TIOCGWINSZ, &size) == 0 && is_usable(size.ws_col)) return size.ws_col;
-    return REPORT_PAGE_WIDTH;
+    return PAGE_WIDTH;
 }
 
-struct report_page report_page_on(const struct report *report, struct output *output, struct arena *arena) {
-    return (struct report_page){.output = output,
-                                .arena = arena,
-                                .is_markdown = report->options.format == FORMAT_MARKDOWN,
-                                .width = width_of(report->sink.fd)};
-}
-
-static void begin_part(struct report_page *page) {
+static void begin_part(struct page *page) {
     if (page->has_begun) output_append_char(page->output, '\n');
     page->has_begun = true;
 }
 
-// The next word, in at most `width` columns; "" at the end.
-static const char *next_word(const char **text, size_t width, struct arena *arena) {
+// The next word; "" at the end.
+static const char *next_word(const struct page *page, const char **text, size_t room) {
     *text += strspn(*text, " ");
     size_t size = strcspn(*text, " ");
-    const char *word = arena_string(arena, (struct bytes){(const uint8_t *)*text, size});
+    const char *word = arena_string(page->arena, (struct bytes){(const uint8_t *)*text, size});
     *text += size;
-    return word ? printable_shorten(word, width, arena) : "";
+    if (!word) return "";
+    return page->keeps_words ? word : printable_shorten(word, room, page->arena);
 }
 
-// Breaks lines at blanks; the later ones are indented.
-static void put_wrapped(const struct report_page *page, const char *text, size_t indent) {
+// Breaks lines at blanks.
+static void put_wrapped(const struct page *page, const char *text, size_t indent) {
     size_t column = indent, room = page->width - indent;
     bool is_first = true;
-    for (const char *word = next_word(&text, room, page->arena); *word; word = next_word(&text, room, page->arena)) {
+    for (const char *word = next_word(page, &text, room); *word; word = next_word(page, &text, room)) {
         size_t columns = printable_width(word);
         if (!is_first && column + 1 + columns > page->width) {
             output_append_char(page->output, '\n');
@@ -60,30 +54,32 @@ static void put_wrapped(const struct report_page *page, const char *text, size_t
         column += columns;
         is_first = false;
     }
+}
+
+void page_line(const struct page *page, const char *text, size_t indent) {
+    const char *words = printable_text(bytes_of(text), page->arena);
+    if (page->is_markdown)
+        table_write_markdown_text(words, page->output);
+    else
+        put_wrapped(page, words, indent);
     output_append_char(page->output, '\n');
 }
 
-static void put_line(const struct report_page *page, const char *text, size_t indent) {
-    if (!page->is_markdown) {
-        put_wrapped(page, text, indent);
-        return;
-    }
-    table_write_markdown_text(text, page->output);
-    output_append_char(page->output, '\n');
-}
-
-void report_page_heading(struct report_page *page, const char *text) {
+void page_heading(struct page *page, const char *text) {
+    if (!text) return;
     begin_part(page);
     if (page->is_markdown) output_append(page->output, BYTES("### "));
-    put_line(page, text, 0);
+    page_line(page, text, 0);
 }
 
-void report_page_paragraph(struct report_page *page, const char *text) {
+void page_paragraph(struct page *page, const char *text) {
+    if (!text) return;
     begin_part(page);
-    put_line(page, text, 0);
+    page_line(page, text, 0);
 }
 
-void report_page_table(struct report_page *page, const struct table *table) {
+void page_table(struct page *page, const struct table *table) {
+    if (!table->row_count) return;
     begin_part(page);
     if (page->is_markdown)
         table_write_markdown(table, page->output);
@@ -91,10 +87,11 @@ void report_page_table(struct report_page *page, const struct table *table) {
         table_write_text(table, page->width, page->output);
 }
 
-void report_page_list(struct report_page *page, const char *const *items, size_t count) {
+void page_list(struct page *page, const char *const *items, size_t count) {
     if (count) begin_part(page);
     for (size_t i = 0; i < count; i++) {
+        if (!items[i]) continue;
         output_append(page->output, BYTES("- "));
-        put_line(page, items[i], 2);
+        page_line(page, items[i], 2);
     }
 }
