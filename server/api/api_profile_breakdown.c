@@ -41,7 +41,6 @@ static bool write_rows(const struct profile_found *found, const struct memory_br
 
 static bool write_xprof(const struct memory_timeline *t, const struct memory_breakdown *b, struct arena *arena,
                         struct json_writer *w) {
-    char step_text[SIZE_TEXT_BYTES], other_text[SIZE_TEXT_BYTES];
     int64_t other_bytes = (int64_t)((uint64_t)b->explained_bytes - (uint64_t)b->step_bytes);
     bool is_elsewhere = b->is_peak && memory_breakdown_peak_recurs(t, b->row);
     const char *note = arena_printf(
@@ -49,8 +48,8 @@ static bool write_xprof(const struct memory_timeline *t, const struct memory_bre
         "XProf's table shows the peak only%s, and of the allocations only those of the step it falls into%s: %s in "
         "%" PRIu32 " of these %" PRIu32 " rows. It adds the other %s to its \"unused preallocated device memory\".",
         is_elsewhere ? " (the last of equal ones; this is the first)" : "",
-        b->is_peak ? "" : " (here: of this event's step)", size_text(b->step_bytes, step_text), b->step_row_count,
-        b->row_count, size_text(other_bytes, other_text));
+        b->is_peak ? "" : " (here: of this event's step)", size_string(b->step_bytes, arena), b->step_row_count,
+        b->row_count, size_string(other_bytes, arena));
     json_open_object_key(w, "xprof");
     json_write_int64_key(w, "rows", b->step_row_count);
     json_write_text_key(w, "note", note);

@@ -27,20 +27,18 @@ static const char *step_text(const struct pressure_moment *moment, struct arena 
 }
 
 static const char *stall_end(const struct pressure_moment *moment, struct arena *arena) {
-    char largest[SIZE_TEXT_BYTES];
-    return arena_printf(arena, "a request above %s %s here", size_text(moment->largest_free_bytes, largest),
+    return arena_printf(arena, "a request above %s %s here", size_string(moment->largest_free_bytes, arena),
                         moment->is_retry_long ? "failed" : "seems to have failed");
 }
 
 static const char *pause_end(const struct pressure_moment *moment, struct arena *arena) {
-    char largest[SIZE_TEXT_BYTES];
     return arena_printf(arena, "nothing says that memory was the reason; if a request failed here, it was above %s",
-                        size_text(moment->largest_free_bytes, largest));
+                        size_string(moment->largest_free_bytes, arena));
 }
 
 const char *pressure_moment_text(const struct pressure_told *told, const struct pressure_moment *moment,
                                  struct arena *arena) {
-    char at[TIME_TEXT_BYTES], length[TIME_TEXT_BYTES], free_text[SIZE_TEXT_BYTES], largest[SIZE_TEXT_BYTES];
+    char at[TIME_TEXT_BYTES], length[TIME_TEXT_BYTES];
     bool is_stall = moment->kind == PRESSURE_STALL;
     const char *step = step_text(moment, arena);
     const char *end = is_stall ? stall_end(moment, arena) : pause_end(moment, arena);
@@ -48,8 +46,8 @@ const char *pressure_moment_text(const struct pressure_told *told, const struct 
     return arena_printf(arena, "At %s (%s) the allocator %s for %s with %s free, %s of it in one piece: %s.",
                         time_text(moment->time_ps, at), step, is_stall ? "stalled" : "was silent",
                         time_text(moment->until_ps - moment->time_ps, length),
-                        size_text(told->timeline->free_bytes[moment->row], free_text),
-                        size_text(moment->largest_free_bytes, largest), end);
+                        size_string(told->timeline->free_bytes[moment->row], arena),
+                        size_string(moment->largest_free_bytes, arena), end);
 }
 
 // --- The whole ---
@@ -57,24 +55,23 @@ const char *pressure_moment_text(const struct pressure_told *told, const struct 
 // "34.00 MiB (Mul)"
 static const char *largest_request_text(const struct pressure_told *told, struct arena *arena) {
     const struct memory_pressure *p = told->pressure;
-    char size[SIZE_TEXT_BYTES];
     if (p->largest_request == MEMORY_EVENT_NONE) return "none";
     struct bytes op = memory_timeline_site(told->profile, told->timeline, p->largest_request)->op;
     if (op.size > NAME_SHOWN_BYTES) op.size = NAME_SHOWN_BYTES;
     const char *name = arena_string(arena, op);
     if (!name) return NULL;
-    return arena_printf(arena, op.size ? "%s (%s)" : "%s%s", size_text(p->largest_request_bytes, size), name);
+    return arena_printf(arena, op.size ? "%s (%s)" : "%s%s", size_string(p->largest_request_bytes, arena), name);
 }
 
 static const char *tightest_text(const struct pressure_told *told, const char *words, struct arena *arena) {
     const struct memory_pressure *p = told->pressure;
-    char at[TIME_TEXT_BYTES], free_text[SIZE_TEXT_BYTES], largest[SIZE_TEXT_BYTES];
+    char at[TIME_TEXT_BYTES];
     const char *request = largest_request_text(told, arena);
     if (!request) return NULL;
     return arena_printf(
         arena, "%s: at %s the largest free block was %s (%s free in all), and the largest request seen is %s.", words,
-        time_text(told->timeline->time_ps[p->tightest], at), size_text(p->tightest_bytes, largest),
-        size_text(told->timeline->free_bytes[p->tightest], free_text), request);
+        time_text(told->timeline->time_ps[p->tightest], at), size_string(p->tightest_bytes, arena),
+        size_string(told->timeline->free_bytes[p->tightest], arena), request);
 }
 
 static const char *failed_text(const struct pressure_told *told, struct arena *arena) {
