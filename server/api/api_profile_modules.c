@@ -1,35 +1,20 @@
 #include "server/api/api.h"
 
+#include "server/document/profile_host.h"
 #include "server/http/kept_reply.h"
 #include "server/http/profile_request.h"
 #include "server/text/fields.h"
-#include "server/text/utf8.h"
 
 // --- Whose runs ---
 
-static const struct input_file *host_file(const struct session *session, const char *host) {
-    for (size_t i = 0; i < session->files.host_count; i++) {
-        if (utf8_same_text(bytes_of(session->files.files[i].host), host)) return &session->files.files[i];
-    }
-    return NULL;
-}
-
-static bool has_runs(struct cache *cache, const struct input_file *file) {
-    struct work work;
-    struct error ignored;
-    work_init(&work, cache);
-    const struct memory_profile *profile = profile_store_load(&work, file, &ignored);
-    bool found = profile && profile->module_run_count;
-    work_free(&work);
-    return found;
-}
-
-// The first host with runs, else the first.
+// The first host with runs, else the first. What the overview keeps of a host tells it without the profile.
 static const struct input_file *choose(struct work *work, const struct profile_request *asked) {
     const struct session_files *files = &asked->session.files;
-    if (asked->host) return host_file(&asked->session, asked->host);
+    if (asked->host) return session_host(&asked->session, asked->host);
     for (size_t i = 0; i < files->host_count; i++) {
-        if (has_runs(work->cache, &files->files[i])) return &files->files[i];
+        struct error ignored;
+        const struct profile_host *host = profile_host_load(work, &files->files[i], &ignored);
+        if (host && host->has_module_runs) return &files->files[i];
     }
     return files->host_count ? &files->files[0] : NULL;
 }

@@ -7,7 +7,6 @@
 #include "server/http/kept_reply.h"
 #include "server/http/profile_request.h"
 #include "server/store/module_list.h"
-#include "server/text/utf8.h"
 
 // The hosts of a session may take minutes to read, so an answer tells of those that are known by then, and whoever asks
 // again gets further. Nothing is read that nobody asks for.
@@ -61,13 +60,6 @@ static bool load_host(struct overview *overview, const struct input_file *file, 
 static size_t host_of_turn(const struct overview *overview, size_t turn) {
     if (turn == 0) return overview->first_host;
     return turn <= overview->first_host ? turn - 1 : turn;
-}
-
-static size_t find_host(const struct session *session, const char *name) {
-    for (size_t i = 0; name && i < session->files.host_count; i++) {
-        if (utf8_same_text(bytes_of(session->files.files[i].host), name)) return i;
-    }
-    return 0;
 }
 
 // NULL: *error is filled.
@@ -164,7 +156,9 @@ bool api_profile_overview(struct request *request, struct reply *reply, struct e
     if (!request_int64(request, "load", -1, &overview.load_limit, error) ||
         !profile_request_read_all(request, &asked, error))
         return false;
-    overview.first_host = find_host(&asked.session, request_query(request, "first"));
+    const char *first = request_query(request, "first");
+    const struct input_file *host = first ? session_host(&asked.session, first) : NULL;
+    if (host) overview.first_host = (size_t)(host - asked.session.files.files);
     const char *key = profile_request_key(request, &asked, "profile_overview", error);
     if (key && kept_reply(request, key, REPLY_JSON, write_kept, &overview, reply, error)) return true;
     return !file_store_is_lasting(error) && write_now(request, &overview, reply, error);

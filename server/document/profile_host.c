@@ -48,6 +48,7 @@ static bool write_memories(const struct memory_profile *profile, struct json_wri
 static bool write_profile(const struct memory_profile *profile, struct arena *arena, struct profile_host *host,
                           struct json_writer *w, struct error *error) {
     host->has_events = profile->timeline_count != 0;
+    host->has_module_runs = profile->module_run_count != 0;
     host->lacks_events = !host->has_events && profile->fault.code == ERROR_NONE;
     profile_head_write(profile, &profile->fault, profile_state(profile, &profile->fault), w);
     write_span(profile, w);
@@ -66,10 +67,6 @@ void profile_host_write_blank(const struct error *fault, struct json_writer *w) 
 
 // --- Kept ---
 
-struct host_recipe {
-    struct cache *cache;
-};
-
 static bool keep(const struct output *output, struct arena *arena, struct profile_host *host) {
     host->members.size = output->size;
     host->members.data = (const uint8_t *)arena_string(arena, output_bytes(output));
@@ -77,11 +74,11 @@ static bool keep(const struct output *output, struct arena *arena, struct profil
 }
 
 static bool fill_host(const struct filling *from, void *thing, struct error *error) {
-    const struct host_recipe *recipe = from->of;
+    const struct work *asker = from->of;
     struct work work;
     struct output output;
     struct error fault;
-    work_init(&work, recipe->cache);
+    work_init(&work, asker->cache);
     output_init(&output, OUTPUT_LIMIT_BYTES);
     struct json_writer w = json_writer_on(&output);
     const struct memory_profile *profile = profile_store_load(&work, from->file, &fault);
@@ -112,7 +109,6 @@ const struct profile_host *profile_host_known(struct work *work, const struct in
 }
 
 const struct profile_host *profile_host_load(struct work *work, const struct input_file *file, struct error *error) {
-    struct host_recipe recipe = {work->cache};
     const char *key = file_store_key(work, host_kind.name, file, error);
-    return key ? file_store_get(work, &host_kind, key, file, &recipe, error) : NULL;
+    return key ? file_store_get(work, &host_kind, key, file, work, error) : NULL;
 }

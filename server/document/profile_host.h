@@ -11,7 +11,7 @@
 
 struct profile_host {
     struct bytes members;  // of the JSON object, but for the host's name and the advice
-    bool has_events;
+    bool has_events, has_module_runs;
     bool lacks_events;  // the profile is whole, and holds none: there is advice
     const char *note;   // what of the file is not told; NULL: nothing
 };

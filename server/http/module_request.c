@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "server/app.h"
-#include "server/text/utf8.h"
 
 typedef bool find_in_session(struct request *request, struct module_request *asked, struct error *error);
 
@@ -48,16 +47,9 @@ static int64_t number_or_zero(const char *text) {
     return errno || end == text || *end ? 0 : value;
 }
 
-static bool has_host(const struct session *session, const char *host) {
-    for (size_t i = 0; i < session->files.host_count; i++) {
-        if (utf8_same_text(bytes_of(session->files.files[i].host), host)) return true;
-    }
-    return false;
-}
-
 static bool check_host(const struct request *request, const struct session *session, struct error *error) {
     const char *host = request_given(request, "host");
-    if (!host || !*host || has_host(session, host)) return true;
+    if (!host || session_host(session, host)) return true;
     return error_set(error, ERROR_NOT_FOUND, "No xplane file found for host: %.100s in run: %.100s", host,
                      session->name);
 }

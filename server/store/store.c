@@ -264,6 +264,13 @@ bool store_open_session(struct store *store, struct work *work, const struct ses
            (listing == STORE_LIST_NOTHING || list_files(store, work, listing, &found, session, error));
 }
 
+const struct input_file *session_host(const struct session *session, const char *host) {
+    for (size_t i = 0; i < session->files.host_count; i++) {
+        if (utf8_same_text(bytes_of(session->files.files[i].host), host)) return &session->files.files[i];
+    }
+    return NULL;
+}
+
 bool store_session_names(struct store *store, struct work *work, const struct session_place *place,
                          struct name_list *list, struct error *error) {
     const struct catalog *catalog = store_catalog(store, work, true, error);

@@ -35,6 +35,9 @@ struct session {
     bool is_listed_anew;          // for this work: each file is of the version that is there now
 };
 
+// The profile of that host; NULL: the session has none.
+const struct input_file *session_host(const struct session *session, const char *host);
+
 // How far to look for the files. A folder's version tells when a file comes or goes; where a file system does not keep
 // it, a name that is not among those seen may still be there.
 enum store_listing { STORE_LIST_SEEN, STORE_LIST_ANEW, STORE_LIST_NOTHING };

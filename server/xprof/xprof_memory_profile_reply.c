@@ -4,7 +4,6 @@
 #include "server/http/kept_reply.h"
 #include "server/http/module_request.h"
 #include "server/store/profile_store.h"
-#include "server/text/utf8.h"
 #include "server/xprof/xprof_memory_profile.h"
 
 // --- Which host ---
@@ -22,12 +21,10 @@ static const struct input_file *only_host(const struct session *session, struct 
 
 static const struct input_file *find_host(const struct session *session, const char *host, struct error *error) {
     if (!host || !*host) return only_host(session, error);
-    for (size_t i = 0; i < session->files.host_count; i++) {
-        const struct input_file *file = &session->files.files[i];
-        if (utf8_same_text(bytes_of(file->host), host)) return file;
-    }
-    error_set(error, ERROR_NOT_FOUND, "No xplane file found for host: %.100s in run: %.100s", host, session->name);
-    return NULL;
+    const struct input_file *file = session_host(session, host);
+    if (!file)
+        error_set(error, ERROR_NOT_FOUND, "No xplane file found for host: %.100s in run: %.100s", host, session->name);
+    return file;
 }
 
 static const struct input_file *find_file(struct request *request, struct error *error) {
