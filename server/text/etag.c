@@ -1,13 +1,9 @@
 #include "server/text/etag.h"
 
+#include "analysis/base/id_map.h"
+
 static uint64_t rotate(uint64_t x, unsigned bits) {
     return x << bits | x >> (64 - bits);
-}
-
-static uint64_t mix(uint64_t x) {  // the finisher of MurmurHash3
-    x = (x ^ x >> 33) * 0xff51afd7ed558ccd;
-    x = (x ^ x >> 33) * 0xc4ceb9fe1a85ec53;
-    return x ^ x >> 33;
 }
 
 struct lanes {
@@ -29,8 +25,8 @@ static struct lanes lanes_of(struct bytes body) {
     uint8_t tail[16] = {0};
     if (body.size > at) memcpy(tail, body.data + at, body.size - at);
     absorb(&lanes, tail);
-    lanes.a = mix(lanes.a + lanes.b);
-    lanes.b = mix(lanes.b + lanes.a);
+    lanes.a = id_map_mix(lanes.a + lanes.b);
+    lanes.b = id_map_mix(lanes.b + lanes.a);
     return lanes;
 }
 
