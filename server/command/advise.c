@@ -100,26 +100,26 @@ static void write_document(const struct advise_options *options, const struct ad
     output_append_char(output, '\n');
 }
 
+static bool make(const struct advise_options *options, struct report_module *module, struct advice *advice,
+                 struct error *error) {
+    if (!advice) return error_set(error, ERROR_TOO_BIG, "There is not enough memory for advice.");
+    return advice_make(&module->module, &options->request, &module->arena, advice, error);
+}
+
 static bool advise_on(struct report *report, const struct advise_options *options,
                       const struct report_program *program) {
     struct report_module module;
-    struct advice *advice;
     struct error error;
-    bool good = report_module_load(report, program, &module);
-    if (good) {
-        advice = arena_new(&module.arena, struct advice, 1);
-        good = advice ? advice_make(&module.module, &options->request, &module.arena, advice, &error)
-                      : error_set(&error, ERROR_TOO_BIG, "There is not enough memory for advice.");
-        if (good) {
-            struct advice_document document = {advice, program->session->name, program->hosts[0], program->name};
-            write_document(options, &document, &module.arena, &report->sink.output);
-        } else {
-            error_in_file(&error, program->file->path, (int64_t)program->program->offset);
-            report_errors_add(&report->errors, &error);
-        }
+    bool is_good = report_module_load(report, program, &module);
+    struct advice *advice = is_good ? arena_new(&module.arena, struct advice, 1) : NULL;
+    if (is_good && make(options, &module, advice, &error)) {
+        struct advice_document document = {advice, program->session->name, program->hosts[0], program->name};
+        write_document(options, &document, &module.arena, &report->sink.output);
+    } else if (is_good) {
+        is_good = report_errors_add_in(&report->errors, &error, program->file->path, program->program->offset);
     }
     report_module_free(&module);
-    return good;
+    return is_good;
 }
 
 static enum exit_code run(const struct advise_options *options) {

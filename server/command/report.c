@@ -20,11 +20,24 @@ static void write_modules(struct report *report) {
     }
 }
 
+// Memory over time. False: a peak is above --fail-over, and stderr says which.
+static bool write_profiles(struct report *report) {
+    struct report_profile profile;
+    report_profile_open(report, &profile);
+    if (report->options.format == FORMAT_JSON)
+        report_profile_json_write(&profile);
+    else if (report->options.format == FORMAT_CSV)
+        report_profile_csv_write(&profile);
+    else
+        report_profile_text_write(&profile);
+    return report_profile_tell_limit(&profile);
+}
+
 static enum exit_code run(const struct report_options *options) {
     struct report report;
     bool is_within = true, has_begun = report_begin(options, &report);
     if (has_begun && options->tool == REPORT_MEMORY_PROFILE)
-        is_within = report_profile_write(&report);
+        is_within = write_profiles(&report);
     else if (has_begun)
         write_modules(&report);
     enum exit_code code = report_end(&report, "report");

@@ -12,9 +12,7 @@ static const size_t MODULE_ARENA_LIMIT_BYTES = (size_t)4 << 30;
 static bool note_error(struct report *report, const struct report_program *program, const struct error *error) {
     struct error named = *error;
     snprintf(named.message, sizeof named.message, "%.100s: %.400s", program->name, error->message);
-    error_in_file(&named, program->file->path, (int64_t)program->program->offset);
-    report_errors_add(&report->errors, &named);
-    return false;
+    return report_errors_add_in(&report->errors, &named, program->file->path, program->program->offset);
 }
 
 // The open file of the program, of the version that was listed.

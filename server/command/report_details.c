@@ -1,4 +1,4 @@
-#include "server/command/report_details.h"
+#include "server/command/report_overview.h"
 
 #include <inttypes.h>
 

@@ -55,9 +55,7 @@ static bool open_file(const struct report_device_memory *found, size_t i, struct
     if (opened->profile &&
         device_memory_tree_build(opened->profile, DEVICE_MEMORY_OWN_FRAMES, &opened->work.arena, &opened->tree, &error))
         return true;
-    error_in_file(&error, file->path, 0);
-    report_errors_add(&found->report->errors, &error);
-    return false;
+    return report_errors_add_in(&found->report->errors, &error, file->path, 0);
 }
 
 static void close_file(struct opened *opened) {

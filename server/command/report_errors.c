@@ -13,6 +13,13 @@ void report_errors_add(struct report_errors *errors, const struct error *error) 
     if (!growing_array_add(errors->arena, errors->items, errors->count, *error)) errors->lost++;
 }
 
+bool report_errors_add_in(struct report_errors *errors, const struct error *error, const char *file, uint64_t offset) {
+    struct error placed = *error;
+    error_in_file(&placed, file, (int64_t)offset);
+    report_errors_add(errors, &placed);
+    return false;
+}
+
 bool report_errors_say(struct report_errors *errors, enum error_code code, const char *file, const char *format, ...) {
     struct error error;
     va_list arguments;

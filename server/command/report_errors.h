@@ -14,6 +14,9 @@ struct report_errors {
 // A copy of `error`.
 void report_errors_add(struct report_errors *errors, const struct error *error);
 
+// The same of what was found in a file. Returns false.
+bool report_errors_add_in(struct report_errors *errors, const struct error *error, const char *file, uint64_t offset);
+
 // An error about a file, or of none (NULL). Returns false.
 __attribute__((format(printf, 4, 5))) bool report_errors_say(struct report_errors *errors, enum error_code code,
                                                              const char *file, const char *format, ...);

@@ -22,14 +22,17 @@ void report_csv_write(
     struct report *report,
     const struct report_inventory *inventory);  // RFC 4180, lines end in LF: one row for each buffer at a peak
 
-// Memory over time in the format of the options. What cannot be read is among the report's errors. False: a peak is
-// above --fail-over, and stderr says which.
-bool report_profile_write(struct report *report);
-
 // A table of all memories, then those of the one session in detail; of several sessions the memory with the highest
 // peak.
 void report_profile_text_write(struct report_profile *p);
 void report_profile_json_write(struct report_profile *p);
+
+// One memory that was looked at, taken apart: figures, what filled it at its peak, what grows, whether requests had
+// room, notes. `others` says whether there are more sessions than its own.
+void report_profile_details_write(struct report_profile_memory *memory, bool others, struct page *page);
+
+// "201.010 ms"; on `arena`, never NULL.
+const char *report_profile_time(int64_t time_ps, struct arena *arena);
 
 // One row for each allocation site that is alive at the peak of a memory, and rows for what is not among them, so that
 // total_bytes of a memory sum to its heap:

@@ -1,4 +1,4 @@
-// The table of modules: for each, one memory space with its peak and its total.
+// The table of modules: for each, one memory space with its peak and its total; and one of them taken apart.
 //
 // Which space: the one asked for; else HBM where the module keeps anything there, else the one with the highest peak.
 #pragma once
@@ -24,3 +24,7 @@ MUST_USE bool report_overview_read(struct report *report, const struct report_in
                                    struct report_overview *overview);
 
 void report_overview_write(const struct report *report, const struct report_overview *overview, struct page *page);
+
+// The memory space of one row: its categories, and the largest buffers at the peak. `others` says whether there are more
+// modules than this one. A failure is among the report's errors.
+void report_details_write(struct report *report, const struct report_overview_row *row, bool others, struct page *page);

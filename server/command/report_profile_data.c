@@ -118,7 +118,6 @@ void report_profile_unload(struct report_profile_loaded *loaded) {
 // --- The limit ---
 
 static void check_peak(struct report_profile *p, struct report_profile_memory *memory) {
-    char peak_text[SIZE_TEXT_BYTES], limit_text[SIZE_TEXT_BYTES];
     int64_t limit = p->report->options.fail_over_bytes;
     const struct memory_timeline *timeline = memory->overview.timeline;
     if (limit == REPORT_ALL || !memory->knows_peak) return;
@@ -133,7 +132,7 @@ static void check_peak(struct report_profile *p, struct report_profile_memory *m
                                      printable_text(timeline->memory_id, &memory->arena));
     const char *line = arena_printf(
         &memory->arena, "hbmview: %s: the peak of %s (%" PRId64 " bytes) is above %s (%" PRId64 ").\n",
-        names ? names : "", size_text(peak, peak_text), peak, size_text(limit, limit_text), limit);
+        names ? names : "", size_string(peak, &memory->arena), peak, size_string(limit, &memory->arena), limit);
     p->peaks_over++;
     if (line) text_put(&p->over, line);
 }
@@ -160,11 +159,8 @@ bool report_profile_memory_make(struct report_profile *p, const struct report_pr
         return false;
     }
     p->memories_asked++;
-    if (!profile_memory_make(loaded->profile, timeline, &memory->arena, &memory->overview, &error)) {
-        error_in_file(&error, loaded->host->file->path, 0);
-        report_errors_add(&p->report->errors, &error);
-        return false;
-    }
+    if (!profile_memory_make(loaded->profile, timeline, &memory->arena, &memory->overview, &error))
+        return report_errors_add_in(&p->report->errors, &error, loaded->host->file->path, 0);
     memory->knows_peak = memory->overview.summary.tells.usage && memory->overview.summary.peak_row != MEMORY_EVENT_NONE;
     check_peak(p, memory);
     return true;
@@ -192,12 +188,8 @@ static bool look(struct report_profile_memory *memory, int top, struct error *er
 
 bool report_profile_memory_look(struct report_profile *p, struct report_profile_memory *memory) {
     struct error error;
-    if (!look(memory, p->report->options.top, &error)) {
-        error_in_file(&error, memory->of->host->file->path, 0);
-        report_errors_add(&p->report->errors, &error);
-        return false;
-    }
-    return true;
+    return look(memory, p->report->options.top, &error) ||
+           report_errors_add_in(&p->report->errors, &error, memory->of->host->file->path, 0);
 }
 
 void report_profile_memory_free(struct report_profile_memory *memory) {

@@ -1,4 +1,4 @@
-#include "server/command/report_profile_details.h"
+#include "server/command/report_formats.h"
 
 #include <inttypes.h>
 #include <math.h>

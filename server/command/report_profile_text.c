@@ -7,7 +7,6 @@
 #include "analysis/base/size_text.h"
 #include "server/document/profile_advice.h"
 #include "server/text/printable.h"
-#include "server/command/report_profile_details.h"
 
 // Why there are no events, and in whose profiles: "run / vm-0, run / vm-1: The plane ..."
 struct reason {

@@ -1,6 +1,6 @@
 #include "server/command/report_formats.h"
 
-#include "server/command/report_details.h"
+#include "server/command/report_overview.h"
 
 void report_text_write(struct report *report, const struct report_inventory *inventory) {
     struct arena arena;
