@@ -1,6 +1,6 @@
 #include "server/api/api.h"
 
-#include "server/document/advice_json.h"
+#include "server/document/advice_document.h"
 #include "server/http/kept_reply.h"
 #include "server/http/module_request.h"
 

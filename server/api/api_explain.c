@@ -1,7 +1,7 @@
 #include "server/api/api.h"
 
 #include "server/app.h"
-#include "server/document/explain_json.h"
+#include "server/document/explain_document.h"
 
 bool api_explain(struct request *request, struct reply *reply, struct error *error) {
     struct explain_request asked = {

@@ -1,7 +1,7 @@
 #include "server/api/api.h"
 
 #include "server/app.h"
-#include "server/document/memory_view_json.h"
+#include "server/document/memory_view_document.h"
 #include "server/document/program_fields.h"
 #include "server/text/error_json.h"
 

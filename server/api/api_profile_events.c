@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "server/api/profile_question.h"
-#include "server/api/profile_window.h"
 #include "server/document/profile_events_json.h"
 
 enum { EVENTS_MAX = 10000, EVENTS_WHEN_NOT_ASKED = 1000 };

@@ -1,7 +1,7 @@
 #include "server/api/api.h"
 
 #include "server/api/profile_question.h"
-#include "server/document/pressure_json.h"
+#include "server/document/pressure_document.h"
 
 static bool write_pressure(struct work *work, const void *asked, const struct profile_found *found,
                            struct json_writer *w, struct error *error) {

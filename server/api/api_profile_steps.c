@@ -1,8 +1,7 @@
 #include "server/api/api.h"
 
 #include "server/api/profile_question.h"
-#include "server/document/growth_json.h"
-#include "server/document/growth_text.h"
+#include "server/document/growth_document.h"
 
 static const struct field step_fields[] = {
     FIELD("name", struct memory_step, name),

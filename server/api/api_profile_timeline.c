@@ -1,7 +1,6 @@
 #include "server/api/api.h"
 
 #include "server/api/profile_question.h"
-#include "server/api/profile_window.h"
 #include "server/document/timeline_window_json.h"
 #include "server/store/profile_store.h"
 

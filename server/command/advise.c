@@ -2,7 +2,7 @@
 #include <stdio.h>
 
 #include "analysis/advice/advise.h"
-#include "server/document/advice_text.h"
+#include "server/document/advice_document.h"
 #include "server/command/report_data.h"
 
 // --- What is asked ---

@@ -6,9 +6,8 @@
 
 #include "analysis/oom/oom_message.h"
 #include "analysis/oom/oom_text.h"
-#include "server/document/explain_json.h"
+#include "server/document/explain_document.h"
 #include "server/command/command.h"
-#include "server/document/explain_text.h"
 
 enum { CACHE_BYTES = 160 << 20 };
 

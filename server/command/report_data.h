@@ -8,7 +8,7 @@
 #include "analysis/memory/buffer_description.h"
 #include "analysis/memory/memory_summary.h"
 #include "analysis/memory/peak_summary.h"
-#include "server/document/memory_view_notes.h"
+#include "server/document/memory_view_document.h"
 #include "server/command/report_inventory.h"
 
 struct report_module {

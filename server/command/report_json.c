@@ -1,7 +1,7 @@
 #include "server/command/report_formats.h"
 
 #include "server/text/error_json.h"
-#include "server/document/memory_view_json.h"
+#include "server/document/memory_view_document.h"
 #include "server/document/program_fields.h"
 
 static const struct field buffer_fields[] = {

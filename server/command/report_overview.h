@@ -25,6 +25,6 @@ MUST_USE bool report_overview_read(struct report *report, const struct report_in
 
 void report_overview_write(const struct report *report, const struct report_overview *overview, struct page *page);
 
-// The memory space of one row: its categories, and the largest buffers at the peak. `others` says whether there are more
-// modules than this one. A failure is among the report's errors.
+// The memory space of one row: its categories, and the largest buffers at the peak. `others` says whether there are
+// more modules than this one. A failure is among the report's errors.
 void report_details_write(struct report *report, const struct report_overview_row *row, bool others, struct page *page);

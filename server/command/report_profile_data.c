@@ -3,8 +3,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "server/document/growth_text.h"
-#include "server/document/pressure_text.h"
+#include "server/document/growth_document.h"
+#include "server/document/pressure_document.h"
 #include "server/document/profile_advice.h"
 #include "server/store/module_list.h"
 #include "server/store/profile_store.h"

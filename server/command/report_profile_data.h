@@ -10,7 +10,7 @@
 #include "analysis/profile/questions/memory_pressure.h"
 #include "analysis/profile/questions/step_growth.h"
 #include "server/document/breakdown_json.h"
-#include "server/document/profile_memory_json.h"
+#include "server/document/profile_memory.h"
 #include "server/command/report_sessions.h"
 
 struct report_profile_session {

@@ -5,7 +5,7 @@
 
 #include "analysis/profile/questions/clamped.h"
 #include "analysis/profile/questions/largest_free.h"
-#include "server/document/pressure_text.h"
+#include "server/document/pressure_document.h"
 #include "server/document/profile_advice.h"
 #include "server/text/printable.h"
 #include "analysis/base/size_text.h"

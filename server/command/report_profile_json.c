@@ -1,7 +1,7 @@
 #include "server/command/report_formats.h"
 
-#include "server/document/growth_json.h"
-#include "server/document/pressure_json.h"
+#include "server/document/growth_document.h"
+#include "server/document/pressure_document.h"
 #include "server/document/profile_advice.h"
 #include "server/text/error_json.h"
 

@@ -1,4 +1,4 @@
-#include "server/document/advice_json.h"
+#include "server/document/advice_document.h"
 
 #include "server/text/fields.h"
 

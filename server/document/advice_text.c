@@ -1,4 +1,4 @@
-#include "server/document/advice_text.h"
+#include "server/document/advice_document.h"
 
 #include <stdlib.h>
 

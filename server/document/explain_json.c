@@ -1,6 +1,6 @@
-#include "server/document/explain_json.h"
+#include "server/document/explain_document.h"
 
-#include "server/document/advice_json.h"
+#include "server/document/advice_document.h"
 #include "server/text/fields.h"
 
 // --- What the message says ---

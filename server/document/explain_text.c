@@ -1,4 +1,4 @@
-#include "server/document/explain_text.h"
+#include "server/document/explain_document.h"
 
 #include <inttypes.h>
 #include <string.h>

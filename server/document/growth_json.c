@@ -1,4 +1,4 @@
-#include "server/document/growth_json.h"
+#include "server/document/growth_document.h"
 
 const struct field growth_op_field[] = {FIELD("op", struct growth_op, op), FIELD_END};
 

@@ -1,4 +1,4 @@
-#include "server/document/growth_text.h"
+#include "server/document/growth_document.h"
 
 #include <inttypes.h>
 

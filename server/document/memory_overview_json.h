@@ -8,7 +8,7 @@
 // what is left out is counted.
 #pragma once
 
-#include "server/document/memory_view_json.h"
+#include "server/document/memory_view_document.h"
 
 enum {
     OVERVIEW_COLUMNS_MAX = 1024,     // pixel columns of the curve

@@ -1,7 +1,6 @@
-#include "server/document/memory_view_json.h"
+#include "server/document/memory_view_document.h"
 
 #include "server/document/memory_rows.h"
-#include "server/document/memory_view_notes.h"
 
 struct program_step {
     int64_t heap_bytes, unpadded_bytes;

@@ -1,4 +1,4 @@
-#include "server/document/memory_view_notes.h"
+#include "server/document/memory_view_document.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "server/document/pressure_json.h"
+#include "server/document/pressure_document.h"
 
 #include "server/text/fields.h"
 

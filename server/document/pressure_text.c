@@ -1,4 +1,4 @@
-#include "server/document/pressure_text.h"
+#include "server/document/pressure_document.h"
 
 #include <inttypes.h>
 #include <stdio.h>

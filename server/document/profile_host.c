@@ -2,7 +2,7 @@
 
 #include "analysis/profile/questions/timeline_window.h"
 #include "server/document/profile_advice.h"
-#include "server/document/profile_memory_json.h"
+#include "server/document/profile_memory.h"
 
 static const size_t MEMORY_SCRATCH_LIMIT_BYTES = (size_t)2 << 30;
 

@@ -1,9 +1,8 @@
-#include "server/document/profile_memory_json.h"
+#include "server/document/profile_memory.h"
 
 #include "analysis/profile/questions/clamped.h"
 #include "analysis/profile/questions/largest_free.h"
 #include "analysis/profile/questions/timeline_window.h"
-#include "server/document/profile_memory_notes.h"
 #include "server/store/work.h"
 #include "server/text/fields.h"
 

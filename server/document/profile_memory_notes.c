@@ -1,4 +1,4 @@
-#include "server/document/profile_memory_notes.h"
+#include "server/document/profile_memory.h"
 
 #include <inttypes.h>
 

@@ -1,4 +1,4 @@
-#include "server/xprof/xprof_blocks.h"
+#include "server/xprof/xprof_peak.h"
 
 // Colours carry no meaning in XProf; these differ enough for neighbours to be told apart.
 static const char *block_color(uint32_t number) {

@@ -1,4 +1,4 @@
-#include "server/xprof/xprof_lifetimes.h"
+#include "server/xprof/xprof_peak.h"
 
 // Tuples hold pointers only, and thread-local bytes are not shared: XProf calls the others reusable.
 static bool is_reusable(const struct hlo_allocation *allocation) {

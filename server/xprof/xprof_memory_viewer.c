@@ -1,7 +1,5 @@
 #include "server/xprof/xprof_memory_viewer.h"
 
-#include "server/xprof/xprof_blocks.h"
-#include "server/xprof/xprof_lifetimes.h"
 #include "server/xprof/xprof_peak.h"
 
 static void write_curve(const struct memory_view *view, const char *key, const int64_t *bytes, struct json_writer *w) {

@@ -1,4 +1,5 @@
-// The bars of XProf's charts at the peak: maxHeap, maxHeapBySize and the two maps between them.
+// The parts of XProf's JSON that list buffers. The bars of its charts at the peak: maxHeap, maxHeapBySize and the two
+// maps between them; bufferBlocks; and indefiniteLifetimes.
 //
 //     maxHeap         [param][param]...[temp][temp]...[small]      indefinite buffers, program order, the small ones
 //     maxHeapBySize   the same bars, largest first; equal sizes keep their order
@@ -20,3 +21,11 @@ struct xprof_peak {
 bool xprof_peak_collect(const struct memory_view *view, struct xprof_words *words, struct xprof_peak *peak);
 
 void xprof_peak_write(const struct xprof_peak *peak, struct xprof_words *words, struct json_writer *w);
+
+// bufferBlocks: for each temporary allocation a white container, then the buffers that lived in it as rectangles of
+// offset x program order.
+void xprof_blocks_write(const struct memory_view *view, const struct xprof_peak *peak, struct xprof_words *words,
+                        struct json_writer *w);
+
+// indefiniteLifetimes: the allocations that live for the whole program, with the buffers in them.
+void xprof_lifetimes_write(const struct memory_view *view, struct xprof_words *words, struct json_writer *w);

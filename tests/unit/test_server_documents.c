@@ -2,7 +2,7 @@
 #include <jansson.h>
 
 #include "server/document/buffer_json.h"
-#include "server/document/memory_view_json.h"
+#include "server/document/memory_view_document.h"
 #include "server/text/json_writer.h"
 #include "server/xprof/xprof_memory_viewer.h"
 #include "tests/unit/cmocka_all.h"

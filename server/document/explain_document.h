@@ -1,0 +1,13 @@
+// An explanation: as the document of `hbmview explain --format=json` and of POST /api/v1/explain (docs/api.md), and as
+// text for a terminal, or as Markdown for an issue.
+#pragma once
+
+#include "server/explanation/explanation.h"
+#include "server/text/json_writer.h"
+
+// `scratch` is for links and words; at its limit they are null.
+void explain_json_write(const struct explanation *explanation, struct arena *scratch, struct json_writer *w);
+
+// `has_logdir`: profiles were looked for, so that a missing join is told.
+void explain_text_write(const struct explanation *explanation, bool is_markdown, bool has_logdir, struct arena *arena,
+                        struct output *output);
