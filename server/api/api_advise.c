@@ -22,7 +22,7 @@ static bool read_query(struct request *request, struct advise_query *query, stru
     return error_set(error, ERROR_BAD_REQUEST, "batch is a size of the batch dimension.");
 }
 
-static bool write_advice(struct work *work, void *context, struct output *output, struct error *error) {
+static bool write_advice(struct work *work, void *context, struct json_writer *w, struct error *error) {
     const struct advise_query *query = context;
     const struct module_request *asked = &query->asked;
     const struct hlo_module *module = module_store_load(work, &asked->found, error);
@@ -32,8 +32,7 @@ static bool write_advice(struct work *work, void *context, struct output *output
     if (!advice_make(module, &query->request, &work->arena, advice, error))
         return error_in_file(error, asked->found.file->path, (int64_t)asked->found.program->offset);
     struct advice_document document = {advice, asked->session.name, asked->found.file->host, asked->module};
-    struct json_writer w = json_writer_on(output);
-    advice_json_write(&document, &w);
+    advice_json_write(&document, w);
     return true;
 }
 

@@ -11,7 +11,7 @@ struct buffer_request {
     int64_t id;
 };
 
-static bool write_buffer(struct work *work, void *context, struct output *output, struct error *error) {
+static bool write_buffer(struct work *work, void *context, struct json_writer *w, struct error *error) {
     const struct buffer_request *asked = context;
     const struct hlo_module *module = module_store_load(work, &asked->module.found, error);
     if (!module) return false;
@@ -24,8 +24,7 @@ static bool write_buffer(struct work *work, void *context, struct output *output
     if (!memory_view_build(module, module->buffers[buffer].color, MEMORY_VIEW_EXACT, &work->arena, &view, error)) {
         return error_in_file(error, asked->module.found.file->path, (int64_t)asked->module.found.program->offset);
     }
-    struct json_writer w = json_writer_on(output);
-    return buffer_json_write(&view, buffer, &work->arena, &w, error);
+    return buffer_json_write(&view, buffer, &work->arena, w, error);
 }
 
 bool api_buffer(struct request *request, struct reply *reply, struct error *error) {

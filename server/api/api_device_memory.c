@@ -64,24 +64,23 @@ static bool read_frames(const struct request *request, enum device_memory_frames
     return error_set(error, ERROR_BAD_REQUEST, "frames is all or own, not \"%.60s\".", text);
 }
 
-static bool write_profile(struct work *work, void *context, struct output *output, struct error *error) {
+static bool write_profile(struct work *work, void *context, struct json_writer *w, struct error *error) {
     const struct asked_profile *asked = context;
     const struct device_memory_profile *profile = device_memory_store_load(work, asked->file, error);
     struct device_memory_tree tree;
     if (!profile) return false;
     if (!device_memory_tree_build(profile, asked->frames, &work->arena, &tree, error))
         return error_in_file(error, asked->file->path, 0);
-    struct json_writer w = json_writer_on(output);
-    json_open_object(&w);
-    json_write_text_key(&w, "session", asked->session);
-    json_write_text_key(&w, "file", asked->file->name);
-    json_write_int64_key(&w, "size_bytes", (int64_t)asked->file->version.size_bytes);
-    json_write_int64_key(&w, "modified_s", asked->file->version.modified_s);
-    json_write_text_key(&w, "frames_shown", FRAMES[asked->frames]);
-    json_write_int64_key(&w, "bytes", profile->bytes);
-    json_write_int64_key(&w, "count", profile->count);
-    if (!device_memory_columns_write(profile, &tree, &work->arena, &w, error)) return false;
-    json_close_object(&w);
+    json_open_object(w);
+    json_write_text_key(w, "session", asked->session);
+    json_write_text_key(w, "file", asked->file->name);
+    json_write_int64_key(w, "size_bytes", (int64_t)asked->file->version.size_bytes);
+    json_write_int64_key(w, "modified_s", asked->file->version.modified_s);
+    json_write_text_key(w, "frames_shown", FRAMES[asked->frames]);
+    json_write_int64_key(w, "bytes", profile->bytes);
+    json_write_int64_key(w, "count", profile->count);
+    if (!device_memory_columns_write(profile, &tree, &work->arena, w, error)) return false;
+    json_close_object(w);
     return true;
 }
 

@@ -32,18 +32,16 @@ static bool load(struct work *work, const struct module_request *asked, struct m
            error_in_file(error, asked->found.file->path, (int64_t)asked->found.program->offset);
 }
 
-static bool write_view(struct work *work, void *context, struct output *output, struct error *error) {
+static bool write_view(struct work *work, void *context, struct json_writer *w, struct error *error) {
     struct memory_view_document document;
-    struct json_writer w = json_writer_on(output);
-    return load(work, context, &document, error) && memory_view_json_write(&document, &work->arena, &w, error);
+    return load(work, context, &document, error) && memory_view_json_write(&document, &work->arena, w, error);
 }
 
-static bool write_differences(struct work *work, void *context, struct output *output, struct error *error) {
+static bool write_differences(struct work *work, void *context, struct json_writer *w, struct error *error) {
     struct memory_view_document document;
-    struct json_writer w = json_writer_on(output);
     if (!load(work, context, &document, error)) return false;
     document.as_differences = true;
-    return memory_view_json_write(&document, &work->arena, &w, error);
+    return memory_view_json_write(&document, &work->arena, w, error);
 }
 
 static bool read_flag(const struct request *request, const char *name, bool *flag, struct error *error) {
@@ -68,12 +66,11 @@ struct overview_request {
     int64_t columns;
 };
 
-static bool write_overview(struct work *work, void *context, struct output *output, struct error *error) {
+static bool write_overview(struct work *work, void *context, struct json_writer *w, struct error *error) {
     const struct overview_request *asked = context;
     struct memory_view_document document;
-    struct json_writer w = json_writer_on(output);
     return load(work, &asked->module, &document, error) &&
-           memory_overview_json_write(&document, (uint32_t)asked->columns, &work->arena, &w, error);
+           memory_overview_json_write(&document, (uint32_t)asked->columns, &work->arena, w, error);
 }
 
 bool api_memory_overview(struct request *request, struct reply *reply, struct error *error) {

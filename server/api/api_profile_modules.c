@@ -55,18 +55,17 @@ static bool write_runs(const struct memory_profile *profile, struct arena *arena
     return !string_table_has_failed(&names) && !string_table_has_failed(&devices);
 }
 
-static bool write_modules(struct work *work, void *context, struct output *output, struct error *error) {
+static bool write_modules(struct work *work, void *context, struct json_writer *w, struct error *error) {
     const struct profile_request *asked = context;
     const struct input_file *file = choose(work, asked);
     if (!file) return error_set(error, ERROR_NOT_FOUND, "This session has no .xplane.pb file.");
     const struct memory_profile *profile = profile_store_load(work, file, error);
     if (!profile) return false;
-    struct json_writer w = json_writer_on(output);
-    json_open_object(&w);
-    json_write_text_key(&w, "session", asked->session.name);
-    json_write_text_key(&w, "host", file->host);
-    bool is_written = write_runs(profile, &work->arena, &w);
-    json_close_object(&w);
+    json_open_object(w);
+    json_write_text_key(w, "session", asked->session.name);
+    json_write_text_key(w, "host", file->host);
+    bool is_written = write_runs(profile, &work->arena, w);
+    json_close_object(w);
     return is_written || work_out_of_memory(error);
 }
 

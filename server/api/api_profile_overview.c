@@ -116,9 +116,8 @@ static void write_notes(struct overview *overview, struct json_writer *w) {
     json_write_texts_key(w, "notes", overview->notes, overview->note_count);
 }
 
-static void write_session(struct overview *overview, struct output *output) {
+static void write_session(struct overview *overview, struct json_writer *w) {
     const struct session *session = &overview->asked->session;
-    struct json_writer writer = json_writer_on(output), *w = &writer;
     json_open_object(w);
     json_write_text_key(w, "session", session->name);
     json_write_bool_key(w, "complete", overview->loading_count == 0);
@@ -131,14 +130,14 @@ static void write_session(struct overview *overview, struct output *output) {
 }
 
 // Kept is what stays true while the files are these versions.
-static bool write_kept(struct work *work, void *context, struct output *output, struct error *error) {
+static bool write_kept(struct work *work, void *context, struct json_writer *w, struct error *error) {
     struct overview *overview = context;
     (void)work;
     overview->hosts = gather(overview, error);
     if (!overview->hosts) return false;
     if (overview->loading_count || overview->fault_count)
         return error_set(error, ERROR_UNREADABLE, "Not every host of the session has been read.");
-    write_session(overview, output);
+    write_session(overview, w);
     return true;
 }
 
@@ -146,7 +145,8 @@ static bool write_now(struct request *request, struct overview *overview, struct
     struct output *output = reply_output(request, error);
     if (output && !overview->hosts) overview->hosts = gather(overview, error);
     if (!output || !overview->hosts) return false;
-    write_session(overview, output);
+    struct json_writer w = json_writer_on(output);
+    write_session(overview, &w);
     return reply_written(reply, REPLY_JSON, output, error);
 }
 

@@ -11,17 +11,16 @@ struct question {
     const void *asked;
 };
 
-static bool write_document(struct work *work, void *context, struct output *output, struct error *error) {
+static bool write_document(struct work *work, void *context, struct json_writer *w, struct error *error) {
     const struct question *question = context;
     struct profile_found found;
     if (!profile_request_load(work, &question->profile, &found, error)) return false;
-    struct json_writer w = json_writer_on(output);
-    json_open_object(&w);
-    json_write_text_key(&w, "session", question->profile.session.name);
-    json_write_text_key(&w, "host", found.file->host);
-    json_write_string_key(&w, "memory_id", found.timeline->memory_id);
-    bool is_good = question->write(work, question->asked, &found, &w, error);
-    json_close_object(&w);
+    json_open_object(w);
+    json_write_text_key(w, "session", question->profile.session.name);
+    json_write_text_key(w, "host", found.file->host);
+    json_write_string_key(w, "memory_id", found.timeline->memory_id);
+    bool is_good = question->write(work, question->asked, &found, w, error);
+    json_close_object(w);
     return is_good;
 }
 
@@ -34,8 +33,9 @@ bool profile_answer(struct request *request, const char *endpoint, profile_answe
         return key && kept_reply(request, key, REPLY_JSON, write_document, &question, reply, error);
     }
     struct output *output = reply_output(request, error);
-    return output && write_document(&request->work, &question, output, error) &&
-           reply_written(reply, REPLY_JSON, output, error);
+    if (!output) return false;
+    struct json_writer w = json_writer_on(output);
+    return write_document(&request->work, &question, &w, error) && reply_written(reply, REPLY_JSON, output, error);
 }
 
 bool profile_number_read(const struct request *request, const char *name, int64_t otherwise, int64_t least,

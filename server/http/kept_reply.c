@@ -43,7 +43,8 @@ static bool load_plain(void *context, struct cache_value *value, struct error *e
     if (!body) return false;
     struct work work;
     work_init(&work, writing->cache);
-    bool is_good = writing->write(&work, writing->context, &body->output, error);
+    struct json_writer w = json_writer_on(&body->output);
+    bool is_good = writing->write(&work, writing->context, &w, error);
     work_free(&work);
     if (is_good && body->output.failed)
         is_good = error_set(error, ERROR_TOO_BIG, "The answer is larger than the limit of 1 GiB.");

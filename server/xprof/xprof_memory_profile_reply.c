@@ -42,7 +42,7 @@ static const struct input_file *find_file(struct request *request, struct error 
 // --- The answer ---
 
 // XProf refuses a file that is cut or damaged, and its JSON has no word for "up to here": so do we.
-static bool write_json(struct work *work, void *context, struct output *output, struct error *error) {
+static bool write_json(struct work *work, void *context, struct json_writer *w, struct error *error) {
     const struct input_file *file = context;
     const struct memory_profile *profile = profile_store_load(work, file, error);
     if (!profile) return false;
@@ -51,8 +51,7 @@ static bool write_json(struct work *work, void *context, struct output *output, 
         return error_in_file(error, file->path, 0);
     }
     if (!profile->has_host_plane) return true;
-    struct json_writer w = json_writer_on(output);
-    return xprof_memory_profile_write(profile, &w, error);
+    return xprof_memory_profile_write(profile, w, error);
 }
 
 bool xprof_memory_profile_reply(struct request *request, struct reply *reply, struct error *error) {

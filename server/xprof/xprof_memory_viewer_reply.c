@@ -13,20 +13,19 @@ static bool build_view(struct work *work, const struct module_request *asked, st
            error_in_file(error, asked->found.file->path, (int64_t)asked->found.program->offset);
 }
 
-static bool write_json(struct work *work, void *context, struct output *output, struct error *error) {
+static bool write_json(struct work *work, void *context, struct json_writer *w, struct error *error) {
     const struct module_request *asked = context;
     struct memory_view view;
     if (!build_view(work, asked, &view, error)) return false;
-    struct json_writer w = json_writer_on(output);
     struct scoped_vmem scoped_vmem = scoped_vmem_find(view.module, asked->space);
-    return xprof_memory_viewer_write(&view, scoped_vmem, &work->arena, &w, error);
+    return xprof_memory_viewer_write(&view, scoped_vmem, &work->arena, w, error);
 }
 
-static bool write_timeline(struct work *work, void *context, struct output *output, struct error *error) {
+static bool write_timeline(struct work *work, void *context, struct json_writer *w, struct error *error) {
     const struct module_request *asked = context;
     struct memory_view view;
     return build_view(work, asked, &view, error) &&
-           allocation_timeline_write(&view, asked->module, &work->arena, output, error);
+           allocation_timeline_write(&view, asked->module, &work->arena, w->output, error);
 }
 
 // XProf takes any text in view_memory_allocation_timeline for yes, "false" too.
