@@ -10,7 +10,8 @@
 #include "server/http/reply.h"
 #include "server/text/json_writer.h"
 
-// Writes the body, JSON mostly (what is not goes to the writer's output). The work is for what it needs meanwhile (pinned modules); it ends when the body is written.
+// Writes the body, JSON mostly; what is not goes to the writer's output. The work is for what it needs meanwhile
+// (pinned modules); it ends when the body is written.
 typedef bool kept_reply_write(struct work *work, void *context, struct json_writer *w, struct error *error);
 
 // The reply of `key`, written by `write` when it is not kept.
