@@ -1,4 +1,6 @@
 // The small parts of the report: texts fit for a terminal, tables, sizes, options, and the output that may break.
+#include <stdio.h>
+
 #include "tests/unit/cmocka_all.h"
 
 #include <signal.h>
