@@ -30,11 +30,14 @@ static void refuse_access(struct request *request, struct reply *reply, enum rep
     reply->status = HTTP_FORBIDDEN;
 }
 
-// The address of the page without our own arguments. Never "//elsewhere", which a browser reads as another host.
+// The address of the page without our own arguments, from the folder of the one that was asked for: so a proxy's prefix
+// stays, and no path is read as another host ("//elsewhere").
 static const char *plain_target(struct request *request) {
     const char *target = access_plain_target(request->target, &request->work.arena);
-    while (target && target[0] == '/' && target[1] == '/') target++;
-    return target && target[0] == '/' ? target : "/";
+    size_t path_size = target ? strcspn(target, "?") : 0;
+    while (path_size && target[path_size - 1] != '/') path_size--;
+    const char *relative = target ? arena_printf(&request->work.arena, "./%s", target + path_size) : NULL;
+    return relative ? relative : "./";
 }
 
 static void redirect(struct request *request, struct reply *reply) {

@@ -55,7 +55,7 @@ class Shared(unittest.TestCase):
     def test_the_link_moves_into_a_cookie(self):
         answer = self.server.get(f"/memory_viewer?run=a&token={self.token}&host=b")
         self.assertEqual(answer.status, 303)
-        self.assertEqual(answer.headers["Location"], "/memory_viewer?run=a&host=b")
+        self.assertEqual(answer.headers["Location"], "./memory_viewer?run=a&host=b")
         cookie = answer.headers["Set-Cookie"]
         self.assertIn("HttpOnly", cookie)
         self.assertIn("SameSite=Strict", cookie)
@@ -69,20 +69,28 @@ class Shared(unittest.TestCase):
     def test_an_encoded_name_leaves_the_address_too(self):
         for name in ("%74oken", "tok%65n", "%74%6f%6B%65%6e"):
             answer = self.server.get(f"/memory_viewer?run=a&{name}={self.token}")
-            self.assertEqual((answer.status, answer.headers["Location"]), (303, "/memory_viewer?run=a"), name)
+            self.assertEqual((answer.status, answer.headers["Location"]), (303, "./memory_viewer?run=a"), name)
 
     def test_redirects_stay_here(self):
         answer = self.server.request("GET", f"//evil.example/?token={self.token}")
         self.assertEqual(answer.status, 303)
-        self.assertFalse(answer.headers["Location"].startswith("//"))
+        self.assertEqual(answer.headers["Location"], "./")
+
+    def test_redirects_keep_the_prefix_of_a_proxy(self):
+        for path, place in (("/", "/proxy/6006/"), ("/?run=a", "/proxy/6006/?run=a"),
+                            ("/memory_viewer?run=a:b", "/proxy/6006/memory_viewer?run=a:b"),
+                            ("/a/b?run=a", "/proxy/6006/a/b?run=a")):
+            answer = self.server.get(path + ("&" if "?" in path else "?") + "token=" + self.token)
+            seen = "http://proxy.example/proxy/6006" + path  # what the browser asked the proxy for
+            self.assertEqual(urllib.parse.urljoin(seen, answer.headers["Location"]), "http://proxy.example" + place)
 
     def test_a_link_from_another_site_is_asked_again_once(self):
         refused = self.server.get("/x?run=a")
-        self.assertEqual(refused.headers["Refresh"], "0; url=/x?run=a&hbmview_retry=1")
+        self.assertEqual(refused.headers["Refresh"], "0; url=./x?run=a&hbmview_retry=1")
         self.assertIsNone(self.server.get("/x?run=a&hbmview_retry=1").headers["Refresh"])
         cookie = self.server.get(f"/?token={self.token}").headers["Set-Cookie"].split(";")[0]
         retried = self.server.get("/x?run=a&hbmview_retry=1", headers={"Cookie": cookie})
-        self.assertEqual((retried.status, retried.headers["Location"]), (303, "/x?run=a"))
+        self.assertEqual((retried.status, retried.headers["Location"]), (303, "./x?run=a"))
 
     def test_scripts(self):
         self.assertEqual(self.server.get("/api/v1/sessions", {"token": self.token}).status, 200)
