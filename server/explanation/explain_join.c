@@ -3,16 +3,12 @@
 #include <string.h>
 
 #include "analysis/base/text_writer.h"
-#include "server/store/module_list.h"
-
 enum { TOLERANCE_DIVISOR = 10 };
 
 struct search {
-    struct work *work;
-    struct store *store;
+    struct explain_joins *joins;
     const struct oom_message *message;
-    struct bytes name;      // "jit_h" or "jit_h(1)"
-    bool is_session_given;  // a total that is off is no reason against it
+    struct bytes name;  // "jit_h" or "jit_h(1)"
     int candidates;
     struct found_module best;
     const char *best_session;
@@ -37,44 +33,64 @@ static int64_t total_of(struct work *work, const struct found_module *found) {
 
 static void consider(struct search *search, const char *session, const struct input_file *file,
                      const struct xspace_program *program) {
+    struct work *work = search->joins->work;
     struct found_module found;
     struct error error;
     int64_t needed = search->message->needed_bytes, distance = 0;
+    bool is_session_given = search->joins->session != NULL;  // then a total that is off is no reason against it
     if (search->candidates++ >= EXPLAIN_CANDIDATES_MAX) return;
-    if (!module_store_name(search->work, file, program, &found, &error)) return;
-    int64_t total = total_of(search->work, &found);
+    if (!module_store_name(work, file, program, &found, &error)) return;
+    int64_t total = total_of(work, &found);
     if (total == OOM_ABSENT) return;
     if (needed != OOM_ABSENT) distance = total > needed ? total - needed : needed - total;
-    if (distance > needed / TOLERANCE_DIVISOR && needed != OOM_ABSENT && !search->is_session_given) return;
+    if (distance > needed / TOLERANCE_DIVISOR && needed != OOM_ABSENT && !is_session_given) return;
     if (search->best_session && distance >= search->best_distance) return;
     search->best = found;
     search->best_session = session;
     search->best_distance = distance;
 }
 
-static void search_session(struct search *search, const char *name) {
+// NULL without memory.
+static const struct explain_session *read_session(struct explain_joins *joins, const char *name) {
+    struct work *work = joins->work;
+    struct explain_session *read = arena_new(&work->arena, struct explain_session, 1);
     struct session session;
-    struct module_list modules;
     struct error error;
     struct session_place place = {.name = name};
-    if (!store_open_session(search->store, search->work, &place, STORE_LIST_SEEN, &session, &error)) return;
-    if (!module_list_read(search->work, &session, &modules, &error)) return;
-    for (size_t i = 0; i < modules.row_count; i++) {
-        const struct module_row *row = &modules.rows[i];
+    if (!read) return NULL;
+    *read = (struct explain_session){.next = joins->sessions, .asked = name, .name = name};
+    joins->sessions = read;
+    if (!store_open_session(joins->store, work, &place, STORE_LIST_SEEN, &session, &error)) return read;
+    read->name = session.name;
+    if (!module_list_read(work, &session, &read->modules, &error)) read->modules.row_count = 0;
+    return read;
+}
+
+static const struct explain_session *session_of(struct explain_joins *joins, const char *name) {
+    for (const struct explain_session *known = joins->sessions; known; known = known->next) {
+        if (strcmp(known->asked, name) == 0) return known;
+    }
+    return read_session(joins, name);
+}
+
+static void search_session(struct search *search, const char *name) {
+    const struct explain_session *session = session_of(search->joins, name);
+    for (size_t i = 0; session && i < session->modules.row_count; i++) {
+        const struct module_row *row = &session->modules.rows[i];
         if (is_named(row->program, search->name))
-            consider(search, session.name, modules.hosts[row->hosts[0]].file, row->program);
+            consider(search, session->name, session->modules.hosts[row->hosts[0]].file, row->program);
     }
 }
 
 static void search_all(struct search *search) {
     struct error error;
-    const struct catalog *catalog = store_catalog(search->store, search->work, false, &error);
+    const struct catalog *catalog = store_catalog(search->joins->store, search->joins->work, false, &error);
     for (size_t i = 0; catalog && i < catalog->session_count && i < EXPLAIN_SESSIONS_MAX; i++) {
         if (search->best_session && (search->best_distance == 0 || search->candidates >= EXPLAIN_CANDIDATES_MAX))
             return;
         search_session(search, catalog->sessions[i].name);
     }
-    if (!store_logdir(search->store)) search_session(search, STORE_SAMPLE_SESSION);
+    if (!store_logdir(search->joins->store)) search_session(search, STORE_SAMPLE_SESSION);
 }
 
 // --- The join ---
@@ -89,7 +105,7 @@ static bool read_evidence(struct work *work, struct explain_join *join) {
 
 static struct explain_join *make(const struct search *search) {
     struct error error;
-    struct work *work = search->work;
+    struct work *work = search->joins->work;
     struct explain_join *join = arena_new(&work->arena, struct explain_join, 1);
     if (!join) return NULL;
     join->found = search->best;
@@ -102,7 +118,8 @@ static struct explain_join *make(const struct search *search) {
     return join;
 }
 
-static const struct explain_join *known_or_made(struct explain_joins *joins, const struct search *search) {
+static const struct explain_join *known_or_made(const struct search *search) {
+    struct explain_joins *joins = search->joins;
     for (struct explain_join *known = joins->made; known; known = known->next) {
         if (strcmp(known->found.key, search->best.key) == 0) return known;
     }
@@ -117,16 +134,12 @@ static const struct explain_join *known_or_made(struct explain_joins *joins, con
 const struct explain_join *explain_join(struct explain_joins *joins, const struct oom_message *message) {
     const char *name = joins->module ? joins->module : message->module;
     if (!name || (message->memory_space && strcmp(message->memory_space, "hbm") != 0)) return NULL;
-    struct search search = {.work = joins->work,
-                            .store = joins->store,
-                            .message = message,
-                            .name = bytes_of(name),
-                            .is_session_given = joins->session != NULL};
+    struct search search = {.joins = joins, .message = message, .name = bytes_of(name)};
     if (joins->session)
         search_session(&search, joins->session);
     else
         search_all(&search);
-    return search.best_session ? known_or_made(joins, &search) : NULL;
+    return search.best_session ? known_or_made(&search) : NULL;
 }
 
 // --- Its address ---

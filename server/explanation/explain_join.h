@@ -12,6 +12,7 @@
 #include "analysis/oom/oom_evidence.h"
 #include "analysis/oom/oom_message.h"
 #include "server/explanation/explain_advice.h"
+#include "server/store/module_list.h"
 
 enum { EXPLAIN_CANDIDATES_MAX = 24, EXPLAIN_SESSIONS_MAX = 500 };
 
@@ -25,11 +26,18 @@ struct explain_join {
     const struct advice *advice;  // NULL: none can be made
 };
 
+struct explain_session {
+    struct explain_session *next;
+    const char *asked, *name;
+    struct module_list modules;  // none where it cannot be read
+};
+
 struct explain_joins {  // of one log
     struct work *work;
     struct store *store;
     const char *session, *module;  // NULL: any; the message's own
     struct explain_join *made;
+    struct explain_session *sessions;  // those that were searched: once for all messages
 };
 
 // NULL: no module fits. On the work's arena.

@@ -6,7 +6,7 @@ bool explanation_make(struct work *work, struct store *store, const struct expla
     size_t count = explanation->log.message_count;
     explanation->items = arena_new(&work->arena, struct explained, count + 1);
     if (!explanation->items) return work_out_of_memory(error);
-    struct explain_joins joins = {work, store, asked->session, asked->module, NULL};
+    struct explain_joins joins = {work, store, asked->session, asked->module, NULL, NULL};
     for (size_t i = 0; i < count; i++) {
         struct explained *item = &explanation->items[i];
         item->message = &explanation->log.messages[i];

@@ -74,6 +74,23 @@ class Serving(unittest.TestCase):
                 self.assertLessEqual(calls.looks, SESSIONS * HOSTS + SLACK, calls)
                 self.assertEqual(calls.files, 0, calls)
 
+    def calls_to_explain(self, count):
+        """Of a log of `count` messages, each about a program that no session has."""
+        message = (FIXTURES / "oom_messages" / "v5e_readme_oom.txt").read_text()
+        log = "".join(message.replace("jit_oom", f"jit_lost_{i}") for i in range(count))
+        with many_sessions() as root, CallCounter() as counter:
+            with Server(logdir=root, environment=counter.environment) as server:
+                server.get("/api/v1/sessions")
+                before = counter.read()
+                told = server.request("POST", "/api/v1/explain", body=log.encode()).json()["messages"]
+                self.assertEqual([m["module"] for m in told], [f"jit_lost_{i}" for i in range(count)])
+                return counter.read() - before
+
+    def test_the_messages_of_a_log_search_the_sessions_once(self):
+        one = self.calls_to_explain(1)
+        self.assertGreaterEqual(one.looks, SESSIONS)
+        self.assertEqual(self.calls_to_explain(4), one)
+
     def warm_calls(self, count):
         """Of a view that was asked for before, and of a poll that brings nothing new."""
         with dump_of(count) as root, CallCounter() as counter:
