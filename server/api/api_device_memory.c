@@ -6,10 +6,10 @@
 #include "server/store/device_memory_store.h"
 #include "server/text/error_json.h"
 
-static bool open_session(struct request *request, struct device_memory_session *session, struct error *error) {
-    const char *name;
-    return request_need(request, "session", &name, error) &&
-           device_memory_store_open(request->app->store, &request->work, name, session, error);
+static bool open_session(struct request *request, struct session *session, struct error *error) {
+    struct session_place place = {0};
+    return request_need(request, "session", &place.name, error) &&
+           store_open_session(request->app->store, &request->work, &place, STORE_LIST_DEVICE_MEMORY, session, error);
 }
 
 // --- What there is ---
@@ -28,7 +28,7 @@ static void write_file(struct work *work, const struct input_file *file, struct 
 }
 
 bool api_device_memory(struct request *request, struct reply *reply, struct error *error) {
-    struct device_memory_session session;
+    struct session session;
     if (!open_session(request, &session, error)) return false;
     struct output *output = reply_output(request, error);
     if (!output) return false;
@@ -85,7 +85,7 @@ static bool write_profile(struct work *work, void *context, struct json_writer *
 }
 
 bool api_device_memory_profile(struct request *request, struct reply *reply, struct error *error) {
-    struct device_memory_session session;
+    struct session session;
     struct asked_profile asked;
     if (!read_frames(request, &asked.frames, error) || !open_session(request, &session, error)) return false;
     asked.session = session.name;

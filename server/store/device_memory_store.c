@@ -8,58 +8,9 @@
 
 enum { NAMES_SHOWN = 3, NAMES_TEXT_BYTES = 256 };
 
-// --- Sessions ---
-
-static const struct catalog_session *in_list(const struct catalog_session *sessions, size_t count, const char *name) {
-    for (size_t i = 0; i < count; i++) {
-        if (utf8_same_text(bytes_of(sessions[i].name), name)) return &sessions[i];
-    }
-    return NULL;
-}
-
-static const struct catalog_session *in_catalog(const struct catalog *catalog, const char *name) {
-    const struct catalog_session *found = in_list(catalog->device_memory, catalog->device_memory_count, name);
-    if (!found) found = catalog_find(catalog, bytes_of(name));
-    return found ? found : in_list(catalog->sessions, catalog->session_count, name);
-}
-
-// NULL with *error filled, or with ERROR_NONE when there is no such session.
-static const struct catalog_session *find_session(struct store *store, struct work *work, const char *name,
-                                                  struct error *error) {
-    const struct catalog_session *found = NULL;
-    error->code = ERROR_NONE;
-    for (int wants_rescan = 0; wants_rescan < 2 && !found; wants_rescan++) {
-        const struct catalog *catalog = store_catalog(store, work, wants_rescan != 0, error);
-        if (!catalog) return NULL;
-        found = in_catalog(catalog, name);
-    }
-    return found;
-}
-
-// The store has the words for a session that is not there, and for the sample, which has no device memory profile.
-static bool open_empty(struct store *store, struct work *work, const char *name, struct device_memory_session *session,
-                       struct error *error) {
-    const struct session_place place = {.name = name};
-    struct session opened;
-    if (!store_open_session(store, work, &place, STORE_LIST_NOTHING, &opened, error)) return false;
-    *session = (struct device_memory_session){.name = opened.name};
-    return true;
-}
-
-bool device_memory_store_open(struct store *store, struct work *work, const char *name,
-                              struct device_memory_session *session, struct error *error) {
-    const struct catalog_session *found = store_logdir(store) ? find_session(store, work, name, error) : NULL;
-    if (!found) {
-        bool is_missing = !store_logdir(store) || error->code == ERROR_NONE;
-        return is_missing && open_empty(store, work, name, session, error);
-    }
-    session->name = found->name;
-    return session_files_list(found->path, found->root, SESSION_DEVICE_MEMORY, &work->arena, &session->files, error);
-}
-
 // --- Files ---
 
-static const struct input_file *no_such_file(const struct device_memory_session *session, const char *file_name,
+static const struct input_file *no_such_file(const struct session *session, const char *file_name,
                                              struct error *error) {
     char known[NAMES_TEXT_BYTES] = "";
     size_t size = 0, count = session->files.file_count;
@@ -79,7 +30,7 @@ static const struct input_file *no_such_file(const struct device_memory_session 
     return NULL;
 }
 
-const struct input_file *device_memory_store_find(const struct device_memory_session *session, const char *file_name,
+const struct input_file *device_memory_store_find(const struct session *session, const char *file_name,
                                                   struct error *error) {
     const struct session_files *files = &session->files;
     if (!file_name && files->file_count == 1) return &files->files[0];

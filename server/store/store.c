@@ -182,13 +182,20 @@ static bool no_such_session(const struct catalog *catalog, const char *name, str
     return error_set(error, ERROR_NOT_FOUND, "There is no session \"%.160s\".%s", name, known);
 }
 
-// A name that is not UTF-8 comes back from clients repaired, and is then found by its repaired form.
-static const struct catalog_session *session_of(const struct catalog *catalog, const char *name) {
-    const struct catalog_session *session = catalog_find(catalog, bytes_of(name));
-    for (size_t i = 0; !session && i < catalog->session_count; i++) {
-        if (utf8_same_text(bytes_of(catalog->sessions[i].name), name)) session = &catalog->sessions[i];
+static const struct catalog_session *named(const struct catalog_session *sessions, size_t count, const char *name) {
+    for (size_t i = 0; i < count; i++) {
+        if (utf8_same_text(bytes_of(sessions[i].name), name)) return &sessions[i];
     }
-    return session;
+    return NULL;
+}
+
+// A name that is not UTF-8 comes back from clients repaired, and is then found by its repaired form.
+static const struct catalog_session *session_of(const struct catalog *catalog, const char *name,
+                                                enum store_listing listing) {
+    const struct catalog_session *found = NULL;
+    if (listing == STORE_LIST_DEVICE_MEMORY) found = named(catalog->device_memory, catalog->device_memory_count, name);
+    if (!found) found = catalog_find(catalog, bytes_of(name));
+    return found ? found : named(catalog->sessions, catalog->session_count, name);
 }
 
 // A session, and the snapshot that has it (NULL: it was named by its folder).
@@ -197,18 +204,18 @@ struct sighting {
     const struct catalog_session *session;
 };
 
-static bool find_in_scan(struct store *store, struct work *work, const char *name, bool wants_rescan,
-                         struct sighting *found, struct error *error) {
+static bool find_in_scan(struct store *store, struct work *work, const char *name, enum store_listing listing,
+                         bool wants_rescan, struct sighting *found, struct error *error) {
     found->catalog = store_catalog(store, work, wants_rescan, error);
-    found->session = found->catalog ? session_of(found->catalog, name) : NULL;
+    found->session = found->catalog ? session_of(found->catalog, name, listing) : NULL;
     return found->session || (found->catalog && wants_rescan && no_such_session(found->catalog, name, error));
 }
 
 // A session that is not in the last snapshot may have been written since.
-static bool find_session(struct store *store, struct work *work, const char *name, struct sighting *found,
-                         struct error *error) {
-    return find_in_scan(store, work, name, false, found, error) ||
-           (found->catalog && find_in_scan(store, work, name, true, found, error));
+static bool find_session(struct store *store, struct work *work, const char *name, enum store_listing listing,
+                         struct sighting *found, struct error *error) {
+    return find_in_scan(store, work, name, listing, false, found, error) ||
+           (found->catalog && find_in_scan(store, work, name, listing, true, found, error));
 }
 
 static bool find_by_path(struct store *store, struct work *work, const struct session_place *place,
@@ -235,7 +242,8 @@ static bool list_files(struct store *store, struct work *work, enum store_listin
                        struct session *session, struct error *error) {
     const char *name = found->session->name;
     if (listing == STORE_LIST_SEEN && found->catalog && !was_seen(found, &session->version) &&
-        has_settled(&session->version, (int64_t)time(NULL)) && !find_in_scan(store, work, name, true, found, error))
+        has_settled(&session->version, (int64_t)time(NULL)) &&
+        !find_in_scan(store, work, name, listing, true, found, error))
         return false;
     session->is_listed_anew = listing == STORE_LIST_ANEW || !was_seen(found, &session->version);
     if (session->is_listed_anew)
@@ -256,10 +264,14 @@ bool store_open_session(struct store *store, struct work *work, const struct ses
     struct sighting found;
     if (!need_name(place->name, error)) return false;
     if (has_path ? !find_by_path(store, work, place, &found, error)
-                 : !find_session(store, work, place->name, &found, error))
+                 : !find_session(store, work, place->name, listing, &found, error))
         return false;
     *session = (struct session){.name = found.session->name};
-    if (!store->logdir) return sample_files(&work->arena, session, error);
+    bool is_device_memory = listing == STORE_LIST_DEVICE_MEMORY;
+    if (!store->logdir) return is_device_memory || sample_files(&work->arena, session, error);
+    if (is_device_memory)
+        return session_files_list(found.session->path, found.session->root, SESSION_DEVICE_MEMORY, &work->arena,
+                                  &session->files, error);
     return file_version_look(found.session->path, &session->version, error) &&
            (listing == STORE_LIST_NOTHING || list_files(store, work, listing, &found, session, error));
 }

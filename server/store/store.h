@@ -39,8 +39,9 @@ struct session {
 const struct input_file *session_host(const struct session *session, const char *host);
 
 // How far to look for the files. A folder's version tells when a file comes or goes; where a file system does not keep
-// it, a name that is not among those seen may still be there.
-enum store_listing { STORE_LIST_SEEN, STORE_LIST_ANEW, STORE_LIST_NOTHING };
+// it, a name that is not among those seen may still be there. Device memory profiles are listed anew: those in the
+// session's folder, or the one outside any session that is called so; none is no error.
+enum store_listing { STORE_LIST_SEEN, STORE_LIST_ANEW, STORE_LIST_NOTHING, STORE_LIST_DEVICE_MEMORY };
 
 // Opens a session. What it holds stays until the work ends. ERROR_NOT_FOUND names the sessions there are.
 MUST_USE bool store_open_session(struct store *store, struct work *work, const struct session_place *place,
