@@ -1,9 +1,11 @@
 #include "server/xprof/allocation_timeline.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
 
 #include "analysis/memory/buffer_description.h"
-#include "server/text/html_text.h"
+#include "server/text/utf8.h"
 
 enum { WIDTH = 4096, HEIGHT = 2048, RESOLUTION = 4096, LABEL_HEIGHT_MIN = 40, LABEL_WIDTH_PER_LETTER = 24 };
 
@@ -15,6 +17,48 @@ struct canvas {
     int64_t height_bytes;         // all of them: what the canvas' height stands for
     uint32_t drawn, left_out;
 };
+
+// --- Text into HTML ---
+
+static const char *entity_of(uint8_t c) {
+    switch (c) {
+        case '&':
+            return "&amp;";
+        case '<':
+            return "&lt;";
+        case '>':
+            return "&gt;";
+        case '"':
+            return "&quot;";
+        case '\'':
+            return "&#39;";
+        default:
+            return NULL;
+    }
+}
+
+// Escaped; what is not UTF-8 becomes U+FFFD.
+static void put_text(struct output *output, struct bytes text) {
+    for (size_t at = 0; at < text.size;) {
+        struct utf8_step step = utf8_next(text.data + at, text.size - at);
+        const char *entity = step.is_valid ? entity_of(text.data[at]) : "\xef\xbf\xbd";
+        output_append(output, entity ? bytes_of(entity) : (struct bytes){text.data + at, step.size});
+        at += step.size;
+    }
+}
+
+// Markup by printf's rules, for numbers and constants only.
+__attribute__((format(printf, 2, 3))) static void put_format(struct output *output, const char *format, ...) {
+    enum { FORMATTED_BYTES = 1024 };
+    char text[FORMATTED_BYTES];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    output_put(output, text);
+}
+
+// --- The drawing ---
 
 static bool stack_allocations(struct canvas *canvas, struct arena *arena) {
     const struct hlo_module *module = canvas->view->module;
@@ -35,26 +79,26 @@ static double part_of(double value, double whole) {
 }
 
 static void put_title(struct canvas *canvas, const struct memory_buffer *row, const struct buffer_description *words) {
-    html_put_format(canvas->output,
-                    "<title>buffer_id: %" PRId64 "\nsize: %" PRId64 " bytes\nunpadded_size: %" PRId64
-                    " bytes\noffset: %" PRId64 "\nspan: (%" PRIu32 ", %" PRIu32 ")\nhlo_op: ",
-                    canvas->view->module->buffers[row->buffer].id, row->size_bytes, row->unpadded_bytes, row->offset,
-                    row->start_step, row->end_step);
-    html_put_text(canvas->output, words->name);
+    put_format(canvas->output,
+               "<title>buffer_id: %" PRId64 "\nsize: %" PRId64 " bytes\nunpadded_size: %" PRId64
+               " bytes\noffset: %" PRId64 "\nspan: (%" PRIu32 ", %" PRIu32 ")\nhlo_op: ",
+               canvas->view->module->buffers[row->buffer].id, row->size_bytes, row->unpadded_bytes, row->offset,
+               row->start_step, row->end_step);
+    put_text(canvas->output, words->name);
     output_put(canvas->output, "\nshape: ");
-    html_put_text(canvas->output, words->shape);
+    put_text(canvas->output, words->shape);
     output_put(canvas->output, "\nop_name: ");
-    html_put_text(canvas->output, words->op_name);
+    put_text(canvas->output, words->op_name);
     output_put(canvas->output, "</title>");
 }
 
 static void put_label(struct canvas *canvas, double x, double y, double width, double height, struct bytes name) {
     if (height < LABEL_HEIGHT_MIN || width < (double)name.size * LABEL_WIDTH_PER_LETTER) return;
-    html_put_format(canvas->output,
-                    "<text x=\"%.1f\" y=\"%.1f\" font-size=\"40\" font-family=\"sans-serif\" text-anchor=\"middle\" "
-                    "dominant-baseline=\"central\" pointer-events=\"none\">",
-                    x + width / 2, y + height / 2);
-    html_put_text(canvas->output, name);
+    put_format(canvas->output,
+               "<text x=\"%.1f\" y=\"%.1f\" font-size=\"40\" font-family=\"sans-serif\" text-anchor=\"middle\" "
+               "dominant-baseline=\"central\" pointer-events=\"none\">",
+               x + width / 2, y + height / 2);
+    put_text(canvas->output, name);
     output_put(canvas->output, "</text>");
 }
 
@@ -77,10 +121,10 @@ static void put_rectangle(struct canvas *canvas, uint32_t index) {
     double y = HEIGHT - part_of((double)base + (double)row->offset, bytes) * HEIGHT - height;
     struct buffer_description words = buffer_describe(&canvas->describer, row->buffer);
     canvas->drawn++;
-    html_put_format(canvas->output,
-                    "<g><rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" fill=\"%s\" stroke=\"#666\" "
-                    "stroke-width=\"1\"/>",
-                    x, y, width, height, fill_of(index));
+    put_format(canvas->output,
+               "<g><rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" fill=\"%s\" stroke=\"#666\" "
+               "stroke-width=\"1\"/>",
+               x, y, width, height, fill_of(index));
     put_label(canvas, x, y, width, height, words.name);
     put_title(canvas, row, &words);
     output_put(canvas->output, "</g>\n");
@@ -89,28 +133,28 @@ static void put_rectangle(struct canvas *canvas, uint32_t index) {
 static void put_head(struct canvas *canvas, const char *module) {
     char name[MEMORY_SPACE_NAME_BYTES];
     output_put(canvas->output, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>");
-    html_put_text(canvas->output, bytes_of(module));
+    put_text(canvas->output, bytes_of(module));
     output_put(canvas->output, " - allocation timeline</title></head>\n<body>\n<h1>");
-    html_put_text(canvas->output, bytes_of(module));
+    put_text(canvas->output, bytes_of(module));
     output_put(canvas->output, ", ");
-    html_put_text(canvas->output, bytes_of(memory_space_name(canvas->view->totals.space, name)));
+    put_text(canvas->output, bytes_of(memory_space_name(canvas->view->totals.space, name)));
     output_put(canvas->output, "</h1>\n");
 }
 
 static void put_drawing(struct canvas *canvas) {
     const struct memory_view *view = canvas->view;
-    html_put_format(canvas->output,
-                    "<p>Memory offset (0 at the bottom, %" PRId64
-                    " bytes at the top) over program order (steps 0 to %" PRIu32
-                    "). Rest the pointer on a buffer for its details.</p>\n"
-                    "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"100%%\">\n"
-                    "<rect width=\"%d\" height=\"%d\" fill=\"#fff\" stroke=\"#000\"/>\n",
-                    canvas->height_bytes, view->replay.step_count, WIDTH, HEIGHT, WIDTH, HEIGHT);
+    put_format(canvas->output,
+               "<p>Memory offset (0 at the bottom, %" PRId64
+               " bytes at the top) over program order (steps 0 to %" PRIu32
+               "). Rest the pointer on a buffer for its details.</p>\n"
+               "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"100%%\">\n"
+               "<rect width=\"%d\" height=\"%d\" fill=\"#fff\" stroke=\"#000\"/>\n",
+               canvas->height_bytes, view->replay.step_count, WIDTH, HEIGHT, WIDTH, HEIGHT);
     for (uint32_t i = view->indefinite_row_count; i < view->row_count; i++) put_rectangle(canvas, i);
-    html_put_format(canvas->output,
-                    "</svg>\n<p>%" PRIu32 " buffers drawn; %" PRIu32
-                    " smaller than 1/4096 of either side are left out.</p>\n",
-                    canvas->drawn, canvas->left_out);
+    put_format(canvas->output,
+               "</svg>\n<p>%" PRIu32 " buffers drawn; %" PRIu32
+               " smaller than 1/4096 of either side are left out.</p>\n",
+               canvas->drawn, canvas->left_out);
 }
 
 bool allocation_timeline_write(const struct memory_view *view, const char *module, struct arena *scratch,
