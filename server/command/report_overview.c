@@ -3,9 +3,17 @@
 #include <stdlib.h>
 
 #include "analysis/base/text_writer.h"
+#include "server/command/report_formats.h"
 #include "analysis/base/size_text.h"
 
 enum { HBM = 0 };
+
+struct report_overview {
+    const struct report_inventory *inventory;
+    struct report_overview_row *rows;  // sessions in their order, the biggest module first
+    size_t row_count;
+    const struct report_overview_row *biggest;  // NULL: none has any buffers
+};
 
 // --- Reading ---
 
@@ -52,7 +60,8 @@ static const struct report_overview_row *find_biggest(const struct report_overvi
     return biggest;
 }
 
-bool report_overview_read(struct report *report, const struct report_inventory *inventory, struct arena *arena,
+// Looks into every program, one at a time. False without memory.
+static bool read_overview(struct report *report, const struct report_inventory *inventory, struct arena *arena,
                           struct report_overview *overview) {
     *overview = (struct report_overview){.inventory = inventory};
     overview->rows = arena_new(arena, struct report_overview_row, inventory->program_count);
@@ -141,9 +150,24 @@ static void write_empty_sessions(const struct report_inventory *inventory, struc
     write_names(&list, page);
 }
 
-void report_overview_write(const struct report *report, const struct report_overview *overview, struct page *page) {
+static void write_overview(const struct report *report, const struct report_overview *overview, struct page *page) {
     write_table(overview, page);
     write_rest(words_for_empty(&report->options, page->arena), overview, false, page);
     write_rest("Could not be read: ", overview, true, page);
     write_empty_sessions(overview->inventory, page);
+}
+
+void report_text_write(struct report *report, const struct report_inventory *inventory) {
+    struct arena arena;
+    arena_init(&arena, 0);
+    struct page page = report_page_on(report, &report->sink.output, &arena);
+    struct report_overview overview;
+    if (read_overview(report, inventory, &arena, &overview)) {
+        write_overview(report, &overview, &page);
+        report_sink_drain(&report->sink);
+        if (overview.biggest) report_details_write(report, overview.biggest, overview.row_count > 1, &page);
+    } else {
+        report_errors_say(&report->errors, ERROR_TOO_BIG, NULL, "There is not enough memory for the table of modules.");
+    }
+    arena_free(&arena);
 }

@@ -12,19 +12,6 @@ struct report_overview_row {
     int64_t space, peak_bytes, total_bytes;
 };
 
-struct report_overview {
-    const struct report_inventory *inventory;
-    struct report_overview_row *rows;  // sessions in their order, the biggest module first
-    size_t row_count;
-    const struct report_overview_row *biggest;  // NULL: none has any buffers
-};
-
-// Looks into every program, one at a time. False without memory.
-MUST_USE bool report_overview_read(struct report *report, const struct report_inventory *inventory, struct arena *arena,
-                                   struct report_overview *overview);
-
-void report_overview_write(const struct report *report, const struct report_overview *overview, struct page *page);
-
 // The memory space of one row: its categories, and the largest buffers at the peak. `others` says whether there are
 // more modules than this one. A failure is among the report's errors.
 void report_details_write(struct report *report, const struct report_overview_row *row, bool others, struct page *page);

@@ -1,7 +1,7 @@
 #include "server/document/breakdown_json.h"
 
 #include "analysis/profile/questions/largest_free.h"
-#include "server/document/profile_values.h"
+#include "analysis/profile/events/data_type_name.h"
 
 const struct field breakdown_fields[] = {
     FIELD("op", struct breakdown_row, site.op),
@@ -27,7 +27,7 @@ struct breakdown_row *breakdown_rows(const struct memory_profile *profile, const
     struct breakdown_row *rows = arena_push_raw(arena, count, sizeof *rows);
     for (uint32_t i = 0; rows && i < count; i++) {
         const struct allocation_site *site = &profile->sites.sites[breakdown->rows[i].site];
-        rows[i] = (struct breakdown_row){*site, data_type_text(site->data_type, arena), breakdown->rows[i]};
+        rows[i] = (struct breakdown_row){*site, data_type_string(site->data_type, arena), breakdown->rows[i]};
     }
     return rows;
 }

@@ -1,7 +1,7 @@
 #include "server/document/profile_events_json.h"
 
 #include "analysis/profile/questions/clamped.h"
-#include "server/document/profile_values.h"
+#include "analysis/profile/events/data_type_name.h"
 #include "server/store/work.h"
 #include "server/text/fields.h"
 
@@ -69,7 +69,7 @@ static void tell_site(const struct profile_event_list *list, struct event_row *e
     event->allocated_bytes = sizes->allocated_bytes;
     event->op = string_table_put(strings, site->op);
     event->region_type = string_table_put(strings, site->region_type);
-    event->data_type = string_table_put(strings, bytes_of(data_type_text(site->data_type, strings->arena)));
+    event->data_type = string_table_put(strings, bytes_of(data_type_string(site->data_type, strings->arena)));
     event->shape = string_table_put(strings, site->shape);
 }
 

@@ -55,3 +55,10 @@ const char *data_type_name(int64_t data_type, char buffer[DATA_TYPE_NAME_BYTES])
         snprintf(buffer, DATA_TYPE_NAME_BYTES, "unknown dtype enum (%" PRId32 ")%s", type, is_ref ? "_ref" : "");
     return buffer;
 }
+
+const char *data_type_string(int64_t data_type, struct arena *arena) {
+    char buffer[DATA_TYPE_NAME_BYTES];
+    const char *name = data_type_name(data_type, buffer);
+    const char *kept = name == buffer ? arena_string(arena, bytes_of(name)) : name;
+    return kept ? kept : "";
+}
