@@ -89,7 +89,7 @@ bool api_device_memory_profile(struct request *request, struct reply *reply, str
     struct asked_profile asked;
     if (!read_frames(request, &asked.frames, error) || !open_session(request, &session, error)) return false;
     asked.session = session.name;
-    asked.file = device_memory_store_find(&session, request_given(request, "file"), error);
+    asked.file = device_memory_store_find(&session, request_given(request, "file"), &request->work.arena, error);
     const char *file_key = asked.file ? file_store_key(&request->work, "device_memory_profile", asked.file, error)
                                       : NULL;
     if (!file_key) return false;

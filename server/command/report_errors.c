@@ -4,10 +4,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "analysis/base/text_writer.h"
 #include "analysis/base/growing_array.h"
 #include "server/text/printable.h"
-#include "server/text/utf8.h"
 
 void report_errors_add(struct report_errors *errors, const struct error *error) {
     if (!growing_array_add(errors->arena, errors->items, errors->count, *error)) errors->lost++;
@@ -46,26 +44,4 @@ void report_errors_print(const struct report_errors *errors) {
     for (size_t i = 0; i < errors->count; i++) print(&errors->items[i], &scratch);
     if (errors->lost) fprintf(stderr, "hbmview: there is no memory left to tell of %zu more problems.\n", errors->lost);
     arena_free(&scratch);
-}
-
-// --- What there is instead ---
-
-void report_names_add(struct report_names *names, struct bytes name, struct arena *arena) {
-    size_t kept = names->count < REPORT_NAMES_SHOWN ? names->count : REPORT_NAMES_SHOWN;
-    for (size_t i = 0; i < kept; i++) {
-        if (utf8_same_text(name, names->texts[i])) return;
-    }
-    const char *text = kept < REPORT_NAMES_SHOWN ? printable_text(name, arena) : NULL;
-    if (text) names->texts[kept] = text;
-    names->count = kept + 1;
-}
-
-const char *report_names_text(const struct report_names *names, struct arena *arena) {
-    struct text_writer text = {.arena = arena};
-    for (size_t i = 0; i < names->count; i++) {
-        if (i) text_put(&text, ", ");
-        text_put(&text, i < REPORT_NAMES_SHOWN ? names->texts[i] : "...");
-    }
-    const char *written = names->count ? text_writer_finish(&text) : "none";
-    return written ? written : "another";
 }

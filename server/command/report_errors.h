@@ -3,6 +3,7 @@
 
 #include "analysis/base/arena.h"
 #include "analysis/base/error.h"
+#include "server/text/known_names.h"
 
 struct report_errors {
     struct arena *arena;
@@ -23,19 +24,6 @@ __attribute__((format(printf, 4, 5))) bool report_errors_say(struct report_error
 
 // One line each: "hbmview: FILE: message (at byte N)".
 void report_errors_print(const struct report_errors *errors);
-
-// The first few different names of what there is, for whoever asked for what is not.
-enum { REPORT_NAMES_SHOWN = 3 };
-
-struct report_names {
-    const char *texts[REPORT_NAMES_SHOWN];
-    size_t count;  // of all
-};
-
-void report_names_add(struct report_names *names, struct bytes name, struct arena *arena);
-
-// "vm-0, vm-1, vm-2, ..."
-const char *report_names_text(const struct report_names *names, struct arena *arena);
 
 static inline bool report_errors_any(const struct report_errors *errors) {
     return errors->count + errors->lost > 0;

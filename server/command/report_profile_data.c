@@ -42,14 +42,14 @@ static bool list_sessions(struct report_profile *p) {
 }
 
 static void miss_host(struct report_profile *p) {
-    struct report_names names = {.count = 0};
+    struct known_names names = {.count = 0};
     for (size_t i = 0; i < p->session_count; i++) {
         const struct session_files *files = &p->sessions[i].found->files;
         for (size_t k = 0; k < files->host_count; k++)
-            report_names_add(&names, bytes_of(files->files[k].host), p->arena);
+            known_names_add(&names, bytes_of(files->files[k].host), p->arena);
     }
     report_errors_say(&p->report->errors, ERROR_NOT_FOUND, NULL, "There is no host \"%.160s\"; there is %.250s.",
-                      p->report->options.host, report_names_text(&names, p->arena));
+                      p->report->options.host, known_names_text(&names, KNOWN_NAMES_FEW, p->arena));
 }
 
 const char *report_profile_session_note(const struct report_profile_session *session) {
@@ -71,7 +71,7 @@ void report_profile_open(struct report *report, struct report_profile *p) {
 void report_profile_tell_missing(struct report_profile *p) {
     if (p->memories_asked || p->not_asked.count == 0) return;
     report_errors_say(&p->report->errors, ERROR_NOT_FOUND, NULL, "There is no memory id \"%.160s\"; there is %.250s.",
-                      p->report->options.memory_id, report_names_text(&p->not_asked, p->arena));
+                      p->report->options.memory_id, known_names_text(&p->not_asked, KNOWN_NAMES_FEW, p->arena));
 }
 
 // --- A file ---
@@ -155,7 +155,7 @@ bool report_profile_memory_make(struct report_profile *p, const struct report_pr
     *memory = (struct report_profile_memory){.of = loaded};
     arena_init(&memory->arena, MEMORY_ARENA_LIMIT_BYTES);
     if (!is_asked(p->report->options.memory_id, timeline->memory_id)) {
-        report_names_add(&p->not_asked, timeline->memory_id, p->arena);
+        known_names_add(&p->not_asked, timeline->memory_id, p->arena);
         return false;
     }
     p->memories_asked++;

@@ -32,7 +32,7 @@ struct report_profile {
     struct report_profile_host *hosts;  // those asked for, by session
     size_t host_count;
     size_t memories_asked;               // so far
-    struct report_names not_asked;       // memory ids, so far
+    struct known_names not_asked;        // memory ids, so far
     uint32_t peaks_checked, peaks_over;  // --fail-over, so far
     struct text_writer over;             // lines for stderr
 };

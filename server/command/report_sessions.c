@@ -94,13 +94,13 @@ static void tell_left_out(struct report *report) {
 
 static void miss_session(struct report *report) {
     const struct catalog *catalog = &report->catalog;
-    struct report_names known = {.count = 0};
+    struct known_names known = {.count = 0};
     for (size_t i = 0; i < catalog->session_count; i++)
-        report_names_add(&known, bytes_of(catalog->sessions[i].name), &report->work.arena);
+        known_names_add(&known, bytes_of(catalog->sessions[i].name), &report->work.arena);
     if (known.count)
         report_errors_say(&report->errors, ERROR_NOT_FOUND, NULL,
                           "There is no session \"%.160s\"; there are %zu: %.250s.", report->options.session,
-                          catalog->session_count, report_names_text(&known, &report->work.arena));
+                          catalog->session_count, known_names_text(&known, KNOWN_NAMES_FEW, &report->work.arena));
     else
         report_errors_say(&report->errors, ERROR_NOT_FOUND, NULL, "There is no session \"%.160s\", nor any other.",
                           report->options.session);

@@ -3,9 +3,8 @@
 #include <string.h>
 
 #include "server/app.h"
+#include "server/text/known_names.h"
 #include "server/text/utf8.h"
-
-enum { NAMES_SHOWN = 8 };
 
 static const char *given(const struct request *request, const char *name) {
     const char *value = request_query(request, name);
@@ -27,13 +26,13 @@ static const struct input_file *next_file(const struct profile_request *asked, s
 
 static bool unknown_host(struct request *request, const struct profile_request *asked, struct error *error) {
     struct profile_request any = {.session = asked->session};
-    const char *names = "";
-    size_t at = 0, shown = 0;
-    for (const struct input_file *file; names && (file = next_file(&any, &at)) && shown < NAMES_SHOWN; shown++)
-        names = arena_printf(&request->work.arena, "%s%s%.60s", names, shown ? ", " : "", file->host);
-    if (!names) return work_out_of_memory(error);
+    struct arena *arena = &request->work.arena;
+    struct known_names known = {.count = 0};
+    size_t at = 0;
+    for (const struct input_file *file; (file = next_file(&any, &at));)
+        known_names_add(&known, bytes_of(file->host), arena);
     return error_set(error, ERROR_NOT_FOUND, "The session %.60s has no host \"%.60s\"; it has %.200s.",
-                     asked->session.name, asked->host, *names ? names : "none");
+                     asked->session.name, asked->host, known_names_text(&known, KNOWN_NAMES_MAX, arena));
 }
 
 // From here on the files that may be meant are of the version that they have now. One that went away keeps the version
@@ -116,16 +115,11 @@ static const struct memory_timeline *named(const struct memory_profile *profile,
 
 static bool unknown_memory(struct work *work, const struct profile_request *asked, const struct profile_found *found,
                            struct error *error) {
-    const char *names = "";
-    size_t shown = found->profile->timeline_count < NAMES_SHOWN ? found->profile->timeline_count : NAMES_SHOWN;
-    for (size_t i = 0; names && i < shown; i++) {
-        struct bytes id = found->profile->timelines[i].memory_id;
-        int size = (int)(id.size < 60 ? id.size : 60);
-        names = arena_printf(&work->arena, "%s%s%.*s", names, i ? ", " : "", size, (const char *)id.data);
-    }
-    if (!names) return work_out_of_memory(error);
-    return error_set(error, ERROR_NOT_FOUND, "Host %.60s has no memory id \"%.60s\"; it has %.200s%s.",
-                     found->file->host, asked->memory_id, names, shown < found->profile->timeline_count ? ", ..." : "");
+    struct known_names known = {.count = 0};
+    for (size_t i = 0; i < found->profile->timeline_count; i++)
+        known_names_add(&known, found->profile->timelines[i].memory_id, &work->arena);
+    return error_set(error, ERROR_NOT_FOUND, "Host %.60s has no memory id \"%.60s\"; it has %.200s.", found->file->host,
+                     asked->memory_id, known_names_text(&known, KNOWN_NAMES_MAX, &work->arena));
 }
 
 static bool no_events(const struct profile_request *asked, struct error *error) {

@@ -12,7 +12,7 @@
 
 // The file of that name; of a session with one file, NULL means that one. NULL: *error is filled and names the files.
 MUST_USE const struct input_file *device_memory_store_find(const struct session *session, const char *file_name,
-                                                           struct error *error);
+                                                           struct arena *arena, struct error *error);
 
 // The profile, through the cache. NULL: *error is filled.
 MUST_USE const struct device_memory_profile *device_memory_store_load(struct work *work, const struct input_file *file,

@@ -1,14 +1,14 @@
 #include "server/store/module_store.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 #include "analysis/hlo/program_load.h"
 #include "analysis/input/dump_files.h"
 #include "analysis/input/program_index.h"
+#include "server/text/known_names.h"
 #include "server/text/utf8.h"
 
-enum { INDEX_ARENA_LIMIT_BYTES = 1 << 30, NAMES_SHOWN = 3, NAMES_TEXT_BYTES = 280 };
+enum { INDEX_ARENA_LIMIT_BYTES = 1 << 30 };
 
 // --- The index of a file ---
 
@@ -53,38 +53,23 @@ static const struct xspace_program *program_of(const struct xspace_index *index,
     return NULL;
 }
 
-struct known_names {
-    char text[NAMES_TEXT_BYTES];
-    size_t size, shown, count;
-};
-
-static void add_known(struct known_names *known, struct bytes name) {
-    known->count++;
-    if (known->shown == NAMES_SHOWN) return;
-    int length = name.size < 60 ? (int)name.size : 60;
-    int added = snprintf(known->text + known->size, sizeof known->text - known->size, "%s%.*s",
-                         known->shown ? ", " : "", length, (const char *)name.data);
-    known->size += (size_t)added;
-    known->shown++;
-}
-
-static bool no_such_host(const struct session *session, const char *host, struct error *error) {
-    struct known_names known = {.text = ""};
+static bool no_such_host(struct work *work, const struct session *session, const char *host, struct error *error) {
+    struct known_names known = {.count = 0};
     for (size_t i = 0; i < session->files.file_count; i++) {
         const struct input_file *file = &session->files.files[i];
-        add_known(&known, bytes_of(file->host[0] ? file->host : file->name));
+        known_names_add(&known, bytes_of(file->host[0] ? file->host : file->name), &work->arena);
     }
-    return error_set(error, ERROR_NOT_FOUND, "The session \"%.100s\" has no host \"%.100s\"; its %zu host(s): %s%s.",
-                     session->name, host, known.count, known.text, known.count > known.shown ? ", ..." : "");
+    return error_set(error, ERROR_NOT_FOUND, "The session \"%.100s\" has no host \"%.100s\"; its %zu host(s): %.250s.",
+                     session->name, host, known.count, known_names_text(&known, KNOWN_NAMES_FEW, &work->arena));
 }
 
-static bool no_such_module(const struct session *session, const char *name, const struct known_names *known,
-                           struct error *error) {
+static bool no_such_module(struct work *work, const struct session *session, const char *name,
+                           const struct known_names *known, struct error *error) {
     if (known->count == 0)
         return error_set(error, ERROR_NOT_FOUND, "The session \"%.100s\" holds no compiled program.", session->name);
     return error_set(error, ERROR_NOT_FOUND,
-                     "The session \"%.100s\" has no module \"%.100s\"; its %zu module(s): %s%s.", session->name, name,
-                     known->count, known->text, known->count > known->shown ? ", ..." : "");
+                     "The session \"%.100s\" has no module \"%.100s\"; its %zu module(s): %.250s.", session->name, name,
+                     known->count, known_names_text(known, KNOWN_NAMES_FEW, &work->arena));
 }
 
 // A file may be meant by its own name as well.
@@ -94,7 +79,7 @@ static bool is_called(const struct input_file *file, const char *host) {
 
 bool module_store_find(struct work *work, const struct session *session, const char *host, const char *name,
                        struct found_module *found, struct error *error) {
-    struct known_names known = {.text = ""};
+    struct known_names known = {.count = 0};
     struct error unreadable = {.code = ERROR_NONE};
     bool has_host = false;
     for (size_t i = 0; i < session->files.file_count; i++) {
@@ -102,7 +87,7 @@ bool module_store_find(struct work *work, const struct session *session, const c
         if (host && !is_called(file, host)) continue;
         has_host = true;
         if (file->program && !utf8_same_text(bytes_of(file->program), name)) {  // of a dump: none need be opened
-            add_known(&known, bytes_of(file->program));
+            known_names_add(&known, bytes_of(file->program), &work->arena);
             continue;
         }
         const struct input_file *now = file_store_look(work, session, i, error);
@@ -114,10 +99,11 @@ bool module_store_find(struct work *work, const struct session *session, const c
         if (indexed->fault) unreadable = *indexed->fault;
         const struct xspace_program *program = program_of(&indexed->index, name);
         if (program) return module_store_name(work, now, program, found, error);
-        for (size_t k = 0; k < indexed->index.program_count; k++) add_known(&known, indexed->index.programs[k].name);
+        for (size_t k = 0; k < indexed->index.program_count; k++)
+            known_names_add(&known, indexed->index.programs[k].name, &work->arena);
     }
-    if (host && !has_host) return no_such_host(session, host, error);
-    if (unreadable.code == ERROR_NONE) return no_such_module(session, name, &known, error);
+    if (host && !has_host) return no_such_host(work, session, host, error);
+    if (unreadable.code == ERROR_NONE) return no_such_module(work, session, name, &known, error);
     *error = unreadable;
     return false;
 }

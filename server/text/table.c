@@ -2,7 +2,7 @@
 
 #include <ctype.h>
 
-#include "analysis/input/growing_array.h"
+#include "analysis/base/growing_array.h"
 #include "server/text/printable.h"
 
 enum { GAP = 2, BELOW_INDENT = 6, SHRUNK_MIN = 10 };
