@@ -1,13 +1,9 @@
 // @ts-check
-// Values along an axis and back, and the ticks of sizes and times. Pure.
+// Values along an axis, and the ticks of sizes and times. Pure.
 import { niceStep, span, ticks } from "./range.js";
 
 export function toPixel(value, r, width) {
   return ((value - r.begin) / span(r)) * width;
-}
-
-export function toValue(pixel, r, width) {
-  return r.begin + (pixel / width) * span(r);
 }
 
 /** Byte ticks that are round in `unit`. */

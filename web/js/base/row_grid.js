@@ -177,7 +177,6 @@ export function createRowGrid(source, options) {
     showSort,
     mark,
     reveal,
-    focusIndex,
     firstShown: () => firstShown,
     dispose: () => observer.disconnect(),
   };

@@ -1,14 +1,14 @@
 // @ts-check
-// A field that searches while one types; Escape empties it and lets go. The text is kept by whoever is asked: `get` and
-// `set` it, `watch` calls back when it changed elsewhere.
+// A field that searches while one types; Escape empties it and lets go. The text is kept by a state that views share.
 import { el } from "./dom.js";
 
 /**
- * @param {{get: () => string, set: (text: string) => void, watch: (show: () => void) => () => void,
- *          placeholder: string, label: string, title?: string, id?: string, className?: string,
+ * @param {any} state whose actions.search takes the text @param {string} key its name there
+ * @param {{placeholder: string, label: string, title?: string, id?: string, className?: string,
  *          onEnter?: (direction: number) => void}} options
  */
-export function createSearchBox({ get, set, watch, placeholder, label, title, id, className, onEnter }) {
+export function createSearchBox(state, key, { placeholder, label, title, id, className, onEnter }) {
+  const { search } = state.actions;
   const field = el("input", {
     type: "search",
     id,
@@ -17,7 +17,7 @@ export function createSearchBox({ get, set, watch, placeholder, label, title, id
     title,
     "aria-label": label,
     spellcheck: "false",
-    on: { input: () => set(field.value), keydown: onKeyDown },
+    on: { input: () => search(field.value), keydown: onKeyDown },
   });
 
   function onKeyDown(event) {
@@ -25,12 +25,12 @@ export function createSearchBox({ get, set, watch, placeholder, label, title, id
     if (event.key !== "Escape") return;
     event.stopPropagation();
     field.value = "";
-    set("");
+    search("");
     field.blur();
   }
 
   function show() {
-    if (document.activeElement !== field) field.value = get();
+    if (document.activeElement !== field) field.value = state.get()[key];
   }
 
   function focus() {
@@ -38,7 +38,7 @@ export function createSearchBox({ get, set, watch, placeholder, label, title, id
     field.select();
   }
 
-  const dispose = watch(show);
+  const dispose = state.watch([key], show);
   show();
   return { node: field, focus, dispose };
 }

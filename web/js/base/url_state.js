@@ -33,9 +33,6 @@ export const KEYS = [
   "batch",
 ];
 
-/** Changing one of these is a step that "back" undoes. */
-export const NAVIGATION_KEYS = ["run", "tag", "host", "module_name", "memory_space", "memory_id", "file"];
-
 const ALIASES = { tool: "tag", moduleName: "module_name", sessionId: "run" };
 
 /** @returns {Record<string, string | null>} every key, null where the query does not have it */

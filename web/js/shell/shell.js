@@ -15,7 +15,6 @@
  *     progress, keys
  *     openTool(id)   the same session in another tool
  *     sessions()  a promise of the sessions reply
- *     fail(error) shows an error instead of the tool's content
  */
 import { fetchServer, fetchSessions, ApiError } from "../api.js";
 import { findTool } from "../tools.js";
@@ -242,7 +241,6 @@ export function createShell(tools) {
       keys,
       progress,
       hosts,
-      fail,
       openTool,
       sessions: () => sessions,
       side: page.sideTool,

@@ -13,10 +13,7 @@ import { nothingHeld } from "./views/empty_states.js";
 export function createWorkspace(reply, params) {
   const state = createProfileState(buildModel(reply), params);
   const headline = createHeadline(state, params, reply);
-  const search = createSearchBox({
-    get: () => state.get().query,
-    set: state.actions.search,
-    watch: (show) => state.watch(["query"], show),
+  const search = createSearchBox(state, "query", {
     id: "search",
     placeholder: "Search function or file  /",
     label: "search frames by function or file",

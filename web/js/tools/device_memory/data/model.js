@@ -100,9 +100,3 @@ export function stackOf(model, node) {
   for (let at = node; at > 0; at = model.parent[at]) stack.unshift(at);
   return stack;
 }
-
-export function childrenOf(model, node) {
-  const children = [];
-  for (let at = node + 1; at < model.end[node]; at = model.end[at]) children.push(at);
-  return children;
-}

@@ -10,7 +10,7 @@ import { eventText, factsOf, kindOf } from "../data/event_facts.js";
 
 export function createEventCard(state, memory, details, onStep) {
   return createDetailsCard({
-    className: "event-card",
+    className: "card event-card",
     hint: "Hover over the graph for the event there.",
     state,
     watches: ["hover", "at", "row", "unit"],

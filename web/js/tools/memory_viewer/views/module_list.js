@@ -5,18 +5,14 @@ import { exactBytes, formatSize } from "../../../base/format.js";
 import { unitMode } from "../../../shell/unit_switch.js";
 import { createSearchBox } from "../../../base/search_box.js";
 import { createSideList } from "../../../base/side_list.js";
+import { createStore } from "../../../base/store.js";
 import { matcher } from "../../../base/text_match.js";
 import { findModule, namedHosts, peakOf, sortModules } from "../data/modules.js";
 
 export function createModuleList(params, onOpen) {
-  let wanted = "";
-  const filter = createSearchBox({
-    get: () => wanted,
-    set(text) {
-      wanted = text;
-      show();
-    },
-    watch: () => () => {},
+  const wanted = createStore({ name: "" });
+  const search = (name) => wanted.set({ name }) && show();
+  const filter = createSearchBox({ ...wanted, actions: { search } }, "name", {
     id: "module-filter",
     placeholder: "filter modules",
     label: "filter modules",
@@ -41,7 +37,7 @@ export function createModuleList(params, onOpen) {
 
   function shown() {
     const { host } = params.get();
-    const test = matcher(wanted);
+    const test = matcher(wanted.get().name);
     return modules.filter(
       (one) => (!host || !hasHosts || one.hosts.length === 0 || one.hosts.includes(host)) && (!test || test(one.name)),
     );

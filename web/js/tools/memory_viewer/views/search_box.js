@@ -8,10 +8,7 @@ import { countFlags } from "../data/search.js";
 
 export function createSearch(state) {
   const found = el("span", { class: "found", role: "status" });
-  const box = createSearchBox({
-    get: () => state.get().query,
-    set: state.actions.search,
-    watch: (show) => state.watch(["query"], show),
+  const box = createSearchBox(state, "query", {
     onEnter: state.actions.nextMatch,
     id: "search",
     placeholder: "Search op name  /",

@@ -7,10 +7,7 @@ import { matcher } from "../../../../base/text_match.js";
 
 /** XProf's filter over op names, kept in the address and the same in every panel. */
 export function createOpFilter(state) {
-  return createSearchBox({
-    get: () => state.get().filter,
-    set: state.actions.search,
-    watch: (show) => state.watch(["filter"], show),
+  return createSearchBox(state, "filter", {
     className: "op-filter",
     placeholder: "Operation",
     label: "filter by op name",
