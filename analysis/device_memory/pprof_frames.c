@@ -35,10 +35,10 @@ static uint32_t intern_function(struct pprof_loader *loader, struct id_map *know
     uint32_t file_index = pprof_names_index(&loader->names, file);
     uint32_t function = id_map_get(known, id_map_pair(name_index, file_index));
     if (function != ID_MAP_NONE) return function;
-    struct bytes path = loader->names.texts[file_index];
+    struct bytes path = loader->names.table.texts[file_index];
     function = profile->function_count++;
     profile->functions[function] = (struct device_memory_function){
-        .name = loader->names.texts[name_index], .file = path, .is_library = pprof_is_library(path)};
+        .name = loader->names.table.texts[name_index], .file = path, .is_library = pprof_is_library(path)};
     (void)id_map_put(known, id_map_pair(name_index, file_index), function);
     return function;
 }

@@ -1,22 +1,21 @@
-// The strings of a pprof file, by index: each distinct text has one canonical index, so that equal names are equal
-// numbers.
+// The strings of a pprof file, by index: each distinct text has one number, so that equal names are equal numbers.
 //
-//     string_table   ["", "buffer", "cpu:0", "buffer"]         canonical   [0, 1, 2, 1]
+//     file   ["", "buffer", "cpu:0", "buffer"]         numbers   [0, 1, 2, 1]         table   ["", "buffer", "cpu:0"]
 #pragma once
 
-#include "analysis/base/arena.h"
 #include "analysis/base/error.h"
+#include "analysis/base/string_table.h"
 
 struct pprof_names {
-    struct bytes *texts;
-    uint32_t *canonical;
+    struct string_table table;
+    uint32_t *numbers;  // by index
     uint32_t count;
 };
 
 // Gathers the `count` strings of the profile. False when the arena is at its limit.
 MUST_USE bool pprof_names_read(struct bytes profile, uint32_t count, struct arena *arena, struct pprof_names *names);
 
-// The canonical index; that of "" for an index that names nothing.
+// The number; that of "" for an index that names nothing.
 uint32_t pprof_names_index(const struct pprof_names *names, uint64_t index);
 
 // "" for an index that names nothing.

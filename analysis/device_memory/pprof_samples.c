@@ -55,14 +55,14 @@ static bool find_values(const struct pprof_loader *loader, struct value_places *
 struct sample_loader {
     struct pprof_loader *loader;
     struct value_places places;
-    uint32_t kind_name, device_name;  // canonical indexes of "kind" and "device"; 0: not there
+    uint32_t kind_name, device_name;  // the numbers of "kind" and "device"
     struct id_map group_of;           // by both names
 };
 
 struct sample_words {
     int64_t values[PPROF_MAX_SAMPLE_TYPES];
     int value_count;
-    uint32_t kind, device;  // canonical indexes
+    uint32_t kind, device;  // numbers of names
 };
 
 static bool is_damaged_sample(const struct pprof_loader *loader, struct bytes message, enum error_code code,
@@ -147,8 +147,8 @@ static bool find_group(struct sample_loader *samples, const struct sample_words 
     if (pprof_is_too_many(loader, (uint64_t)profile->group_count + 1, DEVICE_MEMORY_MAX_GROUPS, "kinds and devices"))
         return false;
     *group = profile->group_count++;
-    profile->groups[*group] = (struct device_memory_group){.kind = loader->names.texts[words->kind],
-                                                           .device = loader->names.texts[words->device]};
+    profile->groups[*group] = (struct device_memory_group){.kind = loader->names.table.texts[words->kind],
+                                                           .device = loader->names.table.texts[words->device]};
     return id_map_put(&samples->group_of, key, *group);
 }
 
@@ -222,24 +222,17 @@ static size_t most_stack_entries(const struct pprof_counts *counts) {
     return is_huge || most > DEVICE_MEMORY_MAX_STACK_ENTRIES ? DEVICE_MEMORY_MAX_STACK_ENTRIES : (size_t)most;
 }
 
-static uint32_t name_index(const struct pprof_names *names, struct bytes text) {
-    for (uint32_t i = 0; i < names->count; i++) {
-        if (bytes_equal(names->texts[i], text)) return names->canonical[i];
-    }
-    return 0;
-}
-
 bool pprof_load_samples(struct pprof_loader *loader) {
     struct device_memory_profile *profile = loader->profile;
     size_t most_groups = loader->counts.samples < DEVICE_MEMORY_MAX_GROUPS ? (size_t)loader->counts.samples
                                                                            : DEVICE_MEMORY_MAX_GROUPS;
     struct sample_loader samples = {.loader = loader,
-                                    .kind_name = name_index(&loader->names, BYTES("kind")),
-                                    .device_name = name_index(&loader->names, BYTES("device"))};
+                                    .kind_name = string_table_put(&loader->names.table, BYTES("kind")),
+                                    .device_name = string_table_put(&loader->names.table, BYTES("device"))};
     profile->stacks = arena_push_raw(loader->arena, most_stack_entries(&loader->counts), sizeof *profile->stacks);
     profile->samples = arena_new(loader->arena, struct device_memory_sample, (size_t)loader->counts.samples);
     profile->groups = arena_new(loader->arena, struct device_memory_group, most_groups);
-    if (!profile->stacks || !profile->samples || !profile->groups ||
+    if (!profile->stacks || !profile->samples || !profile->groups || string_table_has_failed(&loader->names.table) ||
         !id_map_init(&samples.group_of, loader->arena, most_groups))
         return pprof_out_of_memory(loader);
     if (!find_values(loader, &samples.places)) return false;

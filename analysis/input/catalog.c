@@ -9,7 +9,7 @@
 
 #include "analysis/input/device_memory_files.h"
 #include "analysis/input/dump_files.h"
-#include "analysis/input/file_completeness.h"
+#include "analysis/input/file_cursor.h"
 #include "analysis/input/folder.h"
 #include "analysis/base/growing_array.h"
 #include "analysis/input/input_name.h"
@@ -74,6 +74,20 @@ static void add_device_memory(struct scan *scan, const struct input_file *file, 
 
 // --- Folders ---
 
+// Whether the content (an XSpace or an HloProto, also gzip) ends inside a field, or there is none yet. A file that
+// cannot be opened, or is wrong in another way, does not: its error shows when it is opened.
+static bool ends_early(const char *path) {
+    struct error error;
+    struct byte_source *source = byte_source_open(path, &error);
+    if (!source) return false;
+    struct file_cursor cursor = file_cursor_over(source);
+    struct file_field field;
+    while (file_cursor_next(&cursor, &field, &error)) continue;
+    bool is_cut = cursor.has_failed ? error.code == ERROR_TRUNCATED : cursor.at == 0;
+    byte_source_close(source);
+    return is_cut;
+}
+
 // The first file that is still being written, or NULL. A compiler writes one file after the other: of a dump, what is
 // there can be read, and a module that is not whole yet says so itself.
 static const struct input_file *unfinished_file(const struct scan *scan, const struct session_files *files) {
@@ -83,7 +97,7 @@ static const struct input_file *unfinished_file(const struct scan *scan, const s
                         file->version.modified_s;  // clocks of hosts differ a little: it may be below zero
         bool is_fresh = age_s > -CATALOG_WRITING_SECONDS && age_s < CATALOG_WRITING_SECONDS;
         bool is_of_dump = file->kind == PROFILE_FILE_DUMP_PROTO || file->kind == PROFILE_FILE_DUMP_TEXT;
-        if (is_fresh && !is_of_dump && file_completeness_ends_early(file->path)) return file;
+        if (is_fresh && !is_of_dump && ends_early(file->path)) return file;
     }
     return NULL;
 }
