@@ -10,7 +10,7 @@
 // program; a loop's, when they are stacked over its iterations. Arrays of logits and losses are neither and stay.
 #include "analysis/advice/advisor.h"
 
-#include "analysis/advice/op_name.h"
+#include "analysis/program/op_name.h"
 
 enum { GROUPS_MAX = 256, INPUTS_MAX = 4096, OPS_MAX = 256 };
 

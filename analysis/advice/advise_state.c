@@ -1,6 +1,6 @@
 // Donating the inputs, and keeping the optimizer's state on the host.
 #include "analysis/advice/advisor.h"
-#include "analysis/advice/op_name.h"
+#include "analysis/program/op_name.h"
 
 // How far off a donation may be, in parts of the predicted total.
 #define DONATION_BELOW 0.04

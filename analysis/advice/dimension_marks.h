@@ -4,7 +4,7 @@
 //     bf16[8,512,768]   marks 0b001: dimension 0 is marked
 #pragma once
 
-#include "analysis/advice/program_graph.h"
+#include "analysis/program/program_graph.h"
 
 struct dimension_flow {
     const struct program_graph *graph;

@@ -1,6 +1,6 @@
 #include "analysis/advice/dimension_ties.h"
 
-#include "analysis/advice/leaf_links.h"
+#include "analysis/program/leaf_links.h"
 #include "proto/hlo_fields.h"
 #include "proto/wire.h"
 

@@ -1,6 +1,6 @@
 #include "analysis/advice/phases.h"
 
-#include "analysis/advice/op_name.h"
+#include "analysis/program/op_name.h"
 
 static bool is_moving(enum opcode opcode) {
     return opcode == OPCODE_COPY || opcode == OPCODE_COPY_START || opcode == OPCODE_COPY_DONE ||

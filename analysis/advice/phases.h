@@ -9,8 +9,8 @@
 // the heap simulator trace.
 #pragma once
 
-#include "analysis/advice/op_name.h"
-#include "analysis/advice/program_graph.h"
+#include "analysis/program/op_name.h"
+#include "analysis/program/program_graph.h"
 #include "analysis/memory/heap_replay.h"
 
 struct phases {

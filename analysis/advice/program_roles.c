@@ -1,6 +1,6 @@
 #include "analysis/advice/program_roles.h"
 
-#include "analysis/advice/op_name.h"
+#include "analysis/program/op_name.h"
 
 struct finder {
     const struct program_graph *graph;

@@ -8,7 +8,7 @@
 // with events of their own. `module` and `events` are the program with them: buffers from `first_guest` on.
 #pragma once
 
-#include "analysis/advice/schedule.h"
+#include "analysis/program/schedule.h"
 #include "analysis/memory/heap_replay.h"
 
 struct residents {

@@ -1,7 +1,7 @@
 #include "analysis/advice/type_flow.h"
 
-#include "analysis/advice/leaf_links.h"
-#include "analysis/advice/op_name.h"
+#include "analysis/program/leaf_links.h"
+#include "analysis/program/op_name.h"
 
 enum { F32 = 11, BF16 = 16, PASSES_MAX = 64 };
 

@@ -10,7 +10,7 @@
 #pragma once
 
 #include "analysis/hlo/shape_array.h"
-#include "analysis/advice/opcode.h"
+#include "analysis/program/opcode.h"
 #include "analysis/hlo/hlo_module.h"
 
 struct graph_elements {     // of a tuple; count 0 for an array

@@ -9,7 +9,7 @@
 // SCHEDULE_NEVER.
 #pragma once
 
-#include "analysis/advice/program_graph.h"
+#include "analysis/program/program_graph.h"
 
 enum { SCHEDULE_NEVER = UINT32_MAX };
 

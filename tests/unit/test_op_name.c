@@ -1,5 +1,5 @@
 // What JAX's op_names tell: names as libtpu kept them.
-#include "analysis/advice/op_name.h"
+#include "analysis/program/op_name.h"
 
 #include "tests/unit/cmocka_all.h"
 

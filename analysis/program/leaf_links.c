@@ -1,4 +1,4 @@
-#include "analysis/advice/leaf_links.h"
+#include "analysis/program/leaf_links.h"
 
 enum { CALLED_MAX = 16 };  // branches of one conditional
 

@@ -1,4 +1,4 @@
-#include "analysis/advice/op_name.h"
+#include "analysis/program/op_name.h"
 
 enum phase op_name_phase(struct bytes op_name) {
     if (bytes_contains(op_name, BYTES("transpose(jvp"))) return PHASE_BACKWARD;

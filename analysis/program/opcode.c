@@ -1,4 +1,4 @@
-#include "analysis/advice/opcode.h"
+#include "analysis/program/opcode.h"
 
 enum opcode opcode_of(struct bytes name) {
     static const struct {

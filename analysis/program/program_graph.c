@@ -1,4 +1,4 @@
-#include "analysis/advice/program_graph.h"
+#include "analysis/program/program_graph.h"
 
 #include "proto/hlo_fields.h"
 #include "proto/wire.h"

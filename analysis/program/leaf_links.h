@@ -5,7 +5,7 @@
 //     %w = while(%t), %body     t -> w, w -> body's parameter, body's root -> w
 #pragma once
 
-#include "analysis/advice/program_graph.h"
+#include "analysis/program/program_graph.h"
 
 // Leaves first_from + i and first_to + i are the same, for i < count.
 typedef void leaf_link(void *context, uint32_t first_from, uint32_t first_to, uint32_t count);

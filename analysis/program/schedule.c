@@ -1,6 +1,6 @@
-#include "analysis/advice/schedule.h"
+#include "analysis/program/schedule.h"
 
-#include "analysis/advice/leaf_links.h"
+#include "analysis/program/leaf_links.h"
 #include "proto/hlo_fields.h"
 #include "proto/wire.h"
 
