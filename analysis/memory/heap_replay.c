@@ -2,12 +2,6 @@
 
 #define NONE HLO_NONE
 
-// One time that a root's bytes were taken: from an ALLOC, or a SHARE_WITH after they were free, to the last FREE.
-struct stay {
-    uint32_t shown_as;               // the buffer that stands for the bytes
-    uint32_t start_step, free_step;  // NONE while it lasts
-};
-
 // What is known of each logical buffer while the trace is replayed: columns, one entry a buffer.
 struct replayer {
     const struct hlo_module *module;
@@ -18,8 +12,6 @@ struct replayer {
     uint32_t *canonical;  // whose bytes it shares, or NONE
     uint32_t *span_of;    // index into replay->spans, or NONE
     uint32_t *stay_of;    // of a root: its latest stay, or NONE
-    struct stay *stays;   // in order of allocation
-    uint32_t stay_count;
     int64_t heap_bytes, unpadded_bytes;
     uint32_t step;
 };
@@ -38,12 +30,12 @@ static bool make_columns(struct replayer *r, struct arena *arena, uint32_t event
     r->canonical = new_column(arena, buffers);
     r->span_of = new_column(arena, buffers);
     r->stay_of = new_column(arena, buffers);
-    r->stays = arena_push_raw(arena, event_count, sizeof *r->stays);
+    replay->stays = arena_push_raw(arena, event_count, sizeof *replay->stays);
     replay->heap_bytes = arena_push_raw(arena, (size_t)event_count + 1, sizeof *replay->heap_bytes);
     replay->unpadded_bytes = arena_push_raw(arena, (size_t)event_count + 1, sizeof *replay->unpadded_bytes);
     replay->instruction_names = arena_push_raw(arena, (size_t)event_count + 1, sizeof *replay->instruction_names);
     replay->spans = arena_push_raw(arena, most_spans, sizeof *replay->spans);
-    if (r->references && r->canonical && r->span_of && r->stay_of && r->stays && replay->heap_bytes &&
+    if (r->references && r->canonical && r->span_of && r->stay_of && replay->stays && replay->heap_bytes &&
         replay->unpadded_bytes && replay->instruction_names && replay->spans) {
         return true;
     }
@@ -71,7 +63,7 @@ static int64_t unpadded_bytes(const struct replayer *r, uint32_t buffer) {
 }
 
 static bool has_stay(const struct replayer *r, uint32_t root) {
-    return r->stay_of[root] != NONE && r->stays[r->stay_of[root]].free_step == NONE;
+    return r->stay_of[root] != NONE && r->replay->stays[r->stay_of[root]].end_step == r->replay->step_count;
 }
 
 static void start_span(struct replayer *r, uint32_t buffer, bool is_shared) {
@@ -88,8 +80,9 @@ static bool increase(struct replayer *r, uint32_t root, uint32_t buffer) {
         return error_set(r->error, ERROR_MALFORMED, "heap simulator event %u: more than 2^63 bytes are live", r->step);
     }
     if (!has_stay(r, root)) {
-        r->stay_of[root] = r->stay_count;
-        r->stays[r->stay_count++] = (struct stay){.shown_as = buffer, .start_step = r->step, .free_step = NONE};
+        r->stay_of[root] = r->replay->stay_count;
+        r->replay->stays[r->replay->stay_count++] = (struct heap_stay){
+            .span = r->span_of[buffer], .root = root, .start_step = r->step, .end_step = r->replay->step_count};
     }
     if (r->heap_bytes <= r->replay->peak_bytes) return true;
     r->replay->peak_bytes = r->heap_bytes;
@@ -105,9 +98,9 @@ static bool decrease(struct replayer *r, uint32_t root) {
         return error_set(r->error, ERROR_MALFORMED, "heap simulator event %u frees more bytes than are live", r->step);
     }
     if (!has_stay(r, root)) return true;
-    struct stay *stay = &r->stays[r->stay_of[root]];
-    stay->free_step = r->step;
-    r->replay->spans[r->span_of[stay->shown_as]].end_step = r->step;
+    struct heap_stay *stay = &r->replay->stays[r->stay_of[root]];
+    stay->end_step = r->step;
+    r->replay->spans[stay->span].end_step = r->step;
     return true;
 }
 
@@ -163,12 +156,12 @@ static void note_step(struct replayer *r, struct bytes instruction_name) {
 
 static bool list_live_at_peak(struct replayer *r, struct arena *arena) {
     struct heap_replay *replay = r->replay;
-    replay->live_at_peak = arena_push_raw(arena, r->stay_count, sizeof *replay->live_at_peak);
+    replay->live_at_peak = arena_push_raw(arena, replay->stay_count, sizeof *replay->live_at_peak);
     if (!replay->live_at_peak) return error_set(r->error, ERROR_TOO_BIG, "no memory left for the buffers at the peak");
-    for (uint32_t i = 0; i < r->stay_count && replay->peak_bytes > 0; i++) {
-        const struct stay *stay = &r->stays[i];
-        bool is_live = stay->start_step <= replay->peak_position && stay->free_step > replay->peak_position;
-        if (is_live) replay->live_at_peak[replay->live_at_peak_count++] = stay->shown_as;
+    for (uint32_t i = 0; i < replay->stay_count && replay->peak_bytes > 0; i++) {
+        const struct heap_stay *stay = &replay->stays[i];
+        bool is_live = stay->start_step <= replay->peak_position && stay->end_step > replay->peak_position;
+        if (is_live) replay->live_at_peak[replay->live_at_peak_count++] = replay->spans[stay->span].buffer;
     }
     return true;
 }

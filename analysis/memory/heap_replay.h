@@ -21,6 +21,13 @@ struct heap_span {
     bool is_shared;         // it took the free bytes of an earlier buffer (SHARE_WITH)
 };
 
+struct heap_stay {        // one time that bytes were taken: live bytes after an event are the sum of those that last
+    uint32_t span;        // of the buffer that stands for them
+    uint32_t root;        // the buffer whose size counts
+    uint32_t start_step;  // ALLOC, or a SHARE_WITH after they were free
+    uint32_t end_step;    // the last FREE; step_count when there was none
+};
+
 struct heap_events {  // a trace, or several traces of one memory space merged
     const struct hlo_event *events;
     uint32_t count;
@@ -38,6 +45,8 @@ struct heap_replay {
     uint32_t live_at_peak_count;
     struct heap_span *spans;  // in order of the first event of each buffer
     uint32_t span_count;
+    struct heap_stay *stays;  // in order of allocation
+    uint32_t stay_count;
 };
 
 // `unpadded_of_buffer[b]` is the unpadded size of buffer b, for each buffer that an event names, as its own or as the
