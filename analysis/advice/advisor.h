@@ -6,7 +6,7 @@
 
 #include "analysis/base/size_text.h"
 #include "analysis/advice/advice.h"
-#include "analysis/advice/phases.h"
+#include "analysis/groups/phases.h"
 #include "analysis/advice/program_roles.h"
 #include "analysis/advice/type_flow.h"
 #include "analysis/advice/what_if.h"

@@ -1,4 +1,4 @@
-#include "analysis/advice/phases.h"
+#include "analysis/groups/phases.h"
 
 #include "analysis/program/op_name.h"
 
