@@ -46,3 +46,11 @@ uint32_t string_table_put(struct string_table *table, struct bytes text) {
 uint32_t string_table_copy(struct string_table *table, struct bytes text, struct arena *arena) {
     return put(table, text, arena);
 }
+
+uint32_t string_table_find(const struct string_table *table, struct bytes text) {
+    for (uint64_t key = (uint64_t)id_map_key(text);; key++) {
+        uint32_t number = id_map_get(&table->index_of, (int64_t)key);
+        if (number == ID_MAP_NONE) return 0;
+        if (bytes_equal(table->texts[number], text)) return number;
+    }
+}

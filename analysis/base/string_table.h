@@ -26,3 +26,6 @@ bool string_table_init(struct string_table *table, struct arena *arena);
 // The number of `text`. At an arena's limit 0, and the table remembers that it failed.
 uint32_t string_table_put(struct string_table *table, struct bytes text);
 uint32_t string_table_copy(struct string_table *table, struct bytes text, struct arena *arena);
+
+// The number of a text that is there, else 0.
+uint32_t string_table_find(const struct string_table *table, struct bytes text);

@@ -26,6 +26,31 @@ static void test_primitive(void **state) {
     assert_int_equal(op_name_primitive(BYTES("jit(f)/")).size, 0);
 }
 
+static void check_scope(const char *op_name, bool has_stars, const char *expected) {
+    struct arena arena;
+    arena_init(&arena, 0);
+    struct bytes scope = op_name_scope(bytes_of(op_name), has_stars, &arena);
+    assert_int_equal(scope.size, strlen(expected));
+    assert_memory_equal(scope.data, expected, scope.size);
+    arena_free(&arena);
+}
+
+static void test_scope(void **state) {
+    (void)state;
+    check_scope("jit(step)/transpose(jvp(Model))/h/3/checkpoint/attn/dot_general", false, "Model/h/3/attn");
+    check_scope("jit(step)/transpose(jvp(Model))/h/3/checkpoint/attn/dot_general", true, "Model/h/*/attn");
+    check_scope("jit(train_step)/jvp(jit(log_softmax))/sub", true, "log_softmax");
+    check_scope("jit(step)/jvp()/dot_general", true, "dot_general");
+    check_scope("jit(step)/jvp()/while/body/closed_call/layers_12/mlp/add", true, "layers_*/mlp");
+    check_scope("jit(step)/conv2d/gpt2/mul", true, "conv2d/gpt2");
+    check_scope("jit(fold_in)", true, "fold_in");
+    check_scope("model/dense_1/MatMul", false, "model/dense_1");
+    check_scope("", true, "");
+    check_scope("/", true, "");
+    check_scope("a)(/b", false, "a)(/b");
+    check_scope("jit(", true, "jit(");
+}
+
 static void test_contains(void **state) {
     (void)state;
     assert_true(bytes_contains(BYTES("aab"), BYTES("ab")));
@@ -37,6 +62,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_phases),
         cmocka_unit_test(test_primitive),
+        cmocka_unit_test(test_scope),
         cmocka_unit_test(test_contains),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
