@@ -1,0 +1,136 @@
+#include "analysis/groups/buffer_sources.h"
+
+#include "analysis/base/text_writer.h"
+#include "analysis/groups/frameworks.h"
+#include "analysis/groups/short_paths.h"
+
+static struct hlo_metadata metadata_of(const struct hlo_module *module, uint32_t node) {
+    return hlo_instruction_metadata(module, node, hlo_instruction_read(module, node).metadata);
+}
+
+static bool is_entry_parameter(const struct program_graph *graph, uint32_t node) {
+    return graph->nodes[node].opcode == OPCODE_PARAMETER && graph->nodes[node].computation == graph->entry;
+}
+
+static bool has_line(const struct hlo_module *module, const struct hlo_metadata *metadata) {
+    struct stack_trace_frame frame = {0};
+    return metadata->source_file.size > 0 ||
+           (stack_trace_read(module, metadata->stack_frame_id, &frame, 1) && frame.file.size > 0);
+}
+
+static bool find_origins(struct buffer_sources *sources, struct arena *arena) {
+    const struct program_graph *graph = &sources->graph;
+    uint8_t *has_lines = arena_push_raw(arena, graph->node_count, 1);
+    uint8_t *has_names = arena_push_raw(arena, graph->node_count, 1);
+    if (!has_lines || !has_names) return false;
+    for (uint32_t i = 0; i < graph->node_count; i++) {
+        struct hlo_metadata metadata = metadata_of(graph->module, i);
+        bool is_argument = is_entry_parameter(graph, i);
+        has_lines[i] = is_argument || has_line(graph->module, &metadata);
+        has_names[i] = is_argument || metadata.op_name.size > 0;
+        string_table_put(&sources->files, metadata.source_file);
+    }
+    return leaf_origins_find(graph, has_lines, arena, &sources->lines) &&
+           leaf_origins_find(graph, has_names, arena, &sources->names);
+}
+
+static bool judge_files(struct buffer_sources *sources, const char *frameworks, struct arena *arena) {
+    const struct hlo_module *module = sources->graph.module;
+    struct string_table *files = &sources->files;
+    for (uint32_t i = 0; i < module->file_name_count; i++) string_table_put(files, module->file_names[i]);
+    sources->is_reader_file = arena_push_raw(arena, files->count, 1);
+    if (files->has_failed || !sources->is_reader_file ||
+        !short_paths_make(files->texts, files->count, arena, &sources->file_names))
+        return false;
+    for (uint32_t i = 0; i < files->count; i++)
+        sources->is_reader_file[i] = files->texts[i].size > 0 && !frameworks_have(frameworks, files->texts[i]);
+    return true;
+}
+
+bool buffer_sources_read(const struct hlo_module *module, const char *frameworks, struct arena *arena,
+                         struct buffer_sources *sources, struct error *error) {
+    *sources = (struct buffer_sources){0};
+    if (!program_graph_read(module, arena, &sources->graph, error)) return false;
+    if (string_table_init(&sources->files, arena) && find_origins(sources, arena) &&
+        judge_files(sources, frameworks, arena))
+        return true;
+    return error_set(error, ERROR_TOO_BIG, "no memory left to follow the program's arrays to their sources");
+}
+
+// --- Of a row ---
+
+static uint32_t parameter_of(const struct buffer_sources *sources, const struct memory_buffer *row) {
+    const struct program_graph *graph = &sources->graph;
+    bool is_one = row->category == ALLOCATION_PARAMETER || row->category == ALLOCATION_DONATED;
+    if (!is_one || row->allocation == HLO_NONE || graph->entry == HLO_NONE) return HLO_NONE;
+    int64_t number = graph->module->allocations[row->allocation].parameter_number;
+    return number < 0 || number > UINT32_MAX ? HLO_NONE : graph_parameter(graph, graph->entry, (uint32_t)number);
+}
+
+struct leaf_origin buffer_source_of(const struct buffer_sources *sources, const struct leaf_origins *origins,
+                                    const struct memory_buffer *row) {
+    const struct program_graph *graph = &sources->graph;
+    uint32_t parameter = parameter_of(sources, row);
+    if (parameter != HLO_NONE) return (struct leaf_origin){parameter, ORIGIN_OWN, 0};
+    if (row->buffer == HLO_NONE || graph->module->buffers[row->buffer].instruction == HLO_NONE)
+        return (struct leaf_origin){HLO_NONE, ORIGIN_NONE, 0};
+    uint32_t leaf = graph->leaf_of_buffer[row->buffer];
+    struct leaf_origin origin = origins->of_node[graph->module->buffers[row->buffer].instruction];
+    return leaf != HLO_NONE && origins->of_leaf[leaf].way != ORIGIN_NONE ? origins->of_leaf[leaf] : origin;
+}
+
+bool buffer_source_is_argument(const struct buffer_sources *sources, struct leaf_origin origin) {
+    return origin.node != HLO_NONE && is_entry_parameter(&sources->graph, origin.node);
+}
+
+struct bytes buffer_source_argument(const struct buffer_sources *sources, uint32_t parameter) {
+    struct bytes path = sources->graph.nodes[parameter].op_name;
+    return path.size ? path : hlo_instruction_read(sources->graph.module, parameter).name;
+}
+
+// --- Lines ---
+
+struct frame {
+    uint32_t file;  // into the sources' files; 0 when it is not known
+    int32_t line;
+};
+
+// Innermost first: the stack of a node, else its line alone.
+static size_t read_frames(const struct buffer_sources *sources, uint32_t node, struct frame *frames) {
+    struct stack_trace_frame stack[STACK_TRACE_MAX_FRAMES];
+    const struct hlo_module *module = sources->graph.module;
+    struct hlo_metadata metadata = metadata_of(module, node);
+    size_t count = stack_trace_read(module, metadata.stack_frame_id, stack, STACK_TRACE_MAX_FRAMES);
+    if (!count) stack[count++] = (struct stack_trace_frame){.file = metadata.source_file, .line = metadata.source_line};
+    for (size_t i = 0; i < count; i++)
+        frames[i] = (struct frame){string_table_find(&sources->files, stack[i].file), stack[i].line};
+    return count;
+}
+
+static void put_frame(const struct buffer_sources *sources, struct frame frame, struct text_writer *text) {
+    text_put_bytes(text, sources->file_names[frame.file]);
+    text_put(text, ":");
+    text_put_int64(text, frame.line);
+}
+
+struct bytes buffer_source_line(const struct buffer_sources *sources, uint32_t node, struct arena *arena) {
+    struct frame frames[STACK_TRACE_MAX_FRAMES];
+    struct text_writer text = {.arena = arena};
+    size_t count = read_frames(sources, node, frames), at = 0;
+    while (at < count && !sources->is_reader_file[frames[at].file]) at++;
+    struct frame line = frames[at < count ? at : 0];
+    if (!line.file) return (struct bytes){0};
+    put_frame(sources, line, &text);
+    return text_writer_bytes(&text);
+}
+
+struct bytes buffer_source_stack(const struct buffer_sources *sources, uint32_t node, struct arena *arena) {
+    struct frame frames[STACK_TRACE_MAX_FRAMES];
+    struct text_writer text = {.arena = arena};
+    for (size_t i = read_frames(sources, node, frames); i-- > 0;) {
+        if (!frames[i].file) continue;
+        if (text.size) text_put(&text, ";");
+        put_frame(sources, frames[i], &text);
+    }
+    return text_writer_bytes(&text);
+}

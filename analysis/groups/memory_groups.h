@@ -1,0 +1,44 @@
+// Who holds the memory at a step: the rows of a view summed by source line, argument, phase, ...
+//
+//     stays of the heap (heap_replay.h)      live at step S        rows of the table
+//     a [................]                        a  train.py:53    train.py:53   a + c   2 buffers
+//     b      [......]                             b  train.py:69    train.py:69   b       1
+//     c        [...............]                  c  train.py:53    params.emb    p       1
+//     p (indefinite, whole program)               p  params.emb
+//              S                                                    sum = live bytes of step S, to the byte
+//
+// A step is an event of the heap simulation, and what is live then is what is live after it, as in memory_view.h; a
+// program without a simulation has step 0 only. Bytes that buffers share are counted once, under the buffer that stands
+// for them. What a trace counts and no buffer explains (a damaged one) is a row of no buffers.
+//
+// Borrows the grouping; lives on the caller's arena.
+#pragma once
+
+#include "analysis/groups/memory_grouping.h"
+
+struct memory_group {
+    struct bytes key;
+    int64_t size_bytes;
+    int64_t padding_bytes;  // none where the shape is unknown
+    uint32_t buffers;
+    uint32_t first_member;  // into members; `buffers` of them
+};
+
+struct memory_groups {
+    uint32_t step;
+    int64_t live_bytes;
+    struct memory_group *rows;  // the largest first, equal ones by key
+    uint32_t row_count;
+    uint32_t *members;  // rows of the view
+    int64_t unknown_bytes;
+};
+
+// The last step that may be asked for.
+uint32_t memory_groups_last_step(const struct memory_view *view);
+
+// The step of the peak.
+uint32_t memory_groups_peak_step(const struct memory_view *view);
+
+// `step` is at most the last. A sentence in `error` at the arena's limit.
+MUST_USE bool memory_groups_at(const struct memory_grouping *grouping, uint32_t step, struct arena *arena,
+                               struct memory_groups *groups, struct error *error);
