@@ -17,6 +17,14 @@ const char *memory_group_by_name(enum memory_group_by by) {
     return names[by];
 }
 
+bool memory_group_by_of(const char *name, enum memory_group_by *by) {
+    for (int i = 0; i < GROUP_BY_COUNT; i++) {
+        *by = (enum memory_group_by)i;
+        if (strcmp(memory_group_by_name(*by), name) == 0) return true;
+    }
+    return false;
+}
+
 struct maker {
     struct memory_grouping *grouping;
     const struct buffer_sources *sources;

@@ -25,6 +25,7 @@ enum memory_group_by {
 };
 
 const char *memory_group_by_name(enum memory_group_by by);  // "source"
+bool memory_group_by_of(const char *name, enum memory_group_by *by);
 
 // How GROUP_BY_SOURCE names what is computed. One line that holds more than GROUP_RULE_LINE_MOST of it says little:
 // then names, with layer numbers starred ("Model/h/*/attn"), where they part it further. Chosen at the peak, for all

@@ -14,6 +14,14 @@ uint32_t memory_groups_peak_step(const struct memory_view *view) {
     return view->has_simulation ? view->replay.peak_position : 0;
 }
 
+bool memory_groups_step(const struct memory_view *view, int64_t asked, uint32_t *step, struct error *error) {
+    uint32_t last = memory_groups_last_step(view);
+    *step = asked == MEMORY_GROUPS_AT_PEAK ? memory_groups_peak_step(view) : (uint32_t)asked;
+    return asked == MEMORY_GROUPS_AT_PEAK || (asked >= 0 && asked <= last) ||
+           error_set(error, ERROR_NOT_FOUND, "memory space %lld has no step %lld; the last is %u",
+                     (long long)view->totals.space, (long long)asked, last);
+}
+
 // --- What is live ---
 
 struct member {
@@ -83,6 +91,7 @@ static bool sum_up(const struct memory_grouping *grouping, const struct live *li
         group->buffers++;
     }
     uint32_t first = 0;
+    groups->member_count = live->count;
     for (uint32_t i = 0; i < groups->row_count; i++) {
         groups->rows[i].first_member = first;
         first += groups->rows[i].buffers;

@@ -30,6 +30,7 @@ struct memory_groups {
     struct memory_group *rows;  // the largest first, equal ones by key
     uint32_t row_count;
     uint32_t *members;  // rows of the view
+    uint32_t member_count;
     int64_t unknown_bytes;
 };
 
@@ -38,6 +39,11 @@ uint32_t memory_groups_last_step(const struct memory_view *view);
 
 // The step of the peak.
 uint32_t memory_groups_peak_step(const struct memory_view *view);
+
+enum { MEMORY_GROUPS_AT_PEAK = -1 };
+
+// The step that is asked for. False: the view has no such step.
+MUST_USE bool memory_groups_step(const struct memory_view *view, int64_t asked, uint32_t *step, struct error *error);
 
 // `step` is at most the last. A sentence in `error` at the arena's limit.
 MUST_USE bool memory_groups_at(const struct memory_grouping *grouping, uint32_t step, struct arena *arena,

@@ -1,5 +1,6 @@
 #include "server/command/report_formats.h"
 
+#include "server/document/groups_json.h"
 #include "server/document/program_fields.h"
 
 struct space_row {
@@ -28,41 +29,84 @@ static const struct field buffer_fields[] = {
     FIELD_END,
 };
 
-static void write_buffer(const struct report_program *program, int64_t space, const struct report_buffer *buffer,
-                         struct output *output) {
+struct asked_row {  // of groups
+    const char *by;
+    uint32_t step;
+};
+
+static const struct field asked_fields[] = {
+    FIELD("by", struct asked_row, by),
+    FIELD("step", struct asked_row, step),
+    FIELD_END,
+};
+
+static void begin_row(const struct report_program *program, int64_t space, struct csv_row *csv) {
     char name[MEMORY_SPACE_NAME_BYTES];
-    struct csv_row csv = {.output = output};
-    csv_put_text(&csv, bytes_of(program->session->name));
-    csv_put_text(&csv, bytes_of(program->hosts[0]));
-    csv_put_text(&csv, program->program->name);
-    fields_write_csv(&csv, program_id_field, program->program);
-    fields_write_csv(&csv, space_fields, &(struct space_row){space, memory_space_name(space, name)});
-    fields_write_csv(&csv, buffer_fields, buffer);
-    csv_end_row(&csv);
+    csv_put_text(csv, bytes_of(program->session->name));
+    csv_put_text(csv, bytes_of(program->hosts[0]));
+    csv_put_text(csv, program->program->name);
+    fields_write_csv(csv, program_id_field, program->program);
+    fields_write_csv(csv, space_fields, &(struct space_row){space, memory_space_name(space, name)});
 }
 
-static void write_header(struct output *output) {
+static void write_header(struct report *report) {
     static const char *const names[] = {"session", "host", "module"};
-    struct csv_row csv = {.output = output};
+    struct csv_row csv = {.output = &report->sink.output};
+    bool has_groups = report->options.has_groups;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) csv_put_text(&csv, bytes_of(names[i]));
     fields_write_csv_names(&csv, program_id_field);
     fields_write_csv_names(&csv, space_fields);
-    fields_write_csv_names(&csv, buffer_fields);
+    if (has_groups) fields_write_csv_names(&csv, asked_fields);
+    fields_write_csv_names(&csv, has_groups ? group_csv_fields : buffer_fields);
     csv_end_row(&csv);
+}
+
+static void write_buffers(struct report *report, const struct report_module *module, struct report_space *space) {
+    for (size_t i = 0; i < space->peak.largest_count && report_sink_is_open(&report->sink); i++) {
+        struct report_buffer buffer = report_buffer_read(space, i);
+        struct csv_row csv = {.output = &report->sink.output};
+        begin_row(module->program, space->view->totals.space, &csv);
+        fields_write_csv(&csv, buffer_fields, &buffer);
+        csv_end_row(&csv);
+        report_sink_drain(&report->sink);
+    }
+}
+
+static void write_group(struct report *report, const struct report_module *module, const struct report_groups *made,
+                        const struct group_row *row) {
+    struct csv_row csv = {.output = &report->sink.output};
+    struct asked_row asked = {memory_group_by_name(made->grouping.by), made->groups.step};
+    begin_row(module->program, made->grouping.view->totals.space, &csv);
+    fields_write_csv(&csv, asked_fields, &asked);
+    fields_write_csv(&csv, group_csv_fields, row);
+    csv_end_row(&csv);
+    report_sink_drain(&report->sink);
+}
+
+// What --top cuts off is one row, so that those of a memory space sum to what is live.
+static void write_groups(struct report *report, struct report_module *module, const struct memory_view *view) {
+    struct report_groups made;
+    if (!report_groups_make(report, module, view, &made)) return;
+    for (uint32_t i = 0; i < made.shown_count && report_sink_is_open(&report->sink); i++) {
+        struct group_row row = group_row_of(&made.groups, i);
+        write_group(report, module, &made, &row);
+    }
+    struct group_row rest = group_rest(&made.groups, made.shown_count);
+    rest.key = BYTES("(left out)");
+    if (made.shown_count < made.groups.row_count) write_group(report, module, &made, &rest);
 }
 
 static void write_space(struct report *report, struct report_module *module, int64_t number) {
     struct report_space space;
     if (!report_space_build(report, module, number, &space)) return;
-    for (size_t i = 0; i < space.peak.largest_count && report_sink_is_open(&report->sink); i++) {
-        struct report_buffer buffer = report_buffer_read(&space, i);
-        write_buffer(module->program, number, &buffer, &report->sink.output);
-        report_sink_drain(&report->sink);
-    }
+    if (report->options.has_groups)
+        write_groups(report, module, space.view);
+    else
+        write_buffers(report, module, &space);
 }
 
 void report_csv_write(struct report *report, const struct report_inventory *inventory) {
-    write_header(&report->sink.output);
+    write_header(report);
     for (size_t i = 0; i < inventory->program_count && report_sink_is_open(&report->sink); i++) {
         struct report_module module;
         struct memory_totals_list spaces = {0};

@@ -102,10 +102,36 @@ bool report_space_build(struct report *report, struct report_module *module, int
     if (!memory_view_build(&module->module, space, MEMORY_VIEW_EXACT, arena, view, &error))
         return note_error(report, module->program, &error);
     bool has_notes = report->options.format == FORMAT_CSV || make_notes(module, space, arena, made);
-    uint32_t most = report_at_most(view->at_peak_count, report->options.top);
+    bool has_kinds = report->options.format == FORMAT_TEXT || report->options.format == FORMAT_MARKDOWN;
+    uint32_t most = has_kinds ? view->at_peak_count : report_at_most(view->at_peak_count, report->options.top);
     return (has_notes && peak_summary_make(view, most, arena, &made->peak) &&
             buffer_describer_init(&made->describer, &module->module, MEMORY_VIEW_EXACT, arena)) ||
            note_error(report, module->program, &error);
+}
+
+// --- Groups ---
+
+static bool read_sources(const struct report *report, struct report_module *module, struct error *error) {
+    if (module->sources) return true;
+    struct buffer_sources *sources = arena_new(&module->arena, struct buffer_sources, 1);
+    if (!sources) return error_set(error, ERROR_TOO_BIG, "There is not enough memory for this module.");
+    if (!buffer_sources_read(&module->module, report->options.frameworks, &module->arena, sources, error)) return false;
+    module->sources = sources;
+    return true;
+}
+
+bool report_groups_make(struct report *report, struct report_module *module, const struct memory_view *view,
+                        struct report_groups *made) {
+    struct error error;
+    struct arena *arena = &module->arena;
+    uint32_t step;
+    if (!memory_groups_step(view, report->options.step, &step, &error) || !read_sources(report, module, &error) ||
+        !memory_grouping_make(view, module->sources, (enum memory_group_by)report->options.by, arena, &made->grouping,
+                              &error) ||
+        !memory_groups_at(&made->grouping, step, arena, &made->groups, &error))
+        return note_error(report, module->program, &error);
+    made->shown_count = report_at_most(made->groups.row_count, report->options.top);
+    return true;
 }
 
 // --- One buffer ---

@@ -5,6 +5,7 @@
 // A module's arena holds everything made of it and is dropped whole before the next one is loaded.
 #pragma once
 
+#include "analysis/groups/memory_groups.h"
 #include "analysis/memory/buffer_description.h"
 #include "analysis/memory/memory_summary.h"
 #include "analysis/memory/peak_summary.h"
@@ -16,6 +17,7 @@ struct report_module {
     struct arena arena;
     struct hlo_module module;
     struct dump_facts dump;
+    struct buffer_sources *sources;  // NULL until a group asks for them
 };
 
 // False: the error is among the report's. Free the module in either case.
@@ -34,12 +36,22 @@ struct report_space {
     const struct memory_view *view;
     struct memory_view_notes notes;  // none in CSV, which has no place for them
     struct buffer_describer describer;
-    struct peak_summary peak;  // with as many of the largest buffers as the options ask for
+    struct peak_summary peak;  // the largest buffers: as many as the options ask for, in text all
 };
 
 // False: the error is among the report's.
 MUST_USE bool report_space_build(struct report *report, struct report_module *module, int64_t space,
                                  struct report_space *made);
+
+struct report_groups {
+    struct memory_grouping grouping;
+    struct memory_groups groups;
+    uint32_t shown_count;  // how many of the rows the options ask for
+};
+
+// Who holds the memory at the step that the options ask for. False: the error is among the report's.
+MUST_USE bool report_groups_make(struct report *report, struct report_module *module, const struct memory_view *view,
+                                 struct report_groups *made);
 
 struct report_buffer {
     struct memory_buffer row;

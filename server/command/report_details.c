@@ -4,6 +4,7 @@
 
 #include "analysis/base/size_text.h"
 #include "analysis/base/text_writer.h"
+#include "server/command/report_groups.h"
 #include "server/text/printable.h"
 
 struct details {
@@ -131,24 +132,88 @@ static const char *shape_words(const struct details *d, struct bytes shape) {
     return words_of(d, (struct bytes){bare, size});
 }
 
-static const char *buffers_title(const struct details *d) {
-    uint32_t shown = d->space.peak.largest_count, all = d->space.peak.total.buffers;
-    if (shown == 0) return arena_printf(d->arena, "Buffers at the peak: %" PRIu32 "; --top N lists the largest.", all);
-    if (all == 1) return "The only buffer at the peak:";
-    if (shown == all) return arena_printf(d->arena, "All %" PRIu32 " buffers at the peak:", all);
-    return arena_printf(d->arena,
-                        "The largest %" PRIu32 " of %" PRIu32 " buffers at the peak (--top N for more):", shown, all);
+// Buffers that differ in their names only are one row.
+struct kind {
+    struct report_buffer first;
+    uint32_t count;
+};
+
+struct kinds {
+    struct kind *list;
+    uint32_t count, most;
+    uint32_t buffers;  // in all of them
+    struct string_table known;
+    uint32_t *kind_of;  // by the number of what it looks like; UINT32_MAX for one that is not listed
+};
+
+// What a row shows of a buffer but for its name.
+static struct bytes looks_of(const struct details *d, const struct report_buffer *buffer) {
+    struct text_writer text = {.arena = d->arena};
+    text_put_int64(&text, buffer->row.size_bytes);
+    text_put(&text, "|");
+    text_put_int64(&text, buffer->row.unpadded_bytes);
+    const struct bytes parts[] = {bytes_of(buffer->category), buffer->words.shape, buffer->words.op_name,
+                                  buffer->source};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        text_put(&text, "|");
+        text_put_bytes(&text, parts[i]);
+    }
+    return text_writer_bytes(&text);
 }
 
-static void write_buffers(struct details *d) {
-    struct table table = table_make(buffer_columns, sizeof buffer_columns / sizeof *buffer_columns, d->arena);
-    page_paragraph(d->page, buffers_title(d));
-    for (uint32_t i = 0; i < d->space.peak.largest_count; i++) {
+static void count_buffer(const struct details *d, const struct report_buffer *buffer, struct kinds *kinds) {
+    uint32_t before = kinds->known.count, number = string_table_put(&kinds->known, looks_of(d, buffer));
+    if (kinds->known.count > before) kinds->kind_of[number] = kinds->count < kinds->most ? kinds->count : UINT32_MAX;
+    if (kinds->kind_of[number] == UINT32_MAX) return;
+    if (kinds->kind_of[number] == kinds->count) kinds->list[kinds->count++] = (struct kind){*buffer, 0};
+    kinds->list[kinds->kind_of[number]].count++;
+    kinds->buffers++;
+}
+
+// The largest kinds; what follows a full list is looked at as long as it may still be of the last one.
+static bool list_kinds(struct details *d, int most, struct kinds *kinds) {
+    uint32_t all = d->space.peak.largest_count;
+    *kinds = (struct kinds){.most = report_at_most(all, most)};
+    kinds->list = arena_push_raw(d->arena, kinds->most, sizeof *kinds->list);
+    kinds->kind_of = arena_push_raw(d->arena, (size_t)all + 1, sizeof *kinds->kind_of);
+    if (!kinds->list || !kinds->kind_of || !string_table_init(&kinds->known, d->arena)) return false;
+    kinds->kind_of[0] = UINT32_MAX;
+    for (uint32_t i = 0; i < all && kinds->most; i++) {
         struct report_buffer buffer = report_buffer_read(&d->space, i);
-        TABLE_ADD(&table, size_of(d, buffer.row.size_bytes), padding_text(d, &buffer.row), buffer.category,
-                  words_of(d, buffer.words.name), shape_words(d, buffer.words.shape), words_of(d, buffer.words.op_name),
-                  words_of(d, buffer.source));
+        bool is_full = kinds->count == kinds->most;
+        if (is_full && buffer.row.size_bytes < kinds->list[kinds->count - 1].first.row.size_bytes) break;
+        count_buffer(d, &buffer, kinds);
     }
+    return !kinds->known.has_failed;
+}
+
+static const char *buffers_title(const struct details *d, const struct kinds *kinds) {
+    uint32_t shown = kinds->buffers, all = d->space.peak.total.buffers;
+    const char *rows = kinds->count < shown ? ", equal ones in one row" : "";
+    if (shown == 0) return arena_printf(d->arena, "Buffers at the peak: %" PRIu32 "; --top N lists the largest.", all);
+    if (all == 1) return "The only buffer at the peak:";
+    if (shown == all) return arena_printf(d->arena, "All %" PRIu32 " buffers at the peak%s:", all, rows);
+    return arena_printf(
+        d->arena, "The largest %" PRIu32 " of %" PRIu32 " buffers at the peak%s (--top N for more):", shown, all, rows);
+}
+
+static void add_kind(const struct details *d, struct table *table, const struct kind *kind) {
+    const struct report_buffer *buffer = &kind->first;
+    const char *size = size_of(d, buffer->row.size_bytes), *name = words_of(d, buffer->words.name);
+    if (kind->count > 1) {
+        size = arena_printf(d->arena, "%" PRIu32 " x %s", kind->count, size);
+        name = arena_printf(d->arena, "%s +%" PRIu32, name, kind->count - 1);
+    }
+    TABLE_ADD(table, size, padding_text(d, &buffer->row), buffer->category, name, shape_words(d, buffer->words.shape),
+              words_of(d, buffer->words.op_name), words_of(d, buffer->source));
+}
+
+static void write_buffers(struct details *d, int most) {
+    struct table table = table_make(buffer_columns, sizeof buffer_columns / sizeof *buffer_columns, d->arena);
+    struct kinds kinds;
+    if (!list_kinds(d, most, &kinds)) return;
+    page_paragraph(d->page, buffers_title(d, &kinds));
+    for (uint32_t i = 0; i < kinds.count; i++) add_kind(d, &table, &kinds.list[i]);
     page_table(d->page, &table);
 }
 
@@ -160,7 +225,10 @@ static void write_space(struct report *report, struct details *d, int64_t space,
     write_categories(d);
     write_compiler_report(d);
     if (report->options.space == REPORT_ALL) write_other_spaces(report, d, space);
-    if (d->space.view->at_peak_count) write_buffers(d);
+    report_curve_write(report, d->space.view, d->page);
+    if (d->space.view->at_peak_count || report->options.has_groups)
+        report_groups_write(report, d->module, d->space.view, d->page);
+    if (d->space.view->at_peak_count && !report->options.has_groups) write_buffers(d, report->options.top);
     page_list(d->page, d->space.notes.texts, d->space.notes.count);
 }
 

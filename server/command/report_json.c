@@ -1,5 +1,6 @@
 #include "server/command/report_formats.h"
 
+#include "server/document/groups_json.h"
 #include "server/text/error_json.h"
 #include "server/document/memory_view_document.h"
 #include "server/document/program_fields.h"
@@ -29,6 +30,16 @@ static void write_buffers(struct report *report, struct report_space *space, str
     json_close_array(w);
 }
 
+static void write_groups(struct report *report, struct report_module *module, const struct memory_view *view,
+                         struct json_writer *w) {
+    struct report_groups made;
+    json_key(w, "groups");
+    if (report_groups_make(report, module, view, &made))
+        groups_json_write(&made.grouping, &made.groups, made.shown_count, w);
+    else
+        json_write_null(w);
+}
+
 static void write_space(struct report *report, struct report_module *module, int64_t number, struct json_writer *w) {
     char name[MEMORY_SPACE_NAME_BYTES];
     struct report_space space;
@@ -40,6 +51,7 @@ static void write_space(struct report *report, struct report_module *module, int
     write_buffers(report, &space, w);
     json_write_int64_key(w, "buffers_at_peak_left_out", (int64_t)space.peak.total.buffers - space.peak.largest_count);
     json_write_texts_key(w, "notes", space.notes.texts, space.notes.count);
+    if (report->options.has_groups) write_groups(report, module, space.view, w);
     if (module->dump.report_path) compiler_report_write(&module->dump, &space.view->totals, w);
     json_close_object(w);
 }

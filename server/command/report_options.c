@@ -7,6 +7,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "analysis/groups/frameworks.h"
+#include "analysis/groups/memory_groups.h"
 #include "analysis/memory/memory_totals.h"
 
 enum { NAMED_SPACES = 7, TEXT_TOP_DEFAULT = 10 };
@@ -15,6 +17,7 @@ const char *report_options_help(void) {
     return "hbmview report: where the memory of compiled programs goes, as text\n"
            "\n"
            "  hbmview report PATH [--session S] [--module M] [--memory-space HBM]\n"
+           "                      [--by KEY] [--step N] [--frameworks LIST]\n"
            "                      [--top N] [--format text|json|csv|markdown]\n"
            "  hbmview report PATH --tool memory_profile [--session S] [--host H]\n"
            "                      [--memory-id I] [--fail-over SIZE] [--top N] [--format F]\n"
@@ -30,16 +33,25 @@ const char *report_options_help(void) {
            "  --memory-space N  this memory space only: HBM, VMEM, Sflag, CMEM, SMEM, Host,\n"
            "                    SparseCore or a number (text: HBM, or the fullest one where\n"
            "                    HBM is empty; json and csv: each that is not empty)\n"
-           "  --top N           so many buffers at the peak (text: 10; json and csv: all)\n"
+           "  --by KEY          who holds the memory: source (the line of your program),\n"
+           "                    stack, scope, argument, phase, category, dtype, shape or\n"
+           "                    opcode\n"
+           "  --step N          at this step of the program (the peak)\n"
+           "  --frameworks L    files of these packages are not your lines: a,b/c; +a,b adds\n"
+           "                    to the usual ones (jax, flax, keras, ...)\n"
+           "  --top N           so many rows: buffers at the peak, or groups (text: 10; json\n"
+           "                    and csv: all)\n"
            "  --format F        text, json, csv or markdown (text)\n"
            "  --tool T          memory_viewer: what compiled programs need (the default);\n"
            "                    memory_profile: what allocators did while it was profiled\n"
            "  --help\n"
            "\n"
            "text and markdown list every module, the newest session first, then take the\n"
-           "biggest module apart. json and csv hold every module, in bytes; csv has one row\n"
-           "for each buffer at the peak. Buffers come largest first. A program that several\n"
-           "hosts have under one name and in one size is listed once, with the first host.\n"
+           "biggest module apart: who holds its memory, then its buffers, equal ones in one\n"
+           "row. json and csv hold every module, in bytes; csv has one row for each buffer\n"
+           "at the peak, with --by or --step one for each group. The largest come first. A\n"
+           "program that several hosts have under one name and in one size is listed once,\n"
+           "with the first host.\n"
            "text is as wide as the terminal, or an exported $COLUMNS, else 80 columns; it\n"
            "shortens names and leaves out the layouts of shapes, the other formats do not.\n"
            "\n"
@@ -92,7 +104,12 @@ static bool is_of_other_tool(const struct report_options *options, char *problem
                : options->fail_over_bytes != REPORT_ALL ? "fail-over"
                                                         : NULL;
     else
-        name = options->module ? "module" : options->space != REPORT_ALL ? "memory-space" : NULL;
+        name = options->module                          ? "module"
+               : options->space != REPORT_ALL           ? "memory-space"
+               : options->by != GROUP_BY_COUNT          ? "by"
+               : options->step != MEMORY_GROUPS_AT_PEAK ? "step"
+               : options->frameworks                    ? "frameworks"
+                                                        : NULL;
     if (name)
         snprintf(problem, OPTIONS_PROBLEM_BYTES, "--%s goes with --tool=%s only.", name,
                  is_viewer ? "memory_profile" : "memory_viewer");
@@ -102,6 +119,9 @@ static bool is_of_other_tool(const struct report_options *options, char *problem
 static bool finish(const char *space, struct report_options *options, char *problem) {
     if (space && !parse_space(space, &options->space, problem)) return false;
     if (is_of_other_tool(options, problem)) return false;
+    options->has_groups = options->by != GROUP_BY_COUNT || options->step != MEMORY_GROUPS_AT_PEAK;
+    if (options->by == GROUP_BY_COUNT) options->by = GROUP_BY_SOURCE;
+    if (!options->frameworks) options->frameworks = FRAMEWORKS_DEFAULT;
     bool is_short = options->format == FORMAT_TEXT || options->format == FORMAT_MARKDOWN;
     if (options->top == REPORT_ALL && is_short) options->top = TEXT_TOP_DEFAULT;
     if (options->path) return true;
@@ -114,13 +134,23 @@ bool report_options_parse(int count, char *const arguments[], struct report_opti
                           char problem[OPTIONS_PROBLEM_BYTES]) {
     static const struct flag_choice tools[] = {
         {"memory_viewer", REPORT_MEMORY_VIEWER}, {"memory_profile", REPORT_MEMORY_PROFILE}, {NULL, 0}};
+    struct flag_choice by[GROUP_BY_COUNT + 1] = {{NULL, 0}};
+    for (unsigned i = 0; i < GROUP_BY_COUNT; i++)
+        by[i] = (struct flag_choice){memory_group_by_name((enum memory_group_by)i), i};
     const char *space = NULL;
-    *options = (struct report_options){.space = REPORT_ALL, .top = REPORT_ALL, .fail_over_bytes = REPORT_ALL};
+    *options = (struct report_options){.space = REPORT_ALL,
+                                       .top = REPORT_ALL,
+                                       .fail_over_bytes = REPORT_ALL,
+                                       .by = GROUP_BY_COUNT,
+                                       .step = MEMORY_GROUPS_AT_PEAK};
     const struct flag flags[] = {
         {"session", FLAG_TEXT, .text = &options->session},
         {"module", FLAG_TEXT, .text = &options->module},
         {"memory-space", FLAG_TEXT, .text = &space},
         {"top", FLAG_NUMBER, .number = &options->top, .min = 0, .max = INT_MAX},
+        {"by", FLAG_CHOICE, .choice = &options->by, .choices = by},
+        {"step", FLAG_NUMBER, .number = &options->step, .min = 0, .max = INT_MAX},
+        {"frameworks", FLAG_TEXT, .text = &options->frameworks},
         {"format", FLAG_CHOICE, .choice = &options->format, .choices = format_choices},
         {"tool", FLAG_CHOICE, .choice = &options->tool, .choices = tools},
         {"host", FLAG_TEXT, .text = &options->host},

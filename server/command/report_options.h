@@ -20,6 +20,10 @@ struct report_options {
     const char *host;         // of a memory profile, as the next two; NULL: all
     const char *memory_id;    // NULL: all
     int64_t fail_over_bytes;  // the most that a peak may be; REPORT_ALL: anything
+    bool has_groups;          // --by or --step was given
+    unsigned by;              // enum memory_group_by
+    int step;                 // MEMORY_GROUPS_AT_PEAK: that of the peak
+    const char *frameworks;   // whose files are not the reader's (analysis/groups/frameworks.h)
     bool show_help;
 };
 

@@ -21,7 +21,7 @@ size_t page_width_of(int fd) {
     return PAGE_WIDTH;
 }
 
-static void begin_part(struct page *page) {
+void page_begin_part(struct page *page) {
     if (page->has_begun) output_append_char(page->output, '\n');
     page->has_begun = true;
 }
@@ -67,20 +67,20 @@ void page_line(const struct page *page, const char *text, size_t indent) {
 
 void page_heading(struct page *page, const char *text) {
     if (!text) return;
-    begin_part(page);
+    page_begin_part(page);
     if (page->is_markdown) output_append(page->output, BYTES("### "));
     page_line(page, text, 0);
 }
 
 void page_paragraph(struct page *page, const char *text) {
     if (!text) return;
-    begin_part(page);
+    page_begin_part(page);
     page_line(page, text, 0);
 }
 
 void page_table(struct page *page, const struct table *table) {
     if (!table->row_count) return;
-    begin_part(page);
+    page_begin_part(page);
     if (page->is_markdown)
         table_write_markdown(table, page->output);
     else
@@ -88,7 +88,7 @@ void page_table(struct page *page, const struct table *table) {
 }
 
 void page_list(struct page *page, const char *const *items, size_t count) {
-    if (count) begin_part(page);
+    if (count) page_begin_part(page);
     for (size_t i = 0; i < count; i++) {
         if (!items[i]) continue;
         output_append(page->output, BYTES("- "));

@@ -31,5 +31,7 @@ void page_paragraph(struct page *page, const char *text);
 void page_table(struct page *page, const struct table *table);  // nothing for one without rows
 void page_list(struct page *page, const char *const *items, size_t count);
 
-// What parts are made of: a text to the line's end. It begins at the column `indent`, as do the lines after it.
+// What parts are made of: the empty line before one, and a text to the line's end, which begins at the column `indent`,
+// as do the lines after it.
+void page_begin_part(struct page *page);
 void page_line(const struct page *page, const char *text, size_t indent);

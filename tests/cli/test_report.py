@@ -1,15 +1,17 @@
 """`hbmview report` as a user and a script see it: paths, formats, filters, widths, exit codes, broken inputs."""
+import contextlib
 import csv
 import gzip
 import io
 import os
 import pathlib
+import pty
 import shutil
 import subprocess
 import tempfile
 import unittest
 
-from hbmview_command import FIXTURES, PROFILES, environment, hbmview, program
+from hbmview_command import FIXTURES, PROFILES, REPO, environment, hbmview, program
 
 LOGDIR = FIXTURES / "logdir"
 OOM = PROFILES / "v5e_gpt_12layer_oom"
@@ -122,6 +124,63 @@ class Filters(ReportTest):
         self.assertEqual(self.modules(OOM, "--top=0")[0]["memory_spaces"][0]["buffers_at_peak"], [])
 
 
+class Groups(ReportTest):
+    WAYS = ["source", "stack", "scope", "argument", "phase", "category", "dtype", "shape", "opcode"]
+
+    def groups(self, *arguments):
+        spaces = [space for module in self.modules(*arguments) for space in module["memory_spaces"]]
+        for space in spaces:
+            self.assertEqual(list(space["groups"]), ["by", "step", "rows", "left_out", "left_out_bytes"])
+            for row in space["groups"]["rows"]:
+                self.assertEqual(list(row), ["key", "size_bytes", "padding_bytes", "buffers", "share"])
+        return spaces
+
+    def test_rows_and_the_rest_sum_to_the_peak(self):
+        for way in self.WAYS:
+            for space in self.groups(LOGDIR, f"--by={way}", "--top=3"):
+                rows = space["groups"]["rows"]
+                self.assertEqual(space["groups"]["by"], way)
+                self.assertLessEqual(len(rows), 3)
+                self.assertEqual(sum(row["size_bytes"] for row in rows) + space["groups"]["left_out_bytes"],
+                                 space["peak_bytes"])
+                self.assertEqual(rows, sorted(rows, key=lambda row: (-row["size_bytes"], row["key"].encode())))
+                for row in rows:
+                    self.assertAlmostEqual(row["share"], row["size_bytes"] / space["peak_bytes"])
+
+    def test_the_line_that_holds_most(self):
+        [space] = self.groups(OOM, "--memory-space=HBM", "--by=source")
+        largest = space["groups"]["rows"][0]
+        self.assertEqual((largest["key"], largest["size_bytes"], largest["buffers"]), ("train.py:53", 35529949184, 34))
+        self.assertEqual(space["groups"]["step"], space["peak_position"])
+        self.assertEqual(space["groups"]["left_out"], 0)
+
+    def test_at_another_step(self):
+        [space] = self.groups(OOM, "--memory-space=HBM", "--step=0")
+        self.assertEqual((space["groups"]["by"], space["groups"]["step"]), ("source", 0))
+        self.assertLess(sum(row["size_bytes"] for row in space["groups"]["rows"]), space["peak_bytes"] / 20)
+        self.assertIn("Who holds it at step 100 (", self.report(OOM, "--step=100", columns=100).out)
+
+    def test_a_step_that_is_not_there_is_3(self):
+        done = self.report(OOM, "--memory-space=HBM", "--step=99999", "--format=json", code=UNREADABLE)
+        self.assertIn("has no step 99999; the last is 1025", done.json()["errors"][0]["message"])
+        self.assertIsNone(done.json()["modules"][0]["memory_spaces"][0]["groups"])
+        self.assertEqual(self.report(OOM, "--by=colour", code=USAGE).out, "")
+        self.assertEqual(self.report(OOM, "--tool=memory_profile", "--by=source", code=USAGE).out, "")
+
+    def test_csv_has_one_row_for_each_group(self):
+        rows = list(csv.DictReader(io.StringIO(self.report(OOM, "--format=csv", "--by=phase", "--top=2").out)))
+        hbm = [row for row in rows if row["memory_space"] == "0"]
+        self.assertEqual([row["key"] for row in hbm], ["saved for backward", "backward", "(left out)"])
+        self.assertEqual(sum(int(row["size_bytes"]) for row in hbm), 56802019840)
+        self.assertEqual({(row["by"], row["step"]) for row in hbm}, {("phase", "347")})
+
+    def test_markdown_and_text_say_how_they_name(self):
+        text = self.report(LOGDIR, "--session=h100_programs", "--module=jit_matmul", "--by=source").out
+        self.assertIn("Who holds it at the peak, by operation:", text)
+        self.assertIn("so operations stand for it", text)
+        self.assertIn("| train.py:53 |", self.report(OOM, "--by=source", "--format=markdown").out)
+
+
 class Json(ReportTest):
     def test_keys(self):
         document = self.report(LOGDIR, "--format=json").json()
@@ -181,10 +240,30 @@ class Text(ReportTest):
     def test_the_biggest_module_is_taken_apart(self):
         text = self.report(OOM).out
         for part in (r"^v5e_gpt_12layer_oom / jit_train_step\(1\), HBM$", r"^Peak 52\.90 GiB at step 347 of 1026 ",
-                     r"^donated +1\.81 GiB +3\.4%$", r"^The largest 10 of 391 buffers", r"^ +6\.14 GiB|^6\.14 GiB",
-                     r"/train\.py:69$", r"^- Thread-local allocations"):
+                     r"^donated +1\.81 GiB +3\.4%$", r"^The largest 26 of 391 buffers", r"^ +6\.14 GiB|^6\.14 GiB",
+                     r"^11 x 3\.00 GiB ", r"^ 33\.09 GiB  62\.6%       34  23\.00 MiB  train\.py:53$",
+                     r"11 more hold 835\.81 MiB", r"/train\.py:69$", r"^- Thread-local allocations"):
             self.assertRegex(text, "(?m)" + part)
         self.assertIn("The biggest: v5e_readme_oom / jit_oom(1), HBM", self.report(LOGDIR).out)
+
+    def test_a_terminal_gets_the_curve(self):
+        leader, follower = pty.openpty()
+        with subprocess.Popen([program(), "report", OOM], cwd=REPO, env=environment(COLUMNS="80"), stdout=follower):
+            os.close(follower)
+            text = b""
+            with contextlib.suppress(OSError):  # how a terminal ends
+                while piece := os.read(leader, 1 << 16):
+                    text += piece
+        os.close(leader)
+        lines = text.decode().replace("\r", "").split("\n")
+        [mark] = [i for i, line in enumerate(lines) if "\u25bc" in line]
+        self.assertIn("52.90 GiB", lines[mark])
+        self.assertEqual(lines[mark - 1], "")
+        column = lines[mark].index("\u25bc")
+        self.assertEqual([line[column] for line in lines[mark + 1:mark + 7]], ["\u2588"] * 6)
+        self.assertTrue(lines[mark + 6].startswith("      0 B"))
+        self.assertLessEqual(max(map(len, lines)), 80)
+        self.assertNotIn("\u25bc", self.report(OOM).out)
 
     def test_markdown_is_tables(self):
         text = self.report(OOM, "--format=markdown").out

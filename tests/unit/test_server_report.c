@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include "server/text/printable.h"
+#include "analysis/groups/frameworks.h"
+#include "analysis/groups/memory_groups.h"
 #include "server/command/report_options.h"
 #include "server/command/report_sink.h"
 #include "analysis/base/size_text.h"
@@ -162,6 +164,25 @@ static void options_have_defaults_by_format(void **state) {
     assert_string_equal(options.path, "p");
 }
 
+static void groups_are_asked_for_by_key_or_step(void **state) {
+    (void)state;
+    static const char *const nothing[] = {"p"}, *const key[] = {"p", "--by=phase", "--frameworks=+mine"},
+                             *const step[] = {"p", "--step=7"}, *const wrong[] = {"p", "--by=sources"};
+    struct report_options options;
+    char problem[OPTIONS_PROBLEM_BYTES];
+    assert_true(parse(&options, 1, nothing, problem));
+    assert_false(options.has_groups);
+    assert_int_equal(options.by, GROUP_BY_SOURCE);
+    assert_int_equal(options.step, MEMORY_GROUPS_AT_PEAK);
+    assert_string_equal(options.frameworks, FRAMEWORKS_DEFAULT);
+    assert_true(parse(&options, 3, key, problem) && options.has_groups);
+    assert_int_equal(options.by, GROUP_BY_PHASE);
+    assert_string_equal(options.frameworks, "+mine");
+    assert_true(parse(&options, 2, step, problem) && options.has_groups);
+    assert_int_equal(options.step, 7);
+    assert_false(parse(&options, 2, wrong, problem));
+}
+
 static void options_are_of_their_tool(void **state) {
     (void)state;
     static const char *const profile[] = {"p", "--tool=memory_profile", "--host=h", "--memory_id=i",
@@ -224,6 +245,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(markdown_tables_are_escaped, set_up, tear_down),
         cmocka_unit_test_setup_teardown(tables_grow, set_up, tear_down),
         cmocka_unit_test_setup_teardown(options_have_defaults_by_format, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(groups_are_asked_for_by_key_or_step, set_up, tear_down),
         cmocka_unit_test_setup_teardown(options_are_of_their_tool, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_sink_bears_a_closed_pipe, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_sink_tells_what_failed, set_up, tear_down),

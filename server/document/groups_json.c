@@ -1,0 +1,55 @@
+#include "server/document/groups_json.h"
+
+const struct field group_fields[] = {
+    FIELD("key", struct group_row, key),
+    FIELD("size_bytes", struct group_row, size_bytes),
+    FIELD("padding_bytes", struct group_row, padding_bytes),
+    FIELD("buffers", struct group_row, buffers),
+    FIELD("share", struct group_row, share),
+    FIELD_END,
+};
+
+const struct field group_csv_fields[] = {
+    FIELD("key", struct group_row, key),
+    FIELD("size_bytes", struct group_row, size_bytes),
+    FIELD("padding_bytes", struct group_row, padding_bytes),
+    FIELD("buffers", struct group_row, buffers),
+    FIELD_END,
+};
+
+static double share_of(const struct memory_groups *groups, int64_t bytes) {
+    return groups->live_bytes > 0 ? (double)bytes / (double)groups->live_bytes : 0;
+}
+
+struct group_row group_row_of(const struct memory_groups *groups, uint32_t row) {
+    const struct memory_group *group = &groups->rows[row];
+    return (struct group_row){group->key, group->size_bytes, group->padding_bytes, group->buffers,
+                              share_of(groups, group->size_bytes)};
+}
+
+struct group_row group_rest(const struct memory_groups *groups, uint32_t shown) {
+    struct group_row rest = {0};
+    for (uint32_t i = shown; i < groups->row_count; i++) {
+        rest.size_bytes += groups->rows[i].size_bytes;
+        rest.padding_bytes += groups->rows[i].padding_bytes;
+        rest.buffers += groups->rows[i].buffers;
+    }
+    rest.share = share_of(groups, rest.size_bytes);
+    return rest;
+}
+
+void groups_json_write(const struct memory_grouping *grouping, const struct memory_groups *groups, uint32_t shown,
+                       struct json_writer *w) {
+    json_open_object(w);
+    json_write_text_key(w, "by", memory_group_by_name(grouping->by));
+    json_write_int64_key(w, "step", groups->step);
+    json_open_array_key(w, "rows");
+    for (uint32_t i = 0; i < shown; i++) {
+        struct group_row row = group_row_of(groups, i);
+        fields_write_object(w, group_fields, &row);
+    }
+    json_close_array(w);
+    json_write_int64_key(w, "left_out", (int64_t)groups->row_count - shown);
+    json_write_int64_key(w, "left_out_bytes", group_rest(groups, shown).size_bytes);
+    json_close_object(w);
+}

@@ -1,0 +1,30 @@
+// Who holds the memory at a step, as rows: the same for scripts, for the page and for CSV.
+//
+//     {"by": "source", "step": 1204, "rows": [{"key", "size_bytes", "padding_bytes", "buffers", "share"}],
+//      "left_out": 11, "left_out_bytes": 123}
+//
+// size_bytes of the rows and left_out_bytes sum to the live bytes of the step; share is of these.
+#pragma once
+
+#include "analysis/groups/memory_groups.h"
+#include "server/text/fields.h"
+
+struct group_row {
+    struct bytes key;
+    int64_t size_bytes, padding_bytes;
+    uint32_t buffers;
+    double share;
+};
+
+// key, size_bytes, padding_bytes, buffers, and in JSON share.
+extern const struct field group_fields[];
+extern const struct field group_csv_fields[];
+
+struct group_row group_row_of(const struct memory_groups *groups, uint32_t row);
+
+// What is not among the first `shown` rows, in one; it has no key.
+struct group_row group_rest(const struct memory_groups *groups, uint32_t shown);
+
+// An object of the first `shown` rows.
+void groups_json_write(const struct memory_grouping *grouping, const struct memory_groups *groups, uint32_t shown,
+                       struct json_writer *w);
