@@ -17,14 +17,24 @@ const struct field group_csv_fields[] = {
     FIELD_END,
 };
 
+static const struct field group_columns[] = {
+    FIELD("key", struct group_row, key),
+    FIELD("size_bytes", struct group_row, size_bytes),
+    FIELD("padding_bytes", struct group_row, padding_bytes),
+    FIELD("buffers", struct group_row, buffers),
+    FIELD("share", struct group_row, share),
+    FIELD("first_member", struct group_row, first_member),
+    FIELD_END,
+};
+
 static double share_of(const struct memory_groups *groups, int64_t bytes) {
     return groups->live_bytes > 0 ? (double)bytes / (double)groups->live_bytes : 0;
 }
 
 struct group_row group_row_of(const struct memory_groups *groups, uint32_t row) {
     const struct memory_group *group = &groups->rows[row];
-    return (struct group_row){group->key, group->size_bytes, group->padding_bytes, group->buffers,
-                              share_of(groups, group->size_bytes)};
+    return (struct group_row){group->key,     group->size_bytes,   group->padding_bytes,
+                              group->buffers, group->first_member, share_of(groups, group->size_bytes)};
 }
 
 struct group_row group_rest(const struct memory_groups *groups, uint32_t shown) {
@@ -36,6 +46,21 @@ struct group_row group_rest(const struct memory_groups *groups, uint32_t shown) 
     }
     rest.share = share_of(groups, rest.size_bytes);
     return rest;
+}
+
+void groups_json_write_columns(const struct memory_grouping *grouping, const struct memory_groups *groups,
+                               const struct group_row *rows, struct json_writer *w) {
+    static const char *const rules[] = {[GROUP_RULE_LINES] = "lines", [GROUP_RULE_NAMES] = "names"};
+    struct json_column members = {groups->members, false, groups->member_count, sizeof *groups->members, false};
+    json_write_text_key(w, "by", memory_group_by_name(grouping->by));
+    json_write_text_key(w, "rule", grouping->by == GROUP_BY_SOURCE ? rules[grouping->rule] : NULL);
+    json_write_int64_key(w, "step", groups->step);
+    json_write_int64_key(w, "live_bytes", groups->live_bytes);
+    json_write_int64_key(w, "unknown_bytes", groups->unknown_bytes);
+    json_open_object_key(w, "rows");
+    fields_write_columns(w, group_columns, rows, groups->row_count, sizeof *rows, NULL);
+    json_close_object(w);
+    json_write_column(w, "members", members);
 }
 
 void groups_json_write(const struct memory_grouping *grouping, const struct memory_groups *groups, uint32_t shown,

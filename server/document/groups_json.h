@@ -12,7 +12,7 @@
 struct group_row {
     struct bytes key;
     int64_t size_bytes, padding_bytes;
-    uint32_t buffers;
+    uint32_t buffers, first_member;
     double share;
 };
 
@@ -24,6 +24,10 @@ struct group_row group_row_of(const struct memory_groups *groups, uint32_t row);
 
 // What is not among the first `shown` rows, in one; it has no key.
 struct group_row group_rest(const struct memory_groups *groups, uint32_t shown);
+
+// The columns of all rows and their members, keys of an open object: what a page draws.
+void groups_json_write_columns(const struct memory_grouping *grouping, const struct memory_groups *groups,
+                               const struct group_row *rows, struct json_writer *w);
 
 // An object of the first `shown` rows.
 void groups_json_write(const struct memory_grouping *grouping, const struct memory_groups *groups, uint32_t shown,
