@@ -67,7 +67,7 @@ test("a profile still being written is said, and opens by itself once it is whol
   await open(page, server, "?run=growing");
   assert.match(await page.textContent(".message"), /"growing" is not complete yet.*vm\.xplane\.pb/s);
   writeFileSync(path.join(logdir, "plugins/profile/growing/vm.xplane.pb"), whole);
-  await page.waitForSelector(".headline", { timeout: 10000 });
+  await page.waitForSelector(".headline");
   assert.match(await page.textContent(".headline-name"), /growing/);
   assert.deepEqual(page.complaints, []);
 });
