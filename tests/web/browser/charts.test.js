@@ -194,6 +194,29 @@ test("the table sorts, is walked by keys, and copies as CSV", async () => {
   assert.equal(rows.length - 1, Number((await page.textContent("#table-count")).match(/^\d+/)[0]));
 });
 
+test("a step further, rows that tell the same are the same ones, and all tell what a fresh page does", async () => {
+  await open(page, server, OOM);
+  await page.evaluate(() => {
+    window.before = [...document.querySelectorAll("tr[data-row]")];
+  });
+  await page.keyboard.press("ArrowRight");
+  await settle(page);
+  const [known, kept] = await page.evaluate(() => {
+    const told = window.before.map((row) => row.textContent);
+    const now = [...document.querySelectorAll("tr[data-row]")];
+    return [now.filter((row) => told.includes(row.textContent)), now.filter((row) => window.before.includes(row))].map(
+      (rows) => rows.length,
+    );
+  });
+  assert.ok(known > 10, `${known} rows are there at both steps`);
+  assert.equal(kept, known);
+  const rows = () => page.locator("tr[data-row]").evaluateAll((all) => all.map((row) => row.outerHTML));
+  const afterStep = await rows();
+  await page.reload();
+  await settle(page);
+  assert.deepEqual(afterStep, await rows());
+});
+
 async function cardNameAfterFrame() {
   await settle(page);
   return cardName();

@@ -26,6 +26,17 @@ export function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }
 
+/** Gives `parent` these children in this order; those that it has already stay, with their focus and their layout. */
+export function setChildren(parent, children) {
+  const wanted = new Set(children);
+  for (const child of [...parent.childNodes]) if (!wanted.has(child)) child.remove();
+  let next = parent.firstChild;
+  for (const child of children) {
+    if (child === next) next = next.nextSibling;
+    else parent.insertBefore(child, next);
+  }
+}
+
 export function button(label, onClick, options = {}) {
   return el("button", { type: "button", on: { click: onClick }, ...options }, label);
 }

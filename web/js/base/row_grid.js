@@ -15,7 +15,7 @@
  *     decorate(tr, index)         optional: classes and attributes of a row
  */
 import { columnsIn } from "./column.js";
-import { el } from "./dom.js";
+import { el, setChildren } from "./dom.js";
 import { requestFrame } from "./frame.js";
 
 export const ROW_HEIGHT = 22;
@@ -73,10 +73,10 @@ export function createRowGrid(source, options) {
   function showRows() {
     fitColumns();
     const count = source.count();
-    const spare = Math.max(0, Math.floor(node.scrollTop / ROW_HEIGHT) - SPARE_ROWS);
-    const fitting = Math.ceil((node.clientHeight || HEIGHT_BEFORE_LAYOUT) / ROW_HEIGHT) + 2 * SPARE_ROWS;
-    const first = Math.max(0, Math.min(spare, count - fitting));
-    const last = Math.min(count, first + fitting);
+    const fitting = Math.ceil((node.clientHeight || HEIGHT_BEFORE_LAYOUT) / ROW_HEIGHT) + 1;
+    const top = Math.max(0, Math.min(Math.floor(node.scrollTop / ROW_HEIGHT), count - fitting));
+    const first = Math.max(0, top - SPARE_ROWS);
+    const last = Math.min(count, top + fitting + SPARE_ROWS);
     const key = `${first} ${last} ${count}`;
     if (key !== shown) fill(first, last, count);
     shown = key;
@@ -86,10 +86,14 @@ export function createRowGrid(source, options) {
   function fill(first, last, count) {
     const focused = document.activeElement?.closest("tr[data-row]");
     const held = focused && body.contains(focused) ? focused.getAttribute("data-row") : null;
+    const before = new Map(rowNodes().map((row) => [row.dataset.row, row]));
     const rows = [];
-    for (let i = first; i < last; i += 1) rows.push(rowNode(i, i === first));
+    for (let i = first; i < last; i += 1) {
+      const row = rowNode(i, i === first);
+      rows.push(keepEqual(before.get(row.dataset.row), row));
+    }
     firstShown = first;
-    body.replaceChildren(spacer(first), ...rows, spacer(count - last));
+    setChildren(body, [spacer(first), ...rows, spacer(count - last)]);
     if (held !== null) rowWithId(held)?.focus({ preventScroll: true });
   }
 
@@ -112,12 +116,22 @@ export function createRowGrid(source, options) {
     markRows();
   }
 
-  function markRows() {
-    for (const row of body.querySelectorAll("tr[data-row]")) {
-      const id = row.getAttribute("data-row");
-      row.classList.toggle("hover", marks.hover !== null && id === String(marks.hover));
-      row.setAttribute("aria-selected", String(marks.selected !== null && id === String(marks.selected)));
-    }
+  const rowNodes = () => /** @type {HTMLElement[]} */ ([...body.querySelectorAll("tr[data-row]")]);
+  const markRows = () => rowNodes().forEach(markRow);
+
+  function markRow(row) {
+    const id = row.dataset.row;
+    row.classList.toggle("hover", marks.hover !== null && id === String(marks.hover));
+    row.setAttribute("aria-selected", String(marks.selected !== null && id === String(marks.selected)));
+  }
+
+  /** The row that stands already, where it tells the same: moving on by a step changes few rows, and layout is dear. */
+  function keepEqual(old, row) {
+    markRow(row);
+    if (!old) return row;
+    for (const place of ["aria-rowindex", "tabindex"]) old.setAttribute(place, row.getAttribute(place));
+    const hasState = old.querySelector("input") !== null; // that no attribute tells
+    return !hasState && old.isEqualNode(row) ? old : row;
   }
 
   function indexOf(event) {

@@ -1,6 +1,6 @@
 // @ts-check
 // A list of the side panel to choose from, each entry with what it holds: modules, memory types, files, messages.
-import { el, setText } from "./dom.js";
+import { el, setChildren, setText } from "./dom.js";
 import { sizeFigure } from "./figures.js";
 
 /**
@@ -35,12 +35,7 @@ export function createSideList(noun, onPick, ...above) {
       const told = JSON.stringify([entry, isChosen, mode]);
       rows.set(told, before.get(told) ?? el("li", {}, entryNode(entry, isChosen, mode, onPick)));
     }
-    for (const [told, row] of before) if (!rows.has(told)) row.remove();
-    let next = list.firstChild;
-    for (const row of rows.values()) {
-      if (row === next) next = next.nextSibling;
-      else list.insertBefore(row, next);
-    }
+    setChildren(list, [...rows.values()]);
     if (focused) [...list.querySelectorAll(".entry")].find((one) => one.dataset.value === focused)?.focus();
   }
 
