@@ -5,7 +5,7 @@
 //                              ^ tile: the two minor dimensions are padded up to multiples of 8 and 128
 //
 // Sizes of many buffers are counted on the wire (shape_size.c: the hot path); one shape that is shown is unpacked by
-// protobuf-c into the caller's arena (shape_text.c, shape_padding.c).
+// protobuf-c into the caller's arena (shape_text.c, shape_layout.c).
 #pragma once
 
 #include "analysis/base/arena.h"
