@@ -225,14 +225,14 @@ void json_write_text(struct json_writer *w, const char *text) {
 }
 
 void json_key(struct json_writer *w, const char *key) {
-    size_t size = strlen(key);
-    char *to = output_reserve(w->output, size + QUOTES_AND_MORE), *start = to;
+    struct bytes text = bytes_of(key);
+    char *to = output_reserve(w->output, text.size + QUOTES_AND_MORE), *start = to;
     if (!to) return;
     if (w->needs_comma) *to++ = ',';
     w->needs_comma = false;
     *to++ = '"';
-    memcpy(to, key, size);
-    to += size;
+    memcpy(to, text.data, text.size);
+    to += text.size;
     *to++ = '"';
     *to++ = ':';
     output_advance(w->output, (size_t)(to - start));
