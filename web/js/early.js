@@ -29,12 +29,16 @@ function notJson(error) {
   return null;
 }
 
-/** The early answer to `url`, once; null when it was not asked for, or failed: then ask again. */
+/**
+ * The early answer to `url`, once; null when it was not asked for, or failed: then ask again. A refusal is not kept: a
+ * session that was still being written then may be whole by now.
+ */
 export async function takeEarly(url) {
-  const answer = early.get(url);
+  const asked = early.get(url);
   if (isOver) early.delete(url);
   else early.set(url, null);
-  return (await answer?.catch(() => null)) ?? null;
+  const answer = await asked?.catch(() => null);
+  return answer?.ok ? answer : null;
 }
 
 /** The address of a resource of the API ("modules"); keys without a value are left out. */
