@@ -181,13 +181,31 @@ static bool set_all_keys(struct maker *m) {
     return true;
 }
 
+static bool begin(struct maker *m, const struct memory_view *view, enum memory_group_by by) {
+    struct memory_grouping *grouping = m->grouping;
+    *grouping = (struct memory_grouping){.view = view, .by = by, .rule = GROUP_RULE_LINES};
+    grouping->key_of_row = arena_push_raw(m->arena, view->row_count, sizeof *grouping->key_of_row);
+    if (!grouping->key_of_row || !string_table_init(&grouping->keys, m->arena)) return false;
+    grouping->unknown = string_table_put(&grouping->keys, MEMORY_GROUP_UNKNOWN);
+    return true;
+}
+
+static bool end(const struct maker *m, bool has_keys, struct error *error) {
+    if (has_keys && !m->grouping->keys.has_failed) return true;
+    return error_set(error, ERROR_TOO_BIG, "no memory left to group the buffers of this program");
+}
+
 bool memory_grouping_make(const struct memory_view *view, const struct buffer_sources *sources, enum memory_group_by by,
                           struct arena *arena, struct memory_grouping *grouping, struct error *error) {
-    *grouping = (struct memory_grouping){.view = view, .by = by, .rule = GROUP_RULE_LINES};
     struct maker m = {.grouping = grouping, .sources = sources, .arena = arena};
-    grouping->key_of_row = arena_push_raw(arena, view->row_count, sizeof *grouping->key_of_row);
-    bool has_room = grouping->key_of_row && string_table_init(&grouping->keys, arena);
-    if (has_room) grouping->unknown = string_table_put(&grouping->keys, MEMORY_GROUP_UNKNOWN);
-    if (has_room && set_all_keys(&m) && !grouping->keys.has_failed) return true;
-    return error_set(error, ERROR_TOO_BIG, "no memory left to group the buffers of this program");
+    return end(&m, begin(&m, view, by) && set_all_keys(&m), error);
+}
+
+bool memory_grouping_make_by_names(const struct memory_view *view, const struct buffer_sources *sources,
+                                   struct arena *arena, struct memory_grouping *grouping, struct error *error) {
+    struct maker m = {.grouping = grouping, .sources = sources, .arena = arena};
+    bool has_begun = begin(&m, view, GROUP_BY_SOURCE);
+    if (has_begun) set_keys(&m, starred_key, grouping->key_of_row);
+    grouping->rule = GROUP_RULE_NAMES;
+    return end(&m, has_begun, error);
 }

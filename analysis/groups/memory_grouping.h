@@ -48,3 +48,7 @@ struct memory_grouping {
 MUST_USE bool memory_grouping_make(const struct memory_view *view, const struct buffer_sources *sources,
                                    enum memory_group_by by, struct arena *arena, struct memory_grouping *grouping,
                                    struct error *error);
+
+// GROUP_BY_SOURCE by GROUP_RULE_NAMES, whatever a line holds: what is set beside another program that needs names.
+MUST_USE bool memory_grouping_make_by_names(const struct memory_view *view, const struct buffer_sources *sources,
+                                            struct arena *arena, struct memory_grouping *grouping, struct error *error);

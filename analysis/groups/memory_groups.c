@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "analysis/groups/live_rows.h"
+
 static bool too_big(struct error *error) {
     return error_set(error, ERROR_TOO_BIG, "no memory left to sum the buffers of a step");
 }
@@ -22,43 +24,9 @@ bool memory_groups_step(const struct memory_view *view, int64_t asked, uint32_t 
                      (long long)view->totals.space, (long long)asked, last);
 }
 
-// --- What is live ---
-
-struct member {
-    uint32_t row, key;
-    int64_t size_bytes;
-};
-
-struct live {
-    struct member *members;
-    uint32_t count;
-    int64_t explained_bytes;
-};
-
-static void add_member(const struct memory_grouping *grouping, uint32_t row, int64_t size_bytes, struct live *live) {
-    live->members[live->count++] = (struct member){row, grouping->key_of_row[row], size_bytes};
-    live->explained_bytes += size_bytes;  // at most the curve, which does not overflow
-}
-
-static bool list_live(const struct memory_grouping *grouping, uint32_t step, struct arena *arena, struct live *live) {
-    const struct memory_view *view = grouping->view;
-    const struct heap_replay *replay = &view->replay;
-    live->members = arena_push_raw(arena, (size_t)view->indefinite_row_count + replay->stay_count,
-                                   sizeof *live->members);
-    if (!live->members) return false;
-    for (uint32_t i = 0; i < view->indefinite_row_count; i++) add_member(grouping, i, view->rows[i].size_bytes, live);
-    for (uint32_t i = 0; i < replay->stay_count && replay->stays[i].start_step <= step; i++) {
-        const struct heap_stay *stay = &replay->stays[i];
-        if (stay->end_step <= step) continue;
-        add_member(grouping, view->indefinite_row_count + stay->span, view->module->buffers[stay->root].size_bytes,
-                   live);
-    }
-    return true;
-}
-
 // --- Sums ---
 
-static int64_t padding_of(const struct memory_view *view, const struct member *member) {
+static int64_t padding_of(const struct memory_view *view, const struct live_row *member) {
     const struct memory_buffer *row = &view->rows[member->row];
     bool is_known = row->unpadded_bytes >= 0 && row->unpadded_bytes <= member->size_bytes;
     return is_known ? member->size_bytes - row->unpadded_bytes : 0;
@@ -71,7 +39,7 @@ static int by_size(const void *left, const void *right) {
 }
 
 // The key of each group, in the order in which the members come.
-static bool sum_up(const struct memory_grouping *grouping, const struct live *live, struct arena *arena,
+static bool sum_up(const struct memory_grouping *grouping, const struct live_rows *live, struct arena *arena,
                    struct memory_groups *groups) {
     uint32_t *group_of_key = arena_push_raw(arena, grouping->keys.count, sizeof *group_of_key);
     groups->rows = arena_push_raw(arena, (size_t)live->count + 1, sizeof *groups->rows);
@@ -79,11 +47,11 @@ static bool sum_up(const struct memory_grouping *grouping, const struct live *li
     if (!group_of_key || !groups->rows || !groups->members) return false;
     memset(group_of_key, 0xff, grouping->keys.count * sizeof *group_of_key);
     for (uint32_t i = 0; i < live->count; i++) {
-        const struct member *member = &live->members[i];
-        uint32_t *place = &group_of_key[member->key];
+        const struct live_row *member = &live->rows[i];
+        uint32_t key = grouping->key_of_row[member->row], *place = &group_of_key[key];
         if (*place == HLO_NONE) {
             *place = groups->row_count++;
-            groups->rows[*place] = (struct memory_group){.key = grouping->keys.texts[member->key]};
+            groups->rows[*place] = (struct memory_group){.key = grouping->keys.texts[key]};
         }
         struct memory_group *group = &groups->rows[*place];
         group->size_bytes += member->size_bytes;
@@ -98,8 +66,8 @@ static bool sum_up(const struct memory_grouping *grouping, const struct live *li
         groups->rows[i].buffers = 0;
     }
     for (uint32_t i = 0; i < live->count; i++) {
-        struct memory_group *group = &groups->rows[group_of_key[live->members[i].key]];
-        groups->members[group->first_member + group->buffers++] = live->members[i].row;
+        struct memory_group *group = &groups->rows[group_of_key[grouping->key_of_row[live->rows[i].row]]];
+        groups->members[group->first_member + group->buffers++] = live->rows[i].row;
     }
     return true;
 }
@@ -121,12 +89,12 @@ static void add_unexplained(int64_t bytes, struct memory_groups *groups) {
 
 bool memory_groups_at(const struct memory_grouping *grouping, uint32_t step, struct arena *arena,
                       struct memory_groups *groups, struct error *error) {
-    const struct memory_view *view = grouping->view;
-    struct live live = {0};
-    *groups = (struct memory_groups){.step = step, .live_bytes = view->indefinite_bytes};
-    if (view->has_simulation) groups->live_bytes += view->replay.heap_bytes[step + 1];
-    if (!list_live(grouping, step, arena, &live) || !sum_up(grouping, &live, arena, groups)) return too_big(error);
-    add_unexplained(groups->live_bytes - live.explained_bytes, groups);
+    struct live_rows live;
+    *groups = (struct memory_groups){.step = step};
+    if (!live_rows_at(grouping->view, step, arena, &live) || !sum_up(grouping, &live, arena, groups))
+        return too_big(error);
+    groups->live_bytes = live.live_bytes;
+    add_unexplained(live.unexplained_bytes, groups);
     if (groups->row_count) qsort(groups->rows, groups->row_count, sizeof *groups->rows, by_size);
     return true;
 }
