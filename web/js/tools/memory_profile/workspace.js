@@ -4,6 +4,7 @@ import { fetchModuleRuns, fetchSteps } from "../../api.js";
 import { el } from "../../base/dom.js";
 import { requestFrame } from "../../base/frame.js";
 import { range } from "../../base/range.js";
+import { createTabStrip } from "../../base/tab_strip.js";
 import { together } from "../../base/upkeep.js";
 import { viewName } from "../../base/view_name.js";
 import { errorSentence } from "../../shell/messages.js";
@@ -19,7 +20,6 @@ import { createProfileState } from "./profile_state.js";
 import { createTimelineFeed } from "./timeline_feed.js";
 import { createEventCard } from "./views/event_card.js";
 import { createHeadline } from "./views/headline.js";
-import { createPanelStrip } from "./views/panel_strip.js";
 import { createSummary } from "./views/summary_view.js";
 import { createTimeline } from "./views/timeline_view.js";
 
@@ -46,7 +46,8 @@ export function createWorkspace({ session, reply, memories, chosen, shell, overv
     notesOf(reply, chosen),
     otherToolLine("memory_profile", shell.openTool),
   );
-  const strip = createPanelStrip(panels, { where, overview: memory, host, state, params, progress, goTo, goToEvent });
+  const context = { where, overview: memory, host, state, params, progress, goTo, goToEvent };
+  const strip = createTabStrip(panels, context, "about this memory");
   const parts = [timeline, card, headline, summary, strip];
   const main = el(
     "div",

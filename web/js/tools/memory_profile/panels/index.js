@@ -1,5 +1,13 @@
 // @ts-check
-// What stands below the timeline, one at a time: {id, name, create(context)}; see ../views/panel_strip.js.
+/**
+ * What stands below the timeline, one at a time: {id, name, create(context)}; see base/tab_strip.js. The context has
+ *     where      {session, host, memoryId}
+ *     overview   the memory's entry of the overview reply; `host` its host's entry
+ *     state      get(), set(), watch(): at (ps, null is the peak), row, from, to, unit, filter, sort (profile_state.js)
+ *     params, progress
+ *     goTo({at, row, from, to})   chooses a time, shows a window; each may be left out
+ *     goToEvent(row)   chooses an event: its time may be that of others, too
+ */
 import { breakdownPanel } from "./views/breakdown_panel.js";
 import { churnPanel } from "./views/churn_panel.js";
 import { eventsPanel } from "./views/events_panel.js";

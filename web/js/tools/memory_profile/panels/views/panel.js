@@ -11,7 +11,7 @@ import { errorLine } from "../../../../shell/messages.js";
 const FELT_MS = 150;
 
 /**
- * @param {any} context see ../../views/panel_strip.js
+ * @param {any} context see ../index.js
  * @param {{title: string, head?: any[], content: any[], label: string, fetch: (query: any, signal: AbortSignal) =>
  *          Promise<any>, query?: () => any, holds?: (reply: any) => boolean, show?: (reply: any) => void,
  *          arrange: () => void, watches: string[], stops: (() => void)[]}} options `title` is its name, the tab shows

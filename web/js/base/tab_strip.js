@@ -1,22 +1,19 @@
 // @ts-check
 /**
- * The tabs below the timeline: one panel at a time, named by `panel` in the address.
- * A panel is {id, name, create(context)}; create gives back {node, update(), dispose()}. The context has
- *     where      {session, host, memoryId}
- *     overview   the memory's entry of the overview reply; `host` its host's entry
- *     state      get(), set(), watch(): at (ps, null is the peak), row, from, to, unit, filter, sort (profile_state.js)
- *     params, progress
- *     goTo({at, row, from, to})   chooses a time, shows a window; each may be left out
- *     goToEvent(row)   chooses an event: its time may be that of others, too
+ * Tabs: one panel at a time, named by `panel` in the address; the first where that names none.
+ * A panel is {id, name, create(context)}; create gives back {node, start(), update(), dispose()}: `start` runs when it
+ * stands on the page and may be left out. The context has `params`, and whatever else the panels of a tool want.
  */
-import { el } from "../../../base/dom.js";
+import { el } from "./dom.js";
+import { requestFrame } from "./frame.js";
 
-export function createPanelStrip(panels, context) {
+/** @param {any[]} panels @param {any} context @param {string} label what the tabs are about */
+export function createTabStrip(panels, context, label) {
   const { params } = context;
   const tabs = panels.map((panel, i) =>
     tabOf(
       panel,
-      () => choose(i),
+      () => choose(i, true),
       (delta) => step(i, delta),
     ),
   );
@@ -24,7 +21,7 @@ export function createPanelStrip(panels, context) {
   const node = el(
     "section",
     { class: "panels", hidden: panels.length === 0 },
-    el("div", { class: "tabs", role: "tablist", "aria-label": "about this memory" }, ...tabs),
+    el("div", { class: "tabs", role: "tablist", "aria-label": label }, ...tabs),
     body,
   );
   let shown = -1;
@@ -37,9 +34,11 @@ export function createPanelStrip(panels, context) {
     );
   }
 
-  function choose(i) {
+  /** Asked for with the mouse it comes into sight: the tabs often stand at the foot of the window. */
+  function choose(i, comesIntoSight = false) {
     params.set({ panel: i === 0 ? null : panels[i].id });
     show();
+    if (comesIntoSight) requestFrame(() => node.scrollIntoView({ block: "nearest" }));
   }
 
   function step(i, delta) {
@@ -59,6 +58,7 @@ export function createPanelStrip(panels, context) {
     mounted = panels[shown].create(context);
     body.replaceChildren(mounted.node);
     body.setAttribute("aria-labelledby", tabs[shown].id);
+    mounted.start?.();
   }
 
   const stop = params.watch(["panel"], show);
