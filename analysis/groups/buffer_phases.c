@@ -13,6 +13,21 @@ const char *buffer_phase_name(enum buffer_phase phase) {
     return names[phase];
 }
 
+const char *buffer_phase_rule_name(enum buffer_phase_rule rule) {
+    static const char *const names[] = {
+        [RULE_NONE] = "",
+        [RULE_CATEGORY] = "category",
+        [RULE_ARGUMENT] = "argument",
+        [RULE_OP_NAME] = "op_name",
+        [RULE_READER] = "read_backward",
+        [RULE_CLONE] = "computed_again",
+        [RULE_FROM_GRADIENTS] = "from_gradients",
+        [RULE_FOR_READER] = "for_its_reader",
+        [RULE_NO_BACKWARD_PASS] = "no_backward_pass",
+    };
+    return names[rule];
+}
+
 // --- Nodes ---
 
 static bool is_argument(const struct buffer_phases *p, uint32_t node) {

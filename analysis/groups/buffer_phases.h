@@ -39,6 +39,9 @@ enum buffer_phase_rule {
     RULE_NO_BACKWARD_PASS,  // nothing is trained
 };
 
+// "op_name", "read_backward", ...; "" for RULE_NONE.
+const char *buffer_phase_rule_name(enum buffer_phase_rule rule);
+
 struct buffer_phase_told {
     enum buffer_phase phase;
     enum buffer_phase_rule rule;

@@ -12,12 +12,6 @@ static bool is_entry_parameter(const struct program_graph *graph, uint32_t node)
     return graph->nodes[node].opcode == OPCODE_PARAMETER && graph->nodes[node].computation == graph->entry;
 }
 
-static bool has_line(const struct hlo_module *module, const struct hlo_metadata *metadata) {
-    struct stack_trace_frame frame = {0};
-    return metadata->source_file.size > 0 ||
-           (stack_trace_read(module, metadata->stack_frame_id, &frame, 1) && frame.file.size > 0);
-}
-
 static bool find_origins(struct buffer_sources *sources, struct arena *arena) {
     const struct program_graph *graph = &sources->graph;
     uint8_t *has_lines = arena_push_raw(arena, graph->node_count, 1);
@@ -26,7 +20,7 @@ static bool find_origins(struct buffer_sources *sources, struct arena *arena) {
     for (uint32_t i = 0; i < graph->node_count; i++) {
         struct hlo_metadata metadata = metadata_of(graph->module, i);
         bool is_argument = is_entry_parameter(graph, i);
-        has_lines[i] = is_argument || has_line(graph->module, &metadata);
+        has_lines[i] = is_argument || stack_trace_place(graph->module, &metadata).file.size > 0;
         has_names[i] = is_argument || metadata.op_name.size > 0;
         string_table_put(&sources->files, metadata.source_file);
     }
@@ -90,47 +84,47 @@ struct bytes buffer_source_argument(const struct buffer_sources *sources, uint32
 
 // --- Lines ---
 
-struct frame {
-    uint32_t file;  // into the sources' files; 0 when it is not known
-    int32_t line;
-};
-
 // Innermost first: the stack of a node, else its line alone.
-static size_t read_frames(const struct buffer_sources *sources, uint32_t node, struct frame *frames) {
-    struct stack_trace_frame stack[STACK_TRACE_MAX_FRAMES];
+static size_t read_frames(const struct buffer_sources *sources, uint32_t node, struct stack_trace_frame *frames) {
     const struct hlo_module *module = sources->graph.module;
     struct hlo_metadata metadata = metadata_of(module, node);
-    size_t count = stack_trace_read(module, metadata.stack_frame_id, stack, STACK_TRACE_MAX_FRAMES);
-    if (!count) stack[count++] = (struct stack_trace_frame){.file = metadata.source_file, .line = metadata.source_line};
-    for (size_t i = 0; i < count; i++)
-        frames[i] = (struct frame){string_table_find(&sources->files, stack[i].file), stack[i].line};
+    size_t count = stack_trace_read(module, metadata.stack_frame_id, frames, STACK_TRACE_MAX_FRAMES);
+    if (!count && metadata.source_file.size)
+        frames[count++] = (struct stack_trace_frame){.file = metadata.source_file, .line = metadata.source_line};
     return count;
 }
 
-static void put_frame(const struct buffer_sources *sources, struct frame frame, struct text_writer *text) {
-    text_put_bytes(text, sources->file_names[frame.file]);
+size_t buffer_source_reader_frame(const struct buffer_sources *sources, const struct stack_trace_frame *frames,
+                                  size_t count) {
+    size_t at = 0;
+    while (at < count && !sources->is_reader_file[string_table_find(&sources->files, frames[at].file)]) at++;
+    return at < count ? at : 0;
+}
+
+static void put_frame(const struct buffer_sources *sources, const struct stack_trace_frame *frame,
+                      struct text_writer *text) {
+    text_put_bytes(text, sources->file_names[string_table_find(&sources->files, frame->file)]);
     text_put(text, ":");
-    text_put_int64(text, frame.line);
+    text_put_int64(text, frame->line);
 }
 
 struct bytes buffer_source_line(const struct buffer_sources *sources, uint32_t node, struct arena *arena) {
-    struct frame frames[STACK_TRACE_MAX_FRAMES];
+    struct stack_trace_frame frames[STACK_TRACE_MAX_FRAMES];
     struct text_writer text = {.arena = arena};
-    size_t count = read_frames(sources, node, frames), at = 0;
-    while (at < count && !sources->is_reader_file[frames[at].file]) at++;
-    struct frame line = frames[at < count ? at : 0];
-    if (!line.file) return (struct bytes){0};
-    put_frame(sources, line, &text);
+    size_t count = read_frames(sources, node, frames);
+    size_t at = buffer_source_reader_frame(sources, frames, count);
+    if (!count || !frames[at].file.size) return (struct bytes){0};
+    put_frame(sources, &frames[at], &text);
     return text_writer_bytes(&text);
 }
 
 struct bytes buffer_source_stack(const struct buffer_sources *sources, uint32_t node, struct arena *arena) {
-    struct frame frames[STACK_TRACE_MAX_FRAMES];
+    struct stack_trace_frame frames[STACK_TRACE_MAX_FRAMES];
     struct text_writer text = {.arena = arena};
     for (size_t i = read_frames(sources, node, frames); i-- > 0;) {
-        if (!frames[i].file) continue;
+        if (!frames[i].file.size) continue;
         if (text.size) text_put(&text, ";");
-        put_frame(sources, frames[i], &text);
+        put_frame(sources, &frames[i], &text);
     }
     return text_writer_bytes(&text);
 }

@@ -37,6 +37,10 @@ bool buffer_source_is_argument(const struct buffer_sources *sources, struct leaf
 // An argument's path: the op_name of the parameter, else its name.
 struct bytes buffer_source_argument(const struct buffer_sources *sources, uint32_t parameter);
 
+// Which of `count` frames, innermost first, is the reader's.
+size_t buffer_source_reader_frame(const struct buffer_sources *sources, const struct stack_trace_frame *frames,
+                                  size_t count);
+
 // The reader's line of a node that tells one: "gpt.py:53". On `arena`, empty at its limit.
 struct bytes buffer_source_line(const struct buffer_sources *sources, uint32_t node, struct arena *arena);
 

@@ -27,3 +27,9 @@ size_t stack_trace_read(const struct hlo_module *module, int32_t stack_frame_id,
     }
     return count;
 }
+
+struct stack_trace_frame stack_trace_place(const struct hlo_module *module, const struct hlo_metadata *metadata) {
+    struct stack_trace_frame place = {.file = metadata->source_file, .line = metadata->source_line};
+    if (!place.file.size) stack_trace_read(module, metadata->stack_frame_id, &place, 1);
+    return place;
+}

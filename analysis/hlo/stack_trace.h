@@ -18,3 +18,7 @@ struct stack_trace_frame {
 // Frames of `stack_frame_id` (1-based; 0 is none), innermost first. Writes at most `capacity`, returns how many.
 size_t stack_trace_read(const struct hlo_module *module, int32_t stack_frame_id, struct stack_trace_frame *frames,
                         size_t capacity);
+
+// Where an instruction says that it is from: its own file and line, else the innermost frame of its stack. No file when
+// it says nothing.
+struct stack_trace_frame stack_trace_place(const struct hlo_module *module, const struct hlo_metadata *metadata);

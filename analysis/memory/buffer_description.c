@@ -51,17 +51,6 @@ struct bytes buffer_name(const struct buffer_describer *describer, uint32_t buff
     return name_with_index(named, instruction, describer->arena);
 }
 
-static void set_source(const struct hlo_module *module, const struct hlo_metadata *metadata,
-                       struct buffer_description *description) {
-    struct stack_trace_frame innermost = {0};
-    description->stack_frame_id = metadata->stack_frame_id;
-    description->source_file = metadata->source_file;
-    description->source_line = metadata->source_line;
-    if (metadata->source_file.size || !stack_trace_read(module, metadata->stack_frame_id, &innermost, 1)) return;
-    description->source_file = innermost.file;
-    description->source_line = innermost.line;
-}
-
 struct buffer_description buffer_describe(struct buffer_describer *describer, uint32_t buffer) {
     struct buffer_description description = {0};
     const struct hlo_module *module = describer->module;
@@ -75,7 +64,10 @@ struct buffer_description buffer_describe(struct buffer_describer *describer, ui
     description.computation = module->computation_names[module->instructions[described->instruction].computation];
     description.op_name = metadata.op_name;
     description.shape = buffer_shape_text(describer, buffer, instruction.shape);
-    set_source(module, &metadata, &description);
+    struct stack_trace_frame place = stack_trace_place(module, &metadata);
+    description.source_file = place.file;
+    description.source_line = place.line;
+    description.stack_frame_id = metadata.stack_frame_id;
     return description;
 }
 

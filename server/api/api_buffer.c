@@ -24,7 +24,9 @@ static bool write_buffer(struct work *work, void *context, struct json_writer *w
     if (!memory_view_build(module, module->buffers[buffer].color, MEMORY_VIEW_EXACT, &work->arena, &view, error)) {
         return error_in_file(error, asked->module.found.file->path, (int64_t)asked->module.found.program->offset);
     }
-    return buffer_json_write(&view, buffer, &work->arena, w, error);
+    struct buffer_teller teller;
+    return buffer_teller_init(&teller, &view, &work->arena, error) &&
+           buffer_json_write(&teller, buffer, buffer_row_of(&view, buffer), w, error);
 }
 
 bool api_buffer(struct request *request, struct reply *reply, struct error *error) {

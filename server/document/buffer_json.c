@@ -1,9 +1,7 @@
 #include "server/document/buffer_json.h"
 
 #include "analysis/hlo/shape.h"
-#include "analysis/hlo/stack_trace.h"
-
-struct subject {
+struct subject {  // of a document
     const struct memory_view *view;
     const struct hlo_module *module;
     uint32_t index;
@@ -15,7 +13,7 @@ struct subject {
     struct json_writer *w;
 };
 
-static const struct memory_buffer *find_row(const struct memory_view *view, uint32_t buffer) {
+const struct memory_buffer *buffer_row_of(const struct memory_view *view, uint32_t buffer) {
     for (uint32_t i = 0; i < view->row_count; i++) {
         if (view->rows[i].buffer == buffer) return &view->rows[i];
     }
@@ -84,22 +82,6 @@ static bool write_shape(const struct subject *s) {
     return true;
 }
 
-static const char *frame_text(const struct stack_trace_frame *frame, struct arena *arena) {
-    return arena_printf(arena, "%.*s:%d:%d%s%.*s", (int)frame->file.size, (const char *)frame->file.data, frame->line,
-                        frame->column, frame->function.size ? " " : "", (int)frame->function.size,
-                        (const char *)frame->function.data);
-}
-
-static void write_source(const struct subject *s) {
-    struct stack_trace_frame frames[STACK_TRACE_MAX_FRAMES];
-    size_t count = stack_trace_read(s->module, s->words.stack_frame_id, frames, STACK_TRACE_MAX_FRAMES);
-    json_write_string_key(s->w, "op_name", s->words.op_name);
-    json_write_string_key(s->w, "source", buffer_source_text(&s->words, s->arena));
-    json_open_array_key(s->w, "stack");
-    for (size_t i = 0; i < count; i++) json_write_text(s->w, frame_text(&frames[i], s->arena));
-    json_close_array(s->w);
-}
-
 static void write_step(const struct subject *s, const char *step_key, const char *instruction_key, uint32_t step) {
     const struct heap_replay *replay = &s->view->replay;
     bool is_known = s->view->has_simulation && step <= replay->step_count;
@@ -112,28 +94,52 @@ static void write_lifetime(const struct subject *s) {
     write_step(s, "end_step", "end_instruction", s->row ? s->row->end_step : s->view->replay.step_count);
 }
 
-// The other buffers that the compiler gave the same bytes at the same offset while this one was the value in them: the
-// events say so for simulated buffers, the allocation's own list for the others.
-static bool shares_bytes(const struct subject *s, const struct hlo_event *event, uint32_t *other) {
-    if (event->kind != HLO_EVENT_SHARE_WITH) return false;
-    *other = event->buffer == s->index ? event->canonical : event->canonical == s->index ? event->buffer : HLO_NONE;
-    return *other != HLO_NONE;
+// --- Who has the same bytes ---
+
+// The compiler gave both the same bytes at the same offset: the events say so for simulated buffers.
+static bool find_shares(struct buffer_teller *teller) {
+    const struct hlo_module *module = teller->view->module;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < module->event_count; i++) count += module->events[i].kind == HLO_EVENT_SHARE_WITH;
+    teller->shares = arena_push_raw(teller->arena, count, sizeof *teller->shares);
+    if (!teller->shares) return false;
+    for (uint32_t i = 0; i < module->event_count; i++) {
+        const struct hlo_event *event = &module->events[i];
+        if (event->kind == HLO_EVENT_SHARE_WITH)
+            teller->shares[teller->share_count++] = (struct buffer_share){event->buffer, event->canonical};
+    }
+    return true;
 }
 
-static void write_sharers(const struct subject *s, struct buffer_describer *describer) {
+static void write_sharers(const struct subject *s, const struct buffer_teller *teller) {
     json_open_array_key(s->w, "shares_with");
-    for (uint32_t i = 0; i < s->module->event_count; i++) {
-        uint32_t other;
-        if (!shares_bytes(s, &s->module->events[i], &other)) continue;
+    for (uint32_t i = 0; i < teller->share_count; i++) {
+        struct buffer_share share = teller->shares[i];
+        uint32_t other = share.buffer == s->index      ? share.canonical
+                         : share.canonical == s->index ? share.buffer
+                                                       : HLO_NONE;
+        if (other == HLO_NONE) continue;
         json_open_object(s->w);
         json_write_int64_key(s->w, "logical_buffer_id", s->module->buffers[other].id);
-        json_write_string_key(s->w, "instruction", buffer_name(describer, other));
+        json_write_string_key(s->w, "instruction", buffer_name(&teller->describer, other));
         json_close_object(s->w);
     }
     json_close_array(s->w);
 }
 
-static bool write_subject(const struct subject *s, struct buffer_describer *describer) {
+// --- The document ---
+
+// A buffer that the view does not show has the row that it would have.
+static void write_origin(const struct subject *s, const struct buffer_origins *origins) {
+    struct memory_buffer hidden = {.buffer = s->index,
+                                   .allocation = s->module->allocation_of_buffer[s->index],
+                                   .size_bytes = s->buffer->size_bytes,
+                                   .category = ALLOCATION_TEMPORARY};
+    if (s->allocation) hidden.category = allocation_category_of(s->allocation);
+    buffer_origin_json_write(origins, s->row ? s->row : &hidden, s->w);
+}
+
+static bool write_subject(const struct subject *s, const struct buffer_teller *teller) {
     json_open_object(s->w);
     json_write_int64_key(s->w, "logical_buffer_id", s->buffer->id);
     json_write_string_key(s->w, "instruction", s->words.name);
@@ -143,30 +149,34 @@ static bool write_subject(const struct subject *s, struct buffer_describer *desc
     write_sizes(s);
     write_allocation(s);
     if (!write_shape(s)) return false;
-    write_source(s);
+    json_write_string_key(s->w, "op_name", s->words.op_name);
+    write_origin(s, &teller->origins);
     write_lifetime(s);
-    write_sharers(s, describer);
+    write_sharers(s, teller);
     json_close_object(s->w);
     return true;
 }
 
-bool buffer_json_write(const struct memory_view *view, uint32_t buffer, struct arena *scratch, struct json_writer *w,
-                       struct error *error) {
-    const struct hlo_module *module = view->module;
-    struct buffer_describer describer;
-    bool good = buffer_describer_init(&describer, module, MEMORY_VIEW_EXACT, scratch);
-    if (good) {
-        uint32_t allocation = module->allocation_of_buffer[buffer];
-        struct subject subject = {.view = view,
-                                  .module = module,
-                                  .index = buffer,
-                                  .buffer = &module->buffers[buffer],
-                                  .allocation = allocation == HLO_NONE ? NULL : &module->allocations[allocation],
-                                  .row = find_row(view, buffer),
-                                  .words = buffer_describe(&describer, buffer),
-                                  .arena = scratch,
-                                  .w = w};
-        good = write_subject(&subject, &describer);
-    }
-    return good || error_set(error, ERROR_TOO_BIG, "no memory left for the reply");
+bool buffer_teller_init(struct buffer_teller *teller, const struct memory_view *view, struct arena *arena,
+                        struct error *error) {
+    *teller = (struct buffer_teller){.view = view, .arena = arena};
+    if (!buffer_origins_read(view, arena, &teller->origins, error)) return false;
+    return (buffer_describer_init(&teller->describer, view->module, MEMORY_VIEW_EXACT, arena) && find_shares(teller)) ||
+           error_set(error, ERROR_TOO_BIG, "no memory left for the reply");
+}
+
+bool buffer_json_write(struct buffer_teller *teller, uint32_t buffer, const struct memory_buffer *row,
+                       struct json_writer *w, struct error *error) {
+    const struct hlo_module *module = teller->view->module;
+    uint32_t allocation = module->allocation_of_buffer[buffer];
+    struct subject subject = {.view = teller->view,
+                              .module = module,
+                              .index = buffer,
+                              .buffer = &module->buffers[buffer],
+                              .allocation = allocation == HLO_NONE ? NULL : &module->allocations[allocation],
+                              .row = row,
+                              .words = buffer_describe(&teller->describer, buffer),
+                              .arena = teller->arena,
+                              .w = w};
+    return write_subject(&subject, teller) || error_set(error, ERROR_TOO_BIG, "no memory left for the reply");
 }

@@ -74,12 +74,14 @@ static void write_exact(const struct memory_view *view, struct arena *arena) {
     check_document(memory_view_json_write, &document, arena);
     check_curve(view, arena);
     check_peak(view, arena);
+    struct buffer_teller teller;
+    struct error error;
+    if (!buffer_teller_init(&teller, view, arena, &error)) return;
     for (uint32_t i = 0; i < view->module->buffer_count && i < BUFFERS_LOOKED_AT; i++) {
-        struct error error;
         struct output output;
         output_init(&output, OUTPUT_BYTES);
         struct json_writer w = json_writer_on(&output);
-        check_json(&output, buffer_json_write(view, i, arena, &w, &error));
+        check_json(&output, buffer_json_write(&teller, i, buffer_row_of(view, i), &w, &error));
         output_free(&output);
     }
 }

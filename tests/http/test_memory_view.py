@@ -98,6 +98,26 @@ class MemoryView(unittest.TestCase):
         self.assertEqual(answer["category"], "output")
         self.assertTrue(answer["stack"][0].startswith(answer["source"]))
 
+    def buffer(self, session, module, instruction):
+        where = {"session": session, "module": module}
+        view = self.server.get("/api/v1/memory_view", where).json()
+        row = [view["strings"][i] for i in view["buffers"]["instruction"]].index(instruction)
+        number = view["buffers"]["logical_buffer_id"][row]
+        return self.server.get("/api/v1/buffer", {**where, "logical_buffer_id": number}).json()
+
+    def test_a_buffer_without_a_source_of_its_own_has_that_of_who_it_comes_from(self):
+        clone = self.buffer("v5e_gpt_12layer_oom", "jit_train_step(1)", "fusion.13.remat_uncompressed")
+        self.assertEqual((clone["source"], clone["line"], clone["argument"]),
+                         ("/home/u/jax/train.py:70", "train.py:70", None))
+        self.assertEqual(clone["source_from"], {"way": "operand", "instruction": "add_any.4", "links": 4})
+        self.assertEqual(clone["phase"], {"name": "backward", "rule": "op_name", "evidence": "add_any.4"})
+        own = self.buffer("v5e_gpt_12layer_oom", "jit_train_step(1)", "fusion.1473.remat4")
+        self.assertEqual((own["source"], own["source_from"], own["reader_frame"]), ("/home/u/jax/train.py:69", None, 0))
+        self.assertTrue(own["stack"][own["reader_frame"]].startswith("/home/u/jax/train.py:69:"))
+        argument = self.buffer("v5e_gpt_12layer_oom", "jit_train_step(1)", "params__emb__.1")
+        self.assertEqual((argument["argument"], argument["phase"]["name"], argument["phase"]["rule"]),
+                         ("params['emb']", "inputs", "category"))
+
     def test_bad_questions(self):
         for query, status, words in (
                 ({}, 400, "session"),

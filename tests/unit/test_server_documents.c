@@ -103,7 +103,9 @@ static void a_buffer_tells_its_padding_and_lifetime(void **state) {
     struct memory_view view;
     open_fixture(&f);
     assert_true(memory_view_build(&f.module, 0, MEMORY_VIEW_EXACT, &f.arena, &view, &f.error));
-    assert_true(buffer_json_write(&view, 1, &f.arena, &f.writer, &f.error));
+    struct buffer_teller teller;
+    assert_true(buffer_teller_init(&teller, &view, &f.arena, &f.error));
+    assert_true(buffer_json_write(&teller, 1, buffer_row_of(&view, 1), &f.writer, &f.error));
     json_t *json = parse(&f);
     assert_int_equal(json_integer_value(json_object_get(json, "padding_bytes")), 480);
     assert_int_equal(json_integer_value(json_object_get(json, "end_step")), 2);

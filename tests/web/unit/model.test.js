@@ -157,6 +157,28 @@ test("the card as text holds what the server added", () => {
   assert.match(factsOf(model, 4, null).text, /step 1 to 4/);
 });
 
+test("the card names the reader's line, who says so, and the phase with its rule", () => {
+  const details = {
+    stack: ["flax/linear.py:287:3 dot", "model.py:53:12 attention"],
+    reader_frame: 1,
+    source: "flax/linear.py:287",
+    source_from: { way: "operand", instruction: "add.4", links: 4 },
+    argument: "params['w']",
+    phase: { name: "saved for backward", rule: "read_backward", evidence: "copy.2" },
+  };
+  const { source, origin, text } = factsOf(model, 1, details);
+  assert.deepEqual(source, { place: "model.py:53", from: "from its operand add.4, 4 steps away" });
+  assert.match(text, /^Source: model\.py:53 \(from its operand add\.4, 4 steps away\)$/m);
+  const phase = origin.find((fact) => fact.label === "Phase");
+  assert.deepEqual(
+    [phase.text, phase.about],
+    ["saved for backward", "made in the forward pass, read in the backward pass"],
+  );
+  assert.equal(origin.find((fact) => fact.label === "Argument").text, "params['w']");
+  const unknown = { ...details, stack: [], reader_frame: null, source: "", source_from: null };
+  assert.equal(factsOf(model, 1, unknown).source.from, "");
+});
+
 test("modules: largest first, unknown last, XProf's short name found", () => {
   const ready = (name, peak) => ({
     name,

@@ -3,20 +3,21 @@
  * The facts of the details card, in groups, and all of them as text for copying. `details` is null until the server's
  * answer is there. Pure.
  * @typedef {{label: string, bytes?: number, text?: string, copy?: string, title?: string, mono?: boolean,
- *            exact?: boolean}} Fact
+ *            exact?: boolean, about?: string}} Fact `about`: said after it, quietly
  */
 import { formatSize, groupDigits } from "../../../base/format.js";
 import { TEMPORARY, categoryOf } from "./categories.js";
 import { instructionOf, nameOf, paddingOf } from "./model.js";
+import { fromWords, phaseOf, sourceOf } from "./origin_facts.js";
 import { expansionOf } from "./table_rows.js";
 
 export function factsOf(model, row, details) {
   const groups = {
     sizes: sizeFacts(model, row),
     places: placeFacts(model, row, details),
-    origin: originFacts(model, row),
+    origin: originFacts(model, row, details),
   };
-  const source = details?.source || model.strings[model.source[row]];
+  const source = { place: sourceOf(details, model.strings[model.source[row]]), from: fromWords(details?.source_from) };
   return { ...groups, source, text: asText(model, row, groups, source, details) };
 }
 
@@ -70,28 +71,34 @@ function allocationText(model, row, details) {
   return parameter === null || parameter === undefined ? number : `${number} (parameter ${parameter})`;
 }
 
-function originFacts(model, row) {
+function originFacts(model, row, details) {
   const shape = model.strings[model.shape[row]];
   const op = model.strings[model.opName[row]];
   const named = [
     ["Shape and minor-to-major order", shape],
     ["Framework Op", op],
+    ["Argument", details?.argument],
   ];
-  return named.filter(([, text]) => text).map(([label, text]) => textFact(label, text, { copy: text, mono: true }));
+  const facts = named
+    .filter(([, text]) => text)
+    .map(([label, text]) => textFact(label, text, { copy: text, mono: true }));
+  const phase = phaseOf(details);
+  return phase ? [textFact("Phase", phase.name, { about: phase.reason }), ...facts] : facts;
 }
 
 function asText(model, row, groups, source, details) {
   const lines = [nameOf(model, row), `${model.strings[model.opcode[row]]} operation`];
   for (const fact of [...groups.sizes, ...groups.places, ...groups.origin]) {
     lines.push(
-      `${fact.label}: ${fact.bytes === undefined ? fact.text : `${fact.bytes} B (${formatSize(fact.bytes)})`}`,
+      `${fact.label}: ${fact.bytes === undefined ? fact.text : `${fact.bytes} B (${formatSize(fact.bytes)})`}` +
+        (fact.about ? ` (${fact.about})` : ""),
     );
   }
   for (const one of details?.dimensions ?? []) {
     if (one.padded !== one.size)
       lines.push(`Dimension ${one.dimension}: ${one.size} padded to ${one.padded} (tile ${one.tile})`);
   }
-  if (source) lines.push(`Source: ${source}`);
+  if (source.place) lines.push(`Source: ${source.place}${source.from ? ` (${source.from})` : ""}`);
   if (details?.stack?.length) lines.push("Source Stack:", ...details.stack.map((frame) => `  ${frame}`));
   return `${lines.join("\n")}\n`;
 }

@@ -17,6 +17,7 @@ export function factNode(fact, unit) {
       "dd",
       { class: fact.mono ? "mono" : null, title: fact.title ?? null },
       valueNode(fact, unit),
+      fact.about ? el("span", { class: "about" }, " ", fact.about) : null,
       fact.copy ? copyButton(() => fact.copy, { title: `copy ${fact.label.toLowerCase()}` }) : null,
     ),
   );
@@ -47,7 +48,10 @@ function dimensionRow({ dimension, size, padded, tile }) {
 export function stackNode(found, source) {
   const node = el("div", { class: "card-stack" });
   if (found?.error) node.append(errorLine(found.error));
-  if (source) node.append(factNode({ label: "Source", text: source, copy: source, mono: true }, "auto"));
+  if (source.place) {
+    const fact = { label: "Source", text: source.place, copy: source.place, about: source.from, mono: true };
+    node.append(factNode(fact, "auto"));
+  }
   const stack = found?.stack ?? [];
   if (stack.length === 0) return node;
   const frames = el(
