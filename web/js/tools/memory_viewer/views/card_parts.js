@@ -11,13 +11,13 @@ import { errorLine } from "../../../shell/messages.js";
 export function factNode(fact, unit) {
   return el(
     "div",
-    { class: fact.mono ? "fact wide" : "fact" },
+    { class: fact.mono || fact.about ? "fact wide" : "fact" },
     el("dt", {}, fact.label),
     el(
       "dd",
       { class: fact.mono ? "mono" : null, title: fact.title ?? null },
       valueNode(fact, unit),
-      fact.about ? el("span", { class: "about" }, " ", fact.about) : null,
+      fact.about ? el("span", { class: "about" }, ", ", fact.about) : null,
       fact.copy ? copyButton(() => fact.copy, { title: `copy ${fact.label.toLowerCase()}` }) : null,
     ),
   );
