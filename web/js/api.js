@@ -1,6 +1,6 @@
 // @ts-check
 // The HTTP API: the only thing the page knows of the world. Errors carry the server's own sentence, file and offset.
-import { apiUrl, askJson, memoryOverviewUrl, memoryProfileUrl, takeEarly } from "./early.js";
+import { apiUrl, askJson, memoryGroupsUrl, memoryOverviewUrl, memoryProfileUrl, takeEarly } from "./early.js";
 
 export class ApiError extends Error {
   constructor(status, body, path) {
@@ -20,6 +20,9 @@ export const fetchModules = (session, since, signal) => getJson(apiUrl("modules"
 
 /** What paints: totals, the curve in pixel columns, the largest buffers at the peak. */
 export const fetchMemoryOverview = (where, signal) => getJson(memoryOverviewUrl(where), signal);
+
+/** Who holds the memory; query: by, step, frameworks. */
+export const fetchMemoryGroups = (where, query, signal) => getJson(memoryGroupsUrl(where, query), signal);
 
 /** All buffers and steps; the columns that it names in `delta` as differences. */
 export function fetchMemoryView({ session, module, host, space }, signal) {

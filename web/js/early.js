@@ -55,6 +55,11 @@ export function memoryOverviewUrl({ session, module, host, space }) {
   return apiUrl("memory_view/overview", { session, module, host, memory_space: space });
 }
 
+/** Who holds it at `step`, null for the peak. */
+export function memoryGroupsUrl({ session, module, host, space }, { by, step, frameworks }) {
+  return apiUrl("memory_view/groups", { session, module, host, memory_space: space, by, step, frameworks });
+}
+
 /** `resource` is "" for the overview of a session, or what is asked of one memory: "timeline", "breakdown", ... */
 export function memoryProfileUrl(resource, query) {
   return apiUrl(resource ? `memory_profile/${resource}` : "memory_profile", query);

@@ -174,12 +174,12 @@ test("search dims and filters, Enter goes through the matches", async () => {
 
 test("the table sorts, is walked by keys, and copies as CSV", async () => {
   await open(page, server, OOM);
-  await page.click('[data-sort="name"]');
+  await page.click('.buffers [data-sort="name"]');
   await settle(page);
   assert.equal(await param(page, "sort"), "name");
-  await page.click('[data-sort="size"]');
+  await page.click('.buffers [data-sort="size"]');
   await settle(page);
-  await page.locator("tr[data-row]").first().focus();
+  await page.locator(".buffers tr[data-row]").first().focus();
   const first = await cardNameAfterFrame();
   await page.keyboard.press("ArrowDown");
   await settle(page);
@@ -187,7 +187,7 @@ test("the table sorts, is walked by keys, and copies as CSV", async () => {
   await page.keyboard.press("Enter");
   await settle(page);
   assert.ok(await param(page, "buffer"));
-  await page.click("text=Copy as CSV");
+  await page.click(".chart:has(.buffers) >> text=Copy as CSV");
   const csv = await page.evaluate(() => navigator.clipboard.readText());
   const rows = csv.trim().split("\n");
   assert.match(rows[0], /^InstructionName,AllocationType,SizeBytes/);
@@ -197,20 +197,20 @@ test("the table sorts, is walked by keys, and copies as CSV", async () => {
 test("a step further, rows that tell the same are the same ones, and all tell what a fresh page does", async () => {
   await open(page, server, OOM);
   await page.evaluate(() => {
-    window.before = [...document.querySelectorAll("tr[data-row]")];
+    window.before = [...document.querySelectorAll(".buffers tr[data-row]")];
   });
   await page.keyboard.press("ArrowRight");
   await settle(page);
   const [known, kept] = await page.evaluate(() => {
     const told = window.before.map((row) => row.textContent);
-    const now = [...document.querySelectorAll("tr[data-row]")];
+    const now = [...document.querySelectorAll(".buffers tr[data-row]")];
     return [now.filter((row) => told.includes(row.textContent)), now.filter((row) => window.before.includes(row))].map(
       (rows) => rows.length,
     );
   });
   assert.ok(known > 10, `${known} rows are there at both steps`);
   assert.equal(kept, known);
-  const rows = () => page.locator("tr[data-row]").evaluateAll((all) => all.map((row) => row.outerHTML));
+  const rows = () => page.locator(".buffers tr[data-row]").evaluateAll((all) => all.map((row) => row.outerHTML));
   const afterStep = await rows();
   await page.reload();
   await settle(page);
@@ -238,13 +238,14 @@ test("a mouse that rests does not speak over the keys", async () => {
 test("the table fills its height, ends with the focused row in the card, and needs no sideways scrolling", async () => {
   await open(page, server, OOM);
   const [rows, room, sideways] = await page.evaluate(() => {
-    const box = document.querySelector(".table-scroll");
-    return [box.querySelectorAll("tr[data-row]").length * 22, box.clientHeight, box.scrollWidth - box.clientWidth];
+    const box = document.querySelector(".table-scroll:has(.buffers)");
+    const rows = box.querySelectorAll(".buffers tr[data-row]").length;
+    return [rows * 22, box.clientHeight, box.scrollWidth - box.clientWidth];
   });
   assert.ok(rows >= room, `${rows} of ${room} pixels`);
   assert.equal(sideways, 0);
-  await page.locator("tr[data-row]").first().hover();
-  await page.locator("tr[data-row]").first().focus();
+  await page.locator(".buffers tr[data-row]").first().hover();
+  await page.locator(".buffers tr[data-row]").first().focus();
   await page.keyboard.press("End");
   await settle(page);
   assert.equal(await cardName(), await page.textContent("tr:focus td"));

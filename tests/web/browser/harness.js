@@ -138,6 +138,7 @@ export const param = (page, name) => page.evaluate((key) => new URLSearchParams(
 export const picture = (page, selector) => page.evaluate((one) => document.querySelector(one).toDataURL(), selector);
 
 export async function boxOf(page, selector) {
+  await page.locator(selector).scrollIntoViewIfNeeded();
   const box = await page.locator(selector).boundingBox();
   return { ...box, at: (shareX, shareY) => [box.x + shareX * box.width, box.y + shareY * box.height] };
 }

@@ -53,7 +53,7 @@ test("figures, curve, bars and the largest buffer stand before the columns come"
   assert.ok((await inked(page, "canvas[data-order=size]")) > 0);
   const name = await page.textContent(".card-head h2");
   assert.match(await page.textContent("[role=status]:has-text('follow')"), /table of 740 buffers follow/);
-  assert.equal(await page.locator(".blocks, .row-grid").count(), 0);
+  assert.equal(await page.locator(".blocks, .buffers").count(), 0);
   await page.evaluate(() => document.querySelectorAll(".uplot, .bars").forEach((one) => (one.isFirst = true)));
   await whole();
   assert.ok(await page.evaluate(() => [...document.querySelectorAll(".uplot, .bars")].every((one) => one.isFirst)));
@@ -67,7 +67,7 @@ test("figures, curve, bars and the largest buffer stand before the columns come"
 test("a link to a step, a buffer and a zoom is followed once the columns are here", async () => {
   const direct = await newPage(browser, server);
   await open(direct, server, `${VIEW}&step=500&zoom=400,600&filter=fusion`);
-  await direct.locator("tr[data-row]").first().click();
+  await direct.locator(".buffers tr[data-row]").first().click();
   await settle(direct);
   const link = new URL(direct.url()).search;
   const expected = await direct.textContent(".bars .facts");

@@ -20,7 +20,7 @@ const SIDEWAYS = ["ArrowLeft", "ArrowRight"];
 /**
  * @param {{label: string, columns: any[], usual?: string, order?: {get: () => string | null, set: (word: string | null)
  *          => void}, id: (line: any) => any, fill?: (cell: HTMLElement, column: any, line: any, units: any) => boolean,
- *          decorate?: (row: HTMLElement, line: any) => void, onOpen?: (line: any) => void,
+ *          decorate?: (row: HTMLElement, line: any) => void, onOpen?: (line: any, event: Event) => void,
  *          onHover?: (line: any) => void, onToggle?: (line: any) => void,
  *          rowOf?: (line: any) => any, onKey?: (event: KeyboardEvent, line: any) => boolean, className?: string,
  *          minWidth?: number,
@@ -59,7 +59,7 @@ export function createSortedTable(options) {
       ...options,
       role: onToggle ? "treegrid" : "grid",
       onSort: order && ((column) => order.set(sortText(sortAfterClick(sort(), column), columns, usual))),
-      onOpen: onOpen && ((index) => onOpen(lines[index])),
+      onOpen: onOpen && ((index, event) => onOpen(lines[index], event)),
       onHover: onHover && ((index) => onHover(index === null ? null : lines[index])),
       onKey,
     },

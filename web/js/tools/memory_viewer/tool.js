@@ -3,7 +3,14 @@
  * The Memory Viewer as a tool of the shell: keeps the module list fed, opens the module that the address names, and
  * puts its workspace on the page.
  */
-import { fetchAdvice, fetchBuffer, fetchMemoryOverview, fetchMemoryView, createLatest } from "../../api.js";
+import {
+  createLatest,
+  fetchAdvice,
+  fetchBuffer,
+  fetchMemoryGroups,
+  fetchMemoryOverview,
+  fetchMemoryView,
+} from "../../api.js";
 import { createModuleFeed } from "./module_feed.js";
 import { createModuleList } from "./views/module_list.js";
 import { createMemoryTypes } from "./views/memory_types.js";
@@ -109,6 +116,7 @@ export function mount(shell) {
   function requestsOf({ module, host, memory_space: space }) {
     return {
       details: (buffer, signal) => fetchBuffer({ session, module, host, space, buffer }, signal),
+      groups: (query, signal) => fetchMemoryGroups({ session, module, host, space }, query, signal),
       advice: (query, signal) =>
         progress.during(`predicting changes of ${module}`, fetchAdvice({ session, module, host }, query, signal)),
     };

@@ -1,7 +1,7 @@
 // @ts-check
 /**
- * What the charts of one memory view show together. What deserves a link is in the address (step, buffer, zoom, filter,
- * sort); what follows the mouse lives here alone. Unit and capacity are the page's, and read from there.
+ * What the charts of one memory view show together. What deserves a link is in the address (step, buffer, group, zoom,
+ * filter, sort); what follows the mouse lives here alone. Unit and capacity are the page's, and read from there.
  *
  * The model is that of the first reply until `adopt` takes the whole one; rows have other numbers then. Until then the
  * step is the peak's.
@@ -14,7 +14,8 @@ import { zoomActions } from "../../base/zoom.js";
 import { unitMode } from "../../shell/unit_switch.js";
 import { largestRow, liveRows } from "./data/live.js";
 import { rowOfBuffer } from "./data/model.js";
-import { matchRows, rankedMatches } from "./data/search.js";
+import { USUAL_WAY, WAYS } from "./data/groups.js";
+import { flagsWithin, matchRows, rankedMatches } from "./data/search.js";
 import { fullSteps, parseZoom, zoomText } from "./layout/axes.js";
 import { buildBlocks } from "./layout/blocks.js";
 
@@ -27,21 +28,27 @@ export function createViewerState(firstModel, params) {
   let blocks = NO_BLOCKS;
   let full = { x: fullSteps(model), y: range(0, 1) };
   let stopSearch = () => {};
+  let rowsOf = { pinned: null, hover: null }; // groups
   const store = createLinkedStore({
     params,
-    initial: { hover: null, lastHover: null, hoverStep: null, flags: null },
+    initial: { hover: null, lastHover: null, hoverStep: null, hoverGroup: null, found: null, flags: null, lit: null },
     readers: {
       step: ({ step }) => atStep(knownStep(step)),
       buffer: ({ buffer }) => ({ pinned: buffer === null ? null : rowOfBuffer(model, Number(buffer)) }),
+      by: ({ by }) => ({ by: WAYS.some((way) => way.by === by) ? by : USUAL_WAY }),
+      frameworks: ({ frameworks }) => ({ frameworks }),
+      group: ({ group }) => ({ group }),
       zoom: ({ zoom }) => viewIn(parseZoom(zoom)),
       filter: ({ filter }) => ({ query: filter ?? "" }),
       sort: ({ sort }) => ({ sort }),
       unit: (now) => ({ unit: unitMode(now) }),
       capacity: ({ capacity }) => ({ capacity: parseSize(capacity) }),
     },
-    encode: ({ step, pinned, x, y, query, sort }) => ({
+    encode: ({ step, pinned, by, group, x, y, query, sort }) => ({
       step: step === model.peakStep ? null : String(step),
       buffer: pinned === null ? null : String(model.id[pinned]),
+      by: by === USUAL_WAY ? null : by,
+      group,
       zoom: wordOfView(x, y),
       filter: query === "" ? null : query,
       sort,
@@ -50,6 +57,7 @@ export function createViewerState(firstModel, params) {
 
   function adopt(wholeModel) {
     model = wholeModel;
+    rowsOf = { pinned: null, hover: null };
     blocks = buildBlocks(model);
     full = { x: fullSteps(model), y: range(0, Math.max(1, blocks.height)) };
     store.readAll();
@@ -58,7 +66,17 @@ export function createViewerState(firstModel, params) {
 
   function search() {
     stopSearch();
-    stopSearch = runInSlices(matchRows(model, store.get().query), (flags) => store.set({ flags }));
+    stopSearch = runInSlices(matchRows(model, store.get().query), (found) => {
+      store.set({ found });
+      narrow();
+    });
+  }
+
+  /** `flags` are the rows found, of the pinned group where there is one; `lit` those of the group under the mouse. */
+  function narrow() {
+    const { found } = store.get();
+    const flags = flagsWithin(found, rowsOf.pinned, model.count);
+    store.set({ flags, lit: rowsOf.hover ? flagsWithin(found, rowsOf.hover, model.count) : flags });
   }
 
   function knownStep(text) {
@@ -100,7 +118,22 @@ export function createViewerState(firstModel, params) {
       store.write({ pinned: row === store.get().pinned ? null : row });
     },
     letGo() {
-      store.write({ hover: null, lastHover: null, pinned: null });
+      store.write({ hover: null, lastHover: null, pinned: null, group: null });
+    },
+    groupBy(by) {
+      store.write({ by, group: null, hoverGroup: null });
+    },
+    hoverGroup(key) {
+      store.set({ hoverGroup: key });
+    },
+    pinGroup(key) {
+      store.write({ group: key === store.get().group ? null : key });
+    },
+    /** The rows of the pinned group and of the one under the mouse, each null for none. */
+    light(pinned, hover) {
+      if (pinned === rowsOf.pinned && hover === rowsOf.hover) return;
+      rowsOf = { pinned, hover };
+      narrow();
     },
     setStep(step) {
       store.write(atStep(Math.max(0, Math.min(model.lastStep, Math.round(step)))));

@@ -11,6 +11,7 @@ import { requestFrame } from "../../base/frame.js";
 import { otherToolLine } from "../../shell/other_tool.js";
 import { buildFirstModel } from "./data/first_model.js";
 import { buildModel } from "./data/model.js";
+import { createGroupFeed } from "./group_feed.js";
 import { createViewerState } from "./viewer_state.js";
 import { createAdvice } from "./views/advice_view.js";
 import { createBars } from "./views/bars_view.js";
@@ -22,11 +23,12 @@ import { createHeadline } from "./views/headline.js";
 import { ADVICE, createOverview } from "./views/overview_view.js";
 import { createSearch } from "./views/search_box.js";
 import { createTable } from "./views/table_view.js";
+import { createWho } from "./views/who_view.js";
 import { buffersToCome, nothingHere, noSimulation } from "./views/empty_states.js";
 
 const REST_MS = 70; // of the mouse, before the details of a buffer are asked for
 
-/** @param {{details: any, advice: any}} requests of this module: of one buffer, and of what to change */
+/** @param {{details: any, advice: any, groups: any}} requests of a buffer, of what to change, of who holds it */
 export function createWorkspace(view, params, requests, openTool) {
   const state = createViewerState(buildFirstModel(view), params);
   const details = createDetails(requests.details, { restMs: REST_MS });
@@ -35,9 +37,11 @@ export function createWorkspace(view, params, requests, openTool) {
   const composition = createComposition(state, view);
   const overview = createOverview(state, view);
   const advice = createAdvice(state, params, view, requests.advice);
+  const groups = createGroupFeed(state, requests.groups);
+  const who = createWho(state, groups);
   const curve = view.program.steps > 0 ? createCurve(state) : { node: noSimulation(view) };
   const bars = createBars(state);
-  const parts = [search, headline, composition, overview, advice, curve, bars];
+  const parts = [search, headline, composition, overview, advice, who, groups, curve, bars];
   const chartsNode = el("div", { class: "charts" });
   const dock = el("div", { class: "dock" });
   const main = el(
@@ -51,6 +55,7 @@ export function createWorkspace(view, params, requests, openTool) {
     ),
     el("div", { class: "summary" }, composition.node, overview.node, overview.below),
     otherToolLine("memory_viewer", openTool),
+    who.node,
     chartsNode,
     el("p", { class: "note advice" }, ADVICE),
   );
@@ -79,6 +84,8 @@ export function createWorkspace(view, params, requests, openTool) {
 
   /** @returns {Promise<void>} once it is painted */
   function start() {
+    who.start();
+    groups.start();
     showCharts((draw) => draw());
     return new Promise((resolve) =>
       requestFrame(() => {

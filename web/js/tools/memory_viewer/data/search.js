@@ -27,6 +27,14 @@ export function* matchRows(model, query) {
   return flags;
 }
 
+/** Those of `flags` that are among `rows`; null stands for all. */
+export function flagsWithin(flags, rows, count) {
+  if (rows === null) return flags;
+  const out = new Uint8Array(count);
+  for (const row of rows) out[row] = flags === null ? 1 : flags[row];
+  return out;
+}
+
 export function countFlags(flags) {
   let count = 0;
   for (let row = 0; row < flags.length; row += 1) count += flags[row];

@@ -64,7 +64,7 @@ export function createBars(state) {
   const dispose = together(
     onResize(node, resize),
     inFrame(state, ["rows", "unit", "step"], layout),
-    inFrame(state, ["hover", "pinned", "flags"], draw),
+    inFrame(state, ["hover", "pinned", "lit"], draw),
   );
   return { node, start: layout, redraw: draw, dispose };
 }
@@ -88,7 +88,7 @@ function createBarRow(state, order) {
 
   function draw() {
     if (!bar) return;
-    const { hover, pinned, flags } = state.get();
+    const { hover, pinned, lit: flags } = state.get();
     drawBar(canvas, state.model, bar, { hover, pinned, flags, showPadding: order.key === "padding" });
   }
 

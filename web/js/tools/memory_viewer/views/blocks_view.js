@@ -32,7 +32,7 @@ export function createBlocks(state) {
   let stopPainting = () => {};
 
   function restyle() {
-    const { flags, step } = state.get();
+    const { lit: flags, step } = state.get();
     ofBlock = blockStyles(model, blocks, { flags, onlyLiveAt: step === model.peakStep ? null : step });
     requestFrame(draw);
   }
@@ -104,7 +104,7 @@ export function createBlocks(state) {
   const dispose = together(
     onResize(frame, draw),
     inFrame(state, ["x", "y", "unit"], draw),
-    state.watch(["flags", "step"], restyle),
+    state.watch(["lit", "step"], restyle),
     inFrame(state, ["hover", "pinned", "hoverStep", "step"], drawOverlay),
     () => stopPainting(),
   );

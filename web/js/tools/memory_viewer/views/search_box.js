@@ -7,7 +7,7 @@ import { together } from "../../../base/upkeep.js";
 import { countFlags } from "../data/search.js";
 
 export function createSearch(state) {
-  const found = el("span", { class: "found", role: "status" });
+  const count = el("span", { class: "found", role: "status" });
   const box = createSearchBox(state, "query", {
     onEnter: state.actions.nextMatch,
     id: "search",
@@ -17,13 +17,13 @@ export function createSearch(state) {
   });
 
   function show() {
-    const { flags } = state.get();
+    const { found: flags } = state.get();
     const known = flags && state.model.isWhole;
-    setText(found, known ? `${groupDigits(countFlags(flags))} of ${groupDigits(state.model.count)}` : "");
+    setText(count, known ? `${groupDigits(countFlags(flags))} of ${groupDigits(state.model.count)}` : "");
   }
 
-  const stop = state.watch(["flags"], show);
+  const stop = state.watch(["found"], show);
   show();
-  const node = el("span", { class: "search" }, box.node, found);
+  const node = el("span", { class: "search" }, box.node, count);
   return { node, focus: box.focus, dispose: together(box.dispose, stop) };
 }

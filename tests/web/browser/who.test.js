@@ -1,0 +1,95 @@
+// "Who holds it": by mouse and by keyboard, on a program that does not fit.
+import { after, before, test } from "node:test";
+import assert from "node:assert/strict";
+import { newPage, open, param, picture, settle, startBrowser, startServer } from "./harness.js";
+
+const OOM = "?run=v5e_gpt_12layer_oom&tag=memory_viewer";
+const BARS = "canvas[data-order=size]";
+let server, browser, page;
+
+before(async () => {
+  server = await startServer();
+  browser = await startBrowser();
+  page = await newPage(browser, server);
+});
+
+after(async () => {
+  await browser?.close();
+  server?.stop();
+});
+
+const row = (key) => page.locator(`.who-grid tr[data-row="group ${key}"]`);
+const cells = (line) => line.locator("td").allTextContents();
+const title = () => page.textContent(".who h2");
+
+test("the lines that hold most stand first, the rest is said in one sentence", async () => {
+  await open(page, server, OOM);
+  assert.equal(await title(), "Who holds it at the peak");
+  assert.equal(await page.locator(".who-grid tr[data-row]").count(), 5);
+  const [key, , size, share, buffers, padding] = await cells(page.locator(".who-grid tr[data-row]").first());
+  assert.deepEqual([key, size, share, buffers], ["▸train.py:53", "33.09 GiB", "62.6 %", "34"]);
+  assert.equal(padding, "23.00 MiB");
+  assert.match(await page.textContent("#who-rest"), /16 more hold 2\.95 GiB, 5\.6 %/);
+  await page.click("#who-rest");
+  assert.equal(await page.locator(".who-grid tr[data-row]").last().locator("td").first().textContent(), "▸params.n1");
+  assert.deepEqual(page.complaints, []);
+});
+
+test("a row under the mouse is lit in the charts, a click pins it in the address, Esc lets go", async () => {
+  await open(page, server, OOM);
+  await page.mouse.move(2, 2);
+  await settle(page);
+  const before = await picture(page, BARS);
+  const all = await page.textContent("#table-count");
+  await row("train.py:53").hover();
+  await settle(page);
+  const lit = await picture(page, BARS);
+  assert.notEqual(lit, before);
+  assert.equal(await page.textContent("#table-count"), all, "the table stays while the mouse wanders");
+  await row("train.py:53").click();
+  await settle(page);
+  assert.equal(await param(page, "group"), "train.py:53");
+  assert.match(await page.textContent("#table-count"), /^34 of 391 buffers, 33\.09 GiB/);
+  await open(page, server, page.url());
+  assert.match(await page.textContent("#table-count"), /^34 of 391 buffers, 33\.09 GiB/);
+  assert.equal(await row("train.py:53").getAttribute("aria-selected"), "true");
+  await page.keyboard.press("Escape");
+  await settle(page);
+  assert.equal(await param(page, "group"), null);
+  assert.equal(await page.textContent("#table-count"), all);
+});
+
+test("another way to group is chosen by keys, and is in the address", async () => {
+  await open(page, server, OOM);
+  await page.focus(".ways input:checked");
+  for (let i = 0; i < 4; i += 1) await page.keyboard.press("ArrowRight");
+  await settle(page);
+  assert.equal(await param(page, "by"), "phase");
+  assert.deepEqual(
+    (await cells(row("saved for backward"))).filter((_, i) => [0, 2, 4].includes(i)),
+    ["▸saved for backward", "38.72 GiB", "156"],
+  );
+});
+
+test("an open row lists its buffers, equal ones in one line; a click there pins the buffer", async () => {
+  await open(page, server, OOM);
+  await row("train.py:53").focus();
+  await page.keyboard.press("ArrowRight");
+  const member = page.locator('.who-grid tr[aria-level="2"]').first();
+  const [name, about, size, , buffers] = await cells(member);
+  assert.match(name, / and 10 alike$/);
+  assert.match(about, /^11 × 3\.00 GiB/);
+  assert.deepEqual([size, buffers], ["33.00 GiB", "11"]);
+  await member.click();
+  await settle(page);
+  assert.ok(await param(page, "buffer"));
+  assert.equal(await param(page, "group"), null);
+});
+
+test("at the cursor's step it tells that step, and says so", async () => {
+  await open(page, server, `${OOM}&step=512`);
+  assert.equal(await title(), "Who holds it at step 512");
+  await page.keyboard.press("p");
+  await settle(page);
+  assert.equal(await title(), "Who holds it at the peak");
+});

@@ -1,0 +1,58 @@
+// @ts-check
+/**
+ * Who holds the memory at a step: the groups of a reply, with the rows of the view that belong to each. Pure.
+ *
+ *     rows.first_member  [0, 3, 5]        members  [7, 1, 4,  0, 9,  2]
+ *                                                   group 0   1     2
+ * @typedef {{key: string, bytes: number, padding: number, buffers: number, share: number, members: number[]}} Group
+ * @typedef {{by: string, rule: string | null, step: number, bytes: number, unknownBytes: number,
+ *            rows: Group[]}} Groups
+ */
+
+/** The ways to group: the word of the address and of the API, and what a reader calls it. The first is usual. */
+export const WAYS = [
+  { by: "source", label: "line", title: "your line; parameters: the root of their argument path" },
+  { by: "stack", label: "stack", title: "every frame, the outermost first" },
+  { by: "scope", label: "scope", title: "the named scopes and transforms of the op name" },
+  { by: "argument", label: "argument", title: "the path of the argument that it is or is copied from" },
+  { by: "phase", label: "phase", title: "forward, saved for backward, backward, optimizer, inputs, outputs" },
+  { by: "category", label: "category", title: "parameter, donated, output, constant, temporary" },
+  { by: "dtype", label: "dtype", title: "the element type" },
+  { by: "shape", label: "shape", title: "the shape without its layout" },
+  { by: "opcode", label: "opcode", title: "the kind of operation that writes it" },
+];
+
+export const USUAL_WAY = WAYS[0].by;
+
+/** @returns {Groups} */
+export function groupsOf(reply) {
+  const { rows, members } = reply;
+  return {
+    by: reply.by,
+    rule: reply.rule,
+    step: reply.step,
+    bytes: reply.live_bytes,
+    unknownBytes: reply.unknown_bytes,
+    rows: rows.key.map((key, i) => ({
+      key,
+      bytes: rows.size_bytes[i],
+      padding: rows.padding_bytes[i],
+      buffers: rows.buffers[i],
+      share: rows.share[i],
+      members: members.slice(rows.first_member[i], rows.first_member[i] + rows.buffers[i]),
+    })),
+  };
+}
+
+/** @param {Groups | null} groups @param {string | null} key */
+export function groupNamed(groups, key) {
+  return groups?.rows.find((group) => group.key === key) ?? null;
+}
+
+/** The sentence beside the title: the rule, and what nobody knows. @param {Groups} groups */
+export function rulesOf({ by, rule, bytes, unknownBytes }, shareText) {
+  const parts = [];
+  if (by === USUAL_WAY && rule === "names") parts.push("by op name: one line holds over 80 % of what is computed");
+  if (unknownBytes > 0) parts.push(`${shareText(unknownBytes / bytes)} of the bytes unknown`);
+  return parts.join("; ");
+}

@@ -1,0 +1,135 @@
+// @ts-check
+// "Who holds it": the groups that hold most, at the peak or at the step of the cursor. The largest at first, all when
+// asked; a row's twisty lists its buffers, a click pins it: every chart then shows it alone.
+import { shareText, treeName } from "../../../base/cells.js";
+import { chartSection } from "../../../base/chart_section.js";
+import { copyButton } from "../../../base/clipboard.js";
+import { csvText } from "../../../base/csv.js";
+import { button, el, setText } from "../../../base/dom.js";
+import { formatSize, groupDigits, pickUnit, plural } from "../../../base/format.js";
+import { createSortedTable } from "../../../base/sorted_table.js";
+import { inFrame, together } from "../../../base/upkeep.js";
+import { errorLine } from "../../../shell/messages.js";
+import { COMPACT_ROWS, GROUP_COLUMNS, groupLine, memberLines } from "../data/group_lines.js";
+import { rulesOf } from "../data/groups.js";
+import { createWaySwitch } from "./way_switch.js";
+
+/** @param {ReturnType<import("../group_feed.js").createGroupFeed>} feed */
+export function createWho(state, feed) {
+  const title = document.createTextNode("Who holds it");
+  const ways = createWaySwitch(state);
+  const rules = el("span", { class: "aside", id: "who-rules" });
+  const copy = copyButton(() => csvText(GROUP_COLUMNS, table.sorted(groups()?.rows ?? [])), {
+    label: "Copy as CSV",
+    title: "copy all groups, exact bytes, as CSV",
+    className: "quiet small",
+  });
+  const rest = button("", () => showAll(!isWhole), { class: "bare who-rest", id: "who-rest" });
+  const failed = el("div", { class: "who-error", hidden: true });
+  const open = new Set();
+  let isWhole = false;
+  let sort = null;
+  const table = createSortedTable({
+    label: "who holds it",
+    className: "who-grid",
+    columns: GROUP_COLUMNS,
+    usual: "size",
+    order: { get: () => sort, set: (word) => ((sort = word), arrange()) },
+    id: (line) => line.id,
+    rowOf: (line) => line.told,
+    pick: pickUnit,
+    fill: (cell, column, line) => column.key === "held" && fillHeld(cell, line),
+    onOpen: openLine,
+    onToggle: toggle,
+    onHover: hover,
+  });
+  const node = chartSection(title, [ways.node, rules, copy], [table.node, rest, failed], { class: "chart who" });
+
+  const groups = () => feed.get().groups;
+
+  function arrange() {
+    const { isBusy, error } = feed.get();
+    node.setAttribute("aria-busy", String(isBusy));
+    failed.hidden = !error;
+    failed.replaceChildren(...(error ? [errorLine(error)] : []));
+    showHead();
+    table.show(groups()?.rows ?? [], state.get().unit, { linesOf });
+    showRest();
+    mark();
+  }
+
+  function showHead() {
+    const { model } = state;
+    const now = groups();
+    const step = now?.step ?? state.get().step;
+    const where = model.steps === 0 ? "" : step === model.peakStep ? " at the peak" : ` at step ${groupDigits(step)}`;
+    const text = `Who holds it${where}`;
+    if (title.data !== text) title.data = text;
+    setText(rules, now ? rulesOf(now, shareText) : "");
+  }
+
+  function linesOf(rows) {
+    const { model } = state;
+    const shown = isWhole ? rows : rows.slice(0, COMPACT_ROWS);
+    return shown.flatMap((group) => {
+      const isOpen = model.isWhole ? open.has(group.key) : null;
+      const line = groupLine(group, isOpen);
+      return isOpen ? [line, ...memberLines(model, group, groups().bytes)] : [line];
+    });
+  }
+
+  function showRest() {
+    const rows = table.sorted(groups()?.rows ?? []).slice(COMPACT_ROWS);
+    const bytes = rows.reduce((sum, group) => sum + group.bytes, 0);
+    const held = `${formatSize(bytes, state.get().unit)}, ${shareText(bytes / (groups()?.bytes || 1))}`;
+    rest.hidden = rows.length === 0;
+    rest.setAttribute("aria-expanded", String(isWhole));
+    setText(rest, isWhole ? "▾ only the first five" : `▸ ${groupDigits(rows.length)} more hold ${held}`);
+    rest.title = isWhole ? "" : `${plural(rows.length, "group")} more, ${groupDigits(bytes)} B`;
+  }
+
+  function showAll(now) {
+    isWhole = now;
+    arrange();
+  }
+
+  function openLine(line, event) {
+    const isSign = event.target instanceof Element && event.target.closest(".twisty") !== null;
+    if (line.row !== null) state.actions.pinRow(line.row);
+    else if (isSign) toggle(line);
+    else state.actions.pinGroup(line.group.key);
+  }
+
+  function toggle({ group }) {
+    if (!open.delete(group.key)) open.add(group.key);
+    arrange();
+  }
+
+  function hover(line) {
+    state.actions.hoverGroup(line ? line.group.key : null);
+    state.actions.hoverRow(line?.row ?? null);
+  }
+
+  function mark() {
+    const { group, pinned } = state.get();
+    const line = table.lines().find((one) => (pinned !== null && one.row === pinned) || isPinned(one, group));
+    table.mark({ selected: line?.id ?? null });
+  }
+
+  const dispose = together(
+    feed.watch(["groups", "error", "isBusy"], arrange),
+    inFrame(state, ["unit", "rows"], arrange),
+    inFrame(state, ["group", "pinned"], mark),
+    ways.dispose,
+    table.dispose,
+  );
+  return { node, start: arrange, redraw: arrange, dispose };
+}
+
+const isPinned = (line, group) => group !== null && line.row === null && line.group.key === group;
+
+function fillHeld(cell, line) {
+  cell.append(treeName(line, true, el("span", { class: "ellipsis" }, line.told.key)));
+  cell.title = line.told.key;
+  return true;
+}
