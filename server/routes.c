@@ -26,6 +26,7 @@ static const struct route routes[] = {
     {"/api/v1/buffer", REPLY_API, api_buffer, GET},
     {"/api/v1/advise", REPLY_API, api_advise, GET},
     {"/api/v1/memory_profile", REPLY_API, api_profile_overview, GET},
+    {"/api/v1/memory_profile/findings", REPLY_API, api_profile_findings, GET},
     {"/api/v1/memory_profile/timeline", REPLY_API, api_profile_timeline, GET},
     {"/api/v1/memory_profile/events", REPLY_API, api_profile_events, GET},
     {"/api/v1/memory_profile/modules", REPLY_API, api_profile_modules, GET},

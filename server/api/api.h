@@ -14,6 +14,7 @@ request_handler api_memory_view;
 request_handler api_modules;
 request_handler api_profile_breakdown;
 request_handler api_profile_events;
+request_handler api_profile_findings;
 request_handler api_profile_held;
 request_handler api_profile_modules;
 request_handler api_profile_ops;

@@ -166,6 +166,12 @@ bool report_profile_memory_make(struct report_profile *p, const struct report_pr
     return true;
 }
 
+struct profile_evidence report_profile_evidence(const struct report_profile_memory *memory) {
+    const struct profile_memory *overview = &memory->overview;
+    return (struct profile_evidence){overview->profile,  overview->timeline, &overview->summary,
+                                     &memory->breakdown, &memory->growth,    &memory->pressure};
+}
+
 static bool look(struct report_profile_memory *memory, int top, struct error *error) {
     const struct memory_profile *profile = memory->overview.profile;
     const struct memory_timeline *timeline = memory->overview.timeline;
@@ -177,6 +183,8 @@ static bool look(struct report_profile_memory *memory, int top, struct error *er
         !memory_pressure_make(profile, timeline, arena, &memory->pressure, error)) {
         return false;
     }
+    const struct profile_evidence evidence = report_profile_evidence(memory);
+    if (!profile_findings_make(&evidence, arena, &memory->findings, error)) return false;
     memory->growth_text = growth_text(&memory->growth, arena);
     memory->pressure_text = pressure_text(&told, arena);
     memory->rows_shown = report_at_most(memory->breakdown.row_count, top);

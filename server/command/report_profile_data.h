@@ -7,8 +7,7 @@
 #pragma once
 
 #include "analysis/base/text_writer.h"
-#include "analysis/profile/questions/memory_pressure.h"
-#include "analysis/profile/questions/step_growth.h"
+#include "analysis/profile/questions/profile_findings.h"
 #include "server/document/breakdown_json.h"
 #include "server/document/profile_memory.h"
 #include "server/command/report_sessions.h"
@@ -71,10 +70,14 @@ struct report_profile_memory {
     struct memory_breakdown breakdown;
     struct step_growth growth;
     struct memory_pressure pressure;
+    struct profile_findings findings;
     const char *growth_text, *pressure_text;
     uint32_t rows_shown, ops_shown;    // of breakdown and growth, as --top asks
     const struct breakdown_row *rows;  // those of the breakdown that are shown
 };
+
+// What the findings of a memory that was looked at are made of.
+struct profile_evidence report_profile_evidence(const struct report_profile_memory *memory);
 
 // The overview of timeline `i`, checked against --fail-over. False: it is not asked for, or the error is among the
 // report's. Free it in either case.

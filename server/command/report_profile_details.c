@@ -5,6 +5,7 @@
 
 #include "analysis/profile/questions/clamped.h"
 #include "analysis/profile/questions/largest_free.h"
+#include "server/document/findings_document.h"
 #include "server/document/pressure_document.h"
 #include "server/document/profile_advice.h"
 #include "server/text/printable.h"
@@ -76,6 +77,20 @@ static const char *counts_text(const struct details *d) {
                         size_of(d, summary->requested_bytes), size_of(d, summary->allocated_bytes),
                         size_of(d, summary->held_at_end_bytes), summary->held_allocations,
                         plural(summary->held_allocations));
+}
+
+static void write_findings(const struct details *d) {
+    const struct profile_evidence evidence = report_profile_evidence(d->memory);
+    const struct profile_findings *findings = &d->memory->findings;
+    const struct findings_told told = {&evidence, findings};
+    const char *items[PROFILE_FINDINGS_MAX];
+    size_t count = 0;
+    for (size_t i = 0; i < findings->count; i++) {
+        if (findings->items[i].kind == FINDING_PEAK) continue;  // the next paragraph does
+        const char *text = finding_text(&told, &findings->items[i], d->arena);
+        if (text) items[count++] = text;
+    }
+    page_list(d->page, items, count);
 }
 
 static const char *limit_text(const struct details *d) {
@@ -227,6 +242,7 @@ static void write_notes(const struct details *d) {
 void report_profile_details_write(struct report_profile_memory *memory, bool others, struct page *page) {
     struct details d = {memory, memory->overview.timeline, &memory->arena, page};
     write_heading(&d, others);
+    write_findings(&d);
     write_figures(&d);
     write_peak(&d);
     write_growth(&d);

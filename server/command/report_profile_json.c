@@ -1,5 +1,6 @@
 #include "server/command/report_formats.h"
 
+#include "server/document/findings_document.h"
 #include "server/document/growth_document.h"
 #include "server/document/pressure_document.h"
 #include "server/document/profile_advice.h"
@@ -16,6 +17,14 @@ static void drain(struct writer *w) {
 
 static bool is_open(const struct writer *w) {
     return report_sink_is_open(&w->p->report->sink);
+}
+
+// --- Findings ---
+
+static void write_findings(struct json_writer *w, struct report_profile_memory *memory) {
+    const struct profile_evidence evidence = report_profile_evidence(memory);
+    const struct findings_told told = {&evidence, &memory->findings};
+    (void)!findings_json_write(&told, &memory->arena, w);  // a sentence without memory for it is null
 }
 
 // --- The peak ---
@@ -86,6 +95,7 @@ static void write_memory(struct writer *w, struct report_profile_memory *memory)
     json_key(&w->json, "overview");
     profile_memory_write(&memory->overview, &w->json);
     write_limit(w, memory);
+    write_findings(&w->json, memory);
     write_breakdown(w, memory);
     write_growth(w, memory);
     write_pressure(&w->json, memory);

@@ -31,15 +31,20 @@ static const char *pace_text(const struct step_growth *growth, const struct grow
                         transitions, slope);
 }
 
+const char *growth_op_text(const struct step_growth *growth, const struct growth_op *op, struct arena *arena) {
+    const char *name = name_of(op, arena), *pace = pace_text(growth, op, arena);
+    return name && pace ? arena_printf(arena, "%s grew %s", name, pace) : NULL;
+}
+
 static const char *leak_text(const struct step_growth *growth, const struct growth_op *op, struct arena *arena) {
-    const char *name = name_of(op, arena), *pace = pace_text(growth, op, arena), *others = "";
+    const char *growing = growth_op_text(growth, op, arena), *others = "";
     if (growth->leak_count > 1) {
         others = arena_printf(arena, " %" PRIu32 " more op%s; together they grow by %s a step.", growth->leak_count - 1,
                               growth->leak_count == 2 ? " grows too" : "s grow too",
                               slope_text(growth->leak_slope_bytes, arena));
     }
-    if (!name || !pace || !others) return NULL;
-    return arena_printf(arena, "%s grew %s: %s held at the end, in %" PRIu32 " allocation%s.%s", name, pace,
+    if (!growing || !others) return NULL;
+    return arena_printf(arena, "%s: %s held at the end, in %" PRIu32 " allocation%s.%s", growing,
                         size_string(op->held_at_end_bytes, arena), op->held_at_end_count,
                         op->held_at_end_count == 1 ? "" : "s", others);
 }

@@ -1,20 +1,11 @@
 #include "server/document/pressure_document.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 #include "analysis/base/size_text.h"
+#include "server/text/time_text.h"
 
-enum { TIME_TEXT_BYTES = 32, NAME_SHOWN_BYTES = 100 };
-
-static const char *time_text(int64_t time_ps, char text[TIME_TEXT_BYTES]) {
-    double seconds = (double)time_ps / 1e12;
-    if (seconds > -1 && seconds < 1)
-        snprintf(text, TIME_TEXT_BYTES, "%.0f ms", seconds * 1e3);
-    else
-        snprintf(text, TIME_TEXT_BYTES, "%.1f s", seconds);
-    return text;
-}
+enum { NAME_SHOWN_BYTES = 100 };
 
 // "step 6", with the name that the program gave it where there is one.
 static const char *step_text(const struct pressure_moment *moment, struct arena *arena) {
@@ -38,14 +29,13 @@ static const char *pause_end(const struct pressure_moment *moment, struct arena 
 
 const char *pressure_moment_text(const struct pressure_told *told, const struct pressure_moment *moment,
                                  struct arena *arena) {
-    char at[TIME_TEXT_BYTES], length[TIME_TEXT_BYTES];
     bool is_stall = moment->kind == PRESSURE_STALL;
     const char *step = step_text(moment, arena);
     const char *end = is_stall ? stall_end(moment, arena) : pause_end(moment, arena);
     if (!step || !end) return NULL;
     return arena_printf(arena, "At %s (%s) the allocator %s for %s with %s free, %s of it in one piece: %s.",
-                        time_text(moment->time_ps, at), step, is_stall ? "stalled" : "was silent",
-                        time_text(moment->until_ps - moment->time_ps, length),
+                        time_string(moment->time_ps, arena), step, is_stall ? "stalled" : "was silent",
+                        time_string(moment->until_ps - moment->time_ps, arena),
                         size_string(told->timeline->free_bytes[moment->row], arena),
                         size_string(moment->largest_free_bytes, arena), end);
 }
@@ -65,12 +55,11 @@ static const char *largest_request_text(const struct pressure_told *told, struct
 
 static const char *tightest_text(const struct pressure_told *told, const char *words, struct arena *arena) {
     const struct memory_pressure *p = told->pressure;
-    char at[TIME_TEXT_BYTES];
     const char *request = largest_request_text(told, arena);
     if (!request) return NULL;
     return arena_printf(
         arena, "%s: at %s the largest free block was %s (%s free in all), and the largest request seen is %s.", words,
-        time_text(told->timeline->time_ps[p->tightest], at), size_string(p->tightest_bytes, arena),
+        time_string(told->timeline->time_ps[p->tightest], arena), size_string(p->tightest_bytes, arena),
         size_string(told->timeline->free_bytes[p->tightest], arena), request);
 }
 

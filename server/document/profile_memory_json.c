@@ -2,6 +2,7 @@
 
 #include "analysis/profile/questions/clamped.h"
 #include "analysis/profile/questions/largest_free.h"
+#include "analysis/profile/questions/timeline_silences.h"
 #include "analysis/profile/questions/timeline_window.h"
 #include "server/store/work.h"
 #include "server/text/fields.h"
@@ -79,6 +80,20 @@ static const struct field xprof_fields[] = {
     TOLD("peak_ps", xprof_peak_ps),         FIELD_END,
 };
 
+static const struct field silence_fields[] = {
+    FIELD("begin_ps", struct timeline_silence, begin_ps),
+    FIELD("end_ps", struct timeline_silence, end_ps),
+    FIELD_END,
+};
+
+static void write_silences(const struct memory_timeline *timeline, struct json_writer *w) {
+    struct timeline_silences silences;
+    timeline_silences_find(timeline, &silences);
+    json_open_object_key(w, "silences");
+    fields_write_columns(w, silence_fields, silences.items, silences.count, sizeof *silences.items, NULL);
+    json_close_object(w);
+}
+
 static void tell_peak(const struct memory_timeline *t, uint32_t row, struct told_memory *told) {
     bool tells_free = told->summary.tells.free;
     int64_t largest = largest_free_bytes(t->free_bytes[row], t->fragmentation[row]);
@@ -118,6 +133,7 @@ void profile_memory_write(const struct profile_memory *memory, struct json_write
     fields_write(w, figure_fields, &told);
     fields_write_object_key(w, "at_peak", at_peak_fields, told.has_peak ? &told : NULL);
     fields_write(w, sum_fields, &told);
+    write_silences(memory->timeline, w);
     fields_write_object_key(w, "xprof", xprof_fields, &told);
     json_write_texts_key(w, "notes", memory->notes, memory->note_count);
     json_close_object(w);

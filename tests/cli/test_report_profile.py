@@ -140,6 +140,17 @@ class Oracle(ReportTest):
         self.assertRegex(self.report(OOM).out, r"allocator\s+stalled\s+for\s+10\.0\s+s")
 
 
+    def test_findings_come_first_in_text_and_are_in_the_json(self):
+        [memory] = self.memories(OOM).values()
+        findings = {one["kind"]: one for one in memory["findings"]}
+        self.assertEqual(findings["failed"]["count"], 4)
+        self.assertEqual(findings["failed"]["bytes"], min(m["request_bytes"] for m in memory["pressure"]["moments"]))
+        self.assertEqual(findings["peak"]["bytes"], memory["overview"]["peak_bytes"])
+        words = " ".join(self.report(OOM).out.split())
+        first, figures = "- 4 requests above 16.00 MiB failed, the first at 278 ms (step 4) -", "Peak 74.00 MiB"
+        self.assertLess(words.index(first), words.index(figures))
+
+
 class Text(ReportTest):
     def test_every_memory_of_one_session(self):
         out = self.report(TWO_HOSTS).out

@@ -4,9 +4,11 @@
 
 #include "analysis/profile/questions/memory_breakdown.h"
 #include "analysis/profile/questions/memory_pressure.h"
+#include "analysis/profile/questions/profile_findings.h"
 #include "analysis/profile/questions/op_totals.h"
 #include "analysis/profile/questions/size_histogram.h"
 #include "analysis/profile/questions/step_growth.h"
+#include "analysis/profile/questions/timeline_silences.h"
 #include "analysis/profile/questions/timeline_summary.h"
 #include "analysis/profile/questions/timeline_window.h"
 #include "analysis/profile/xprof/xprof_profile.h"
@@ -91,19 +93,47 @@ static void check_as_xprof(const struct memory_profile *profile, const struct me
     for (uint32_t i = 0; i < made.sampled_count; i++) require(made.sampled_rows[i] < timeline->count);
 }
 
+static void check_silences(const struct memory_timeline *timeline) {
+    struct timeline_silences silences;
+    timeline_silences_find(timeline, &silences);
+    require(silences.count <= TIMELINE_SILENCES_MAX);
+    for (uint32_t i = 0; i < silences.count; i++) {
+        require(silences.items[i].begin_ps < silences.items[i].end_ps);
+        require(i == 0 || silences.items[i - 1].end_ps <= silences.items[i].begin_ps);
+    }
+}
+
+static void check_findings(const struct profile_evidence *evidence, struct arena *arena) {
+    struct profile_findings findings;
+    struct error error;
+    if (!profile_findings_make(evidence, arena, &findings, &error)) return;
+    require(findings.count <= PROFILE_FINDINGS_MAX);
+    for (size_t i = 0; i < findings.count; i++) {
+        require(findings.items[i].row < evidence->timeline->count);
+        require(findings.items[i].kind < FINDING_KIND_COUNT && findings.items[i].from_ps <= findings.items[i].to_ps);
+        require(i == 0 || findings.items[i - 1].kind < findings.items[i].kind);
+    }
+}
+
 static void ask_the_rest(const struct memory_profile *profile, const struct memory_timeline *timeline,
                          struct arena *arena) {
     struct memory_pressure pressure;
     struct op_totals totals;
+    struct memory_breakdown breakdown;
     struct step_growth growth;
     struct timeline_summary summary;
     struct allocation_histograms histograms;
     struct error error;
     timeline_summary_make(profile, timeline, &summary);
     allocation_histograms_make(profile, timeline, &histograms);
-    (void)!memory_pressure_make(profile, timeline, arena, &pressure, &error);
     (void)!op_totals_make(profile, timeline, arena, &totals, &error);
-    (void)!step_growth_make(profile, timeline, arena, &growth, &error);
+    check_silences(timeline);
+    uint32_t peak = memory_breakdown_peak_row(profile, timeline);
+    if (!memory_pressure_make(profile, timeline, arena, &pressure, &error) ||
+        !memory_breakdown_make(profile, timeline, peak, arena, &breakdown, &error) ||
+        !step_growth_make(profile, timeline, arena, &growth, &error))
+        return;
+    check_findings(&(struct profile_evidence){profile, timeline, &summary, &breakdown, &growth, &pressure}, arena);
 }
 
 static void ask(const struct memory_profile *profile, const struct memory_timeline *timeline) {

@@ -17,7 +17,8 @@ from profile_build import Profile
 from server_fixture import FIXTURES, Server
 
 API = "/api/v1/memory_profile"
-ENDPOINTS = ["", *(f"/{name}" for name in ("timeline events modules breakdown ops steps held pressure").split())]
+NAMES = "timeline events modules breakdown ops steps held pressure findings"
+ENDPOINTS = ["", *(f"/{name}" for name in NAMES.split())]
 OF_A_MEMORY = [endpoint for endpoint in ENDPOINTS if endpoint not in ("", "/modules")]
 NUMBERS = {"load", "from_ps", "to_ps", "buckets", "offset", "limit", "row", "time_ps"}
 NONSENSE = ["", "x", "-", "-1", "+5", "%205", "5%0A", "1e9", "NaN", "0x10", "9223372036854775807",

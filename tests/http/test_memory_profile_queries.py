@@ -1,4 +1,4 @@
-"""Who holds memory: breakdown, ops, steps, held and pressure, on real profiles, against a count of their events."""
+"""Who holds memory: breakdown, ops, steps, held, pressure, findings, on real profiles, against their events."""
 import collections
 import gzip
 import json
@@ -219,6 +219,42 @@ class Queries(unittest.TestCase):
                 largest = [e["free_bytes"] * (1 - (e["fragmentation"] or 0)) for e in self.events(memory)]
                 self.assertAlmostEqual(reply["tightest"]["largest_free_bytes"], min(largest), delta=1)
 
+    def findings(self, session):
+        return {one["kind"]: one for one in self.ask("findings", session=session)["findings"]}
+
+    def test_findings_say_what_was_written_and_lead_to_it(self):
+        oom, leak = self.findings("tf_oom"), self.findings("tf_leak")
+        self.assertEqual(oom["failed"]["text"], "4 requests above 16.00 MiB failed, the first at 278 ms (step 4)")
+        stall = self.ask("pressure", session="tf_oom")["moments"][0]
+        self.assertEqual((oom["failed"]["row"], oom["failed"]["time_ps"]), (stall["row"], stall["time_ps"]))
+        self.assertLess(oom["failed"]["from_ps"], stall["time_ps"])
+        self.assertGreater(oom["failed"]["to_ps"], stall["until_ps"])
+        self.assertEqual(leak["leak"]["text"], "Relu grew by 1.00 MiB in each of 11 steps, and 1 more op grows")
+        self.assertNotIn("failed", leak)
+        holder = leak["holder"]
+        self.assertEqual((holder["op"], holder["bytes"], holder["count"]), ("Relu", 11 * MIB, 11))
+
+    def test_findings_are_in_order_of_weight_and_name_events(self):
+        weight = "failed pieces tight leak peak holder unseen peak_fragmented rounded".split()
+        for memory in self.memories():
+            findings = self.ask("findings", **memory)["findings"]
+            places = [weight.index(one["kind"]) for one in findings]
+            self.assertEqual(places, sorted(set(places)), memory)
+            for one in findings:
+                event = self.ask("events", **memory, row=one["row"])
+                self.assertEqual(event["time_ps"], [one["time_ps"]], (memory, one))
+
+    def test_silences_hold_no_event(self):
+        for memory in self.memories():
+            hosts = self.server.overview(memory["session"]).json()["hosts"]
+            host = next(one for one in hosts if one["host"] == memory["host"])
+            told = next(one for one in host["memories"] if one["memory_id"] == memory["memory_id"])["silences"]
+            times = [event["time_ps"] for event in self.events(memory)]
+            gaps = list(zip(told["begin_ps"], told["end_ps"]))
+            self.assertEqual(gaps, [gap for gap in zip(times, times[1:]) if gap in set(gaps)])
+            longest = sorted((end - begin for begin, end in zip(times, times[1:])), reverse=True)[:len(gaps)]
+            self.assertEqual(sorted((end - begin for begin, end in gaps), reverse=True), longest)
+
     def test_bad_questions(self):
         for endpoint, query, status, words in (
                 ("breakdown", {"row": -1}, 404, "row -1"), ("breakdown", {"row": 67}, 404, "67 events"),
@@ -231,7 +267,7 @@ class Queries(unittest.TestCase):
             self.assertIn(words, answer.json()["error"]["message"])
 
     def test_the_same_question_has_the_same_answer(self):
-        for endpoint in ("breakdown", "ops", "steps", "held", "pressure"):
+        for endpoint in ("breakdown", "ops", "steps", "held", "pressure", "findings"):
             first = self.server.get(f"/api/v1/memory_profile/{endpoint}", {"session": "tf_leak"})
             again = self.server.get(f"/api/v1/memory_profile/{endpoint}", {"session": "tf_leak"})
             self.assertEqual((first.raw, first.headers["ETag"]), (again.raw, again.headers["ETag"]))

@@ -45,6 +45,13 @@ static const struct profile_step *step_over(const struct memory_profile *profile
     return found;
 }
 
+static void count_stall(const struct pressure_moment *stall, struct memory_pressure *p) {
+    bool is_least = !p->stall_count || stall->largest_free_bytes < p->stall_least_bytes;
+    if (is_least) p->stall_least_bytes = stall->largest_free_bytes;
+    p->stall_retry_count += stall->is_retry_long;
+    p->stall_count++;
+}
+
 static void add_moment(const struct memory_profile *profile, const struct memory_timeline *t, uint32_t row,
                        int64_t until_ps, struct memory_pressure *p) {
     struct pressure_moment m = {.row = row,
@@ -58,7 +65,7 @@ static void add_moment(const struct memory_profile *profile, const struct memory
     bool is_stall = m.largest_free_bytes < p->largest_request_bytes && silence_ps <= PRESSURE_STALL_LONGEST_PS;
     m.kind = is_stall ? PRESSURE_STALL : PRESSURE_PAUSE;
     m.is_retry_long = silence_ps >= PRESSURE_RETRY_PS && silence_ps <= PRESSURE_RETRY_LONGEST_PS;
-    p->stall_count += m.kind == PRESSURE_STALL;
+    if (is_stall) count_stall(&m, p);
     if (p->moment_count == MEMORY_PRESSURE_MAX_MOMENTS) {
         p->left_out++;
         return;

@@ -56,7 +56,9 @@ struct memory_pressure {
     uint32_t tight_events;            // after which the largest request would not have fitted
     struct pressure_moment *moments;  // in order of time
     uint32_t moment_count, left_out;  // more of them
-    uint32_t stall_count;             // those left out too
+    uint32_t stall_count;             // those left out too, as in the next two
+    uint32_t stall_retry_count;       // of them, as long as TensorFlow tries
+    int64_t stall_least_bytes;        // the smallest largest free block of a stall: each request was above that
 };
 
 MUST_USE bool memory_pressure_make(const struct memory_profile *profile, const struct memory_timeline *timeline,
