@@ -37,6 +37,7 @@ enum buffer_phase_rule {
     RULE_FROM_GRADIENTS,    // neither forward nor backward, and computed from what is backward
     RULE_FOR_READER,        // no name tells; its first reader in this order: forward, backward, optimizer
     RULE_NO_BACKWARD_PASS,  // nothing is trained
+    BUFFER_PHASE_RULE_COUNT,
 };
 
 // "op_name", "read_backward", ...; "" for RULE_NONE.

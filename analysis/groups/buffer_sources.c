@@ -101,20 +101,34 @@ size_t buffer_source_reader_frame(const struct buffer_sources *sources, const st
     return at < count ? at : 0;
 }
 
-static void put_frame(const struct buffer_sources *sources, const struct stack_trace_frame *frame,
-                      struct text_writer *text) {
-    text_put_bytes(text, sources->file_names[string_table_find(&sources->files, frame->file)]);
+static struct bytes short_name(const struct buffer_sources *sources, struct bytes file) {
+    return sources->file_names[string_table_find(&sources->files, file)];
+}
+
+static void put_frame(struct bytes file, int32_t line, struct text_writer *text) {
+    text_put_bytes(text, file);
     text_put(text, ":");
-    text_put_int64(text, frame->line);
+    text_put_int64(text, line);
+}
+
+// The reader's frame of a node; without a file where it tells none.
+static struct stack_trace_frame reader_frame(const struct buffer_sources *sources, uint32_t node) {
+    struct stack_trace_frame frames[STACK_TRACE_MAX_FRAMES];
+    size_t count = read_frames(sources, node, frames);
+    return count ? frames[buffer_source_reader_frame(sources, frames, count)] : (struct stack_trace_frame){0};
 }
 
 struct bytes buffer_source_line(const struct buffer_sources *sources, uint32_t node, struct arena *arena) {
-    struct stack_trace_frame frames[STACK_TRACE_MAX_FRAMES];
     struct text_writer text = {.arena = arena};
-    size_t count = read_frames(sources, node, frames);
-    size_t at = buffer_source_reader_frame(sources, frames, count);
-    if (!count || !frames[at].file.size) return (struct bytes){0};
-    put_frame(sources, &frames[at], &text);
+    struct stack_trace_frame frame = reader_frame(sources, node);
+    if (frame.file.size) put_frame(short_name(sources, frame.file), frame.line, &text);
+    return text_writer_bytes(&text);
+}
+
+struct bytes buffer_source_place(const struct buffer_sources *sources, uint32_t node, struct arena *arena) {
+    struct text_writer text = {.arena = arena};
+    struct stack_trace_frame frame = reader_frame(sources, node);
+    if (frame.file.size) put_frame(frame.file, frame.line, &text);
     return text_writer_bytes(&text);
 }
 
@@ -124,7 +138,7 @@ struct bytes buffer_source_stack(const struct buffer_sources *sources, uint32_t 
     for (size_t i = read_frames(sources, node, frames); i-- > 0;) {
         if (!frames[i].file.size) continue;
         if (text.size) text_put(&text, ";");
-        put_frame(sources, &frames[i], &text);
+        put_frame(short_name(sources, frames[i].file), frames[i].line, &text);
     }
     return text_writer_bytes(&text);
 }

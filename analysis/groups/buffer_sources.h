@@ -44,5 +44,8 @@ size_t buffer_source_reader_frame(const struct buffer_sources *sources, const st
 // The reader's line of a node that tells one: "gpt.py:53". On `arena`, empty at its limit.
 struct bytes buffer_source_line(const struct buffer_sources *sources, uint32_t node, struct arena *arena);
 
+// That line with its whole path: "/home/u/gpt.py:53".
+struct bytes buffer_source_place(const struct buffer_sources *sources, uint32_t node, struct arena *arena);
+
 // Every frame of its stack, the outermost first: "train.py:9;gpt.py:53;linear.py:287".
 struct bytes buffer_source_stack(const struct buffer_sources *sources, uint32_t node, struct arena *arena);

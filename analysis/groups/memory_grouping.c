@@ -2,7 +2,6 @@
 
 #include "analysis/base/text_writer.h"
 #include "analysis/groups/argument_path.h"
-#include "analysis/groups/buffer_phases.h"
 #include "analysis/memory/buffer_description.h"
 #include "analysis/program/op_name.h"
 
@@ -29,7 +28,6 @@ struct maker {
     struct memory_grouping *grouping;
     const struct buffer_sources *sources;
     struct arena *arena;
-    struct buffer_phases phases;     // for GROUP_BY_PHASE
     struct buffer_describer shapes;  // for GROUP_BY_DTYPE and GROUP_BY_SHAPE
 };
 
@@ -79,7 +77,7 @@ static struct bytes argument_key(struct maker *m, const struct memory_buffer *ro
 // --- What the buffer itself says ---
 
 static struct bytes phase_key(struct maker *m, const struct memory_buffer *row) {
-    enum buffer_phase phase = buffer_phase_of(&m->phases, row).phase;
+    enum buffer_phase phase = buffer_phase_of(&m->grouping->phases, row).phase;
     return phase == BUFFER_UNKNOWN ? (struct bytes){0} : bytes_of(buffer_phase_name(phase));
 }
 
@@ -172,7 +170,8 @@ static bool set_all_keys(struct maker *m) {
     };
     enum memory_group_by by = m->grouping->by;
     const struct memory_view *view = m->grouping->view;
-    bool has_phases = by != GROUP_BY_PHASE || buffer_phases_find(m->sources, &view->replay, m->arena, &m->phases);
+    bool has_phases = by != GROUP_BY_PHASE ||
+                      buffer_phases_find(m->sources, &view->replay, m->arena, &m->grouping->phases);
     bool has_shapes = (by != GROUP_BY_SHAPE && by != GROUP_BY_DTYPE) ||
                       buffer_describer_init(&m->shapes, view->module, MEMORY_VIEW_EXACT, m->arena);
     if (!has_phases || !has_shapes) return false;

@@ -9,7 +9,7 @@
 // arena.
 #pragma once
 
-#include "analysis/groups/buffer_sources.h"
+#include "analysis/groups/buffer_phases.h"
 
 enum memory_group_by {
     GROUP_BY_SOURCE,    // the reader's line, arguments by the root of their path: "gpt.py:53", "opt_state[0].nu"
@@ -41,7 +41,8 @@ struct memory_grouping {
     enum memory_group_rule rule;
     struct string_table keys;
     uint32_t *key_of_row;
-    uint32_t unknown;  // key
+    uint32_t unknown;             // key
+    struct buffer_phases phases;  // of GROUP_BY_PHASE
 };
 
 // `view` is exact. A sentence in `error` at the arena's limit.

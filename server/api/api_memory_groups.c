@@ -35,7 +35,11 @@ static bool sum(struct work *work, const struct groups_request *asked, const str
         return false;
     struct group_row *rows = arena_new(arena, struct group_row, groups.row_count);
     if (!rows) return work_out_of_memory(error);
-    for (uint32_t i = 0; i < groups.row_count; i++) rows[i] = group_row_of(&groups, i);
+    for (uint32_t i = 0; i < groups.row_count; i++) {
+        struct group_facts facts = group_facts_of(&grouping, &sources, &groups, i, arena);
+        rows[i] = group_row_of(&groups, i);
+        group_row_add_facts(&rows[i], &facts);
+    }
     json_open_object(w);
     write_head(asked, w);
     groups_json_write_columns(&grouping, &groups, rows, w);

@@ -24,6 +24,14 @@ static const struct field group_columns[] = {
     FIELD("buffers", struct group_row, buffers),
     FIELD("share", struct group_row, share),
     FIELD("first_member", struct group_row, first_member),
+    FIELD("about", struct group_row, about),
+    FIELD("place", struct group_row, place),
+    FIELD_END,
+};
+
+static const struct field phase_columns[] = {
+    FIELD("phase_rule", struct group_row, phase_rule),
+    FIELD("phase_evidence", struct group_row, phase_evidence),
     FIELD_END,
 };
 
@@ -33,8 +41,19 @@ static double share_of(const struct memory_groups *groups, int64_t bytes) {
 
 struct group_row group_row_of(const struct memory_groups *groups, uint32_t row) {
     const struct memory_group *group = &groups->rows[row];
-    return (struct group_row){group->key,     group->size_bytes,   group->padding_bytes,
-                              group->buffers, group->first_member, share_of(groups, group->size_bytes)};
+    return (struct group_row){.key = group->key,
+                              .size_bytes = group->size_bytes,
+                              .padding_bytes = group->padding_bytes,
+                              .buffers = group->buffers,
+                              .first_member = group->first_member,
+                              .share = share_of(groups, group->size_bytes)};
+}
+
+void group_row_add_facts(struct group_row *row, const struct group_facts *facts) {
+    row->about = facts->about;
+    row->place = facts->place;
+    row->phase_rule = buffer_phase_rule_name(facts->rule);
+    row->phase_evidence = facts->evidence;
 }
 
 struct group_row group_rest(const struct memory_groups *groups, uint32_t shown) {
@@ -59,6 +78,8 @@ void groups_json_write_columns(const struct memory_grouping *grouping, const str
     json_write_int64_key(w, "unknown_bytes", groups->unknown_bytes);
     json_open_object_key(w, "rows");
     fields_write_columns(w, group_columns, rows, groups->row_count, sizeof *rows, NULL);
+    if (grouping->by == GROUP_BY_PHASE)
+        fields_write_columns(w, phase_columns, rows, groups->row_count, sizeof *rows, NULL);
     json_close_object(w);
     json_write_column(w, "members", members);
 }

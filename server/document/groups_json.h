@@ -6,7 +6,7 @@
 // size_bytes of the rows and left_out_bytes sum to the live bytes of the step; share is of these.
 #pragma once
 
-#include "analysis/groups/memory_groups.h"
+#include "analysis/groups/group_facts.h"
 #include "server/text/fields.h"
 
 struct group_row {
@@ -14,6 +14,9 @@ struct group_row {
     int64_t size_bytes, padding_bytes;
     uint32_t buffers, first_member;
     double share;
+    struct bytes about, place;  // group_facts.h
+    const char *phase_rule;
+    struct bytes phase_evidence;
 };
 
 // key, size_bytes, padding_bytes, buffers, and in JSON share.
@@ -21,6 +24,9 @@ extern const struct field group_fields[];
 extern const struct field group_csv_fields[];
 
 struct group_row group_row_of(const struct memory_groups *groups, uint32_t row);
+
+// What the group is about; only the columns tell it.
+void group_row_add_facts(struct group_row *row, const struct group_facts *facts);
 
 // What is not among the first `shown` rows, in one; it has no key.
 struct group_row group_rest(const struct memory_groups *groups, uint32_t shown);

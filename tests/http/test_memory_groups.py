@@ -36,6 +36,25 @@ class MemoryGroups(unittest.TestCase):
         self.assertEqual(sum(view["buffers"]["size_bytes"][row] for row in members), 35529949184)
         self.assertEqual(sorted(groups["members"]), sorted(view["at_peak"]))
 
+    def test_what_a_group_is_about_and_where(self):
+        rows = self.ask()["rows"]
+        self.assertEqual((rows["key"][0], rows["about"][0]), ("train.py:53", "attention"))
+        self.assertRegex(rows["place"][0], r"^/.*/train\.py:53$")
+        of_arguments = [row for row, key in enumerate(rows["key"]) if key == "params.layers"]
+        self.assertEqual([(rows["about"][row], rows["place"][row]) for row in of_arguments], [("", "")])
+        scopes = self.ask(by="scope")["rows"]
+        self.assertEqual((scopes["key"][0], scopes["about"][0]), ("attention", "train.py:53"))
+
+    def test_how_a_phase_is_known(self):
+        rows = self.ask(by="phase")["rows"]
+        told = dict(zip(rows["key"], zip(rows["phase_rule"], rows["phase_evidence"])))
+        self.assertEqual(told["saved for backward"][0], "read_backward")
+        self.assertEqual(told["backward"][0], "op_name")
+        self.assertEqual(told["inputs"], ("category", ""))
+        names = self.server.get("/api/v1/memory_view", OOM).json()["strings"]
+        self.assertIn(told["saved for backward"][1], names)
+        self.assertNotIn("phase_rule", self.ask(by="shape")["rows"])
+
     def test_every_way_sums_to_the_curve_of_the_view(self):
         curve = self.server.get("/api/v1/memory_view", OOM).json()["program"]["heap_bytes"]
         for way in WAYS:

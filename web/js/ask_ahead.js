@@ -1,7 +1,7 @@
 // @ts-check
 // Asks for what the address names, and for the tool's code, before the page is put together. The first module of
 // main.js, and small on purpose.
-import { apiUrl, askEarly, endEarly, memoryOverviewUrl, memoryProfileUrl } from "./early.js";
+import { apiUrl, askEarly, endEarly, memoryGroupsUrl, memoryOverviewUrl, memoryProfileUrl } from "./early.js";
 import { findTool, TOOLS } from "./tools.js";
 
 /** What an early answer says; null when it failed. */
@@ -28,7 +28,10 @@ async function askAhead(address) {
   if (tool.id === "memory_profile") return void askEarly(memoryProfileUrl("", { session }));
   const module = await moduleToOpen(address, askEarly(apiUrl("modules", { session })));
   if (!module) return;
-  askEarly(memoryOverviewUrl({ session, module, host: address.get("host"), space: address.get("memory_space") }));
+  const where = { session, module, host: address.get("host"), space: address.get("memory_space") };
+  askEarly(memoryOverviewUrl(where));
+  if (!address.get("step"))
+    askEarly(memoryGroupsUrl(where, { by: address.get("by"), step: null, frameworks: address.get("frameworks") }));
 }
 
 askAhead(new URLSearchParams(location.search)).finally(endEarly);

@@ -26,12 +26,14 @@ test("the lines that hold most stand first, the rest is said in one sentence", a
   await open(page, server, OOM);
   assert.equal(await title(), "Who holds it at the peak");
   assert.equal(await page.locator(".who-grid tr[data-row]").count(), 5);
-  const [key, , size, share, buffers, padding] = await cells(page.locator(".who-grid tr[data-row]").first());
-  assert.deepEqual([key, size, share, buffers], ["▸train.py:53", "33.09 GiB", "62.6 %", "34"]);
+  const [key, about, size, share, buffers, padding] = await cells(page.locator(".who-grid tr[data-row]").first());
+  assert.deepEqual([key, about, size, share, buffers], ["▸train.py:53", "attention", "33.09 GiB", "62.6 %", "34"]);
+  assert.match(await row("train.py:53").locator("td").first().getAttribute("title"), /^\/.*\/train\.py:53$/);
   assert.equal(padding, "23.00 MiB");
   assert.match(await page.textContent("#who-rest"), /16 more hold 2\.95 GiB, 5\.6 %/);
   await page.click("#who-rest");
-  assert.equal(await page.locator(".who-grid tr[data-row]").last().locator("td").first().textContent(), "▸params.n1");
+  assert.equal(await page.getAttribute(".who-grid", "aria-rowcount"), "22");
+  assert.equal(await page.textContent("#who-rest"), "▾ only the first five");
   assert.deepEqual(page.complaints, []);
 });
 
@@ -66,8 +68,8 @@ test("another way to group is chosen by keys, and is in the address", async () =
   await settle(page);
   assert.equal(await param(page, "by"), "phase");
   assert.deepEqual(
-    (await cells(row("saved for backward"))).filter((_, i) => [0, 2, 4].includes(i)),
-    ["▸saved for backward", "38.72 GiB", "156"],
+    (await cells(row("saved for backward"))).filter((_, i) => [0, 1, 2, 4].includes(i)),
+    ["▸saved for backward", "made forward, read backward", "38.72 GiB", "156"],
   );
 });
 
@@ -92,4 +94,14 @@ test("at the cursor's step it tells that step, and says so", async () => {
   await page.keyboard.press("p");
   await settle(page);
   assert.equal(await title(), "Who holds it at the peak");
+});
+
+test("at the peak the groups are asked for once, and before the page is put together", async () => {
+  const asked = [];
+  const fresh = await newPage(browser, server);
+  fresh.on("request", (request) => /memory_view\/(groups|overview)/.test(request.url()) && asked.push(request.url()));
+  await open(fresh, server, `${OOM}&module_name=jit_train_step(1)`);
+  assert.equal(asked.filter((url) => url.includes("/groups")).length, 1);
+  assert.equal(asked.length, 2);
+  await fresh.context().close();
 });

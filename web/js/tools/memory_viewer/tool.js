@@ -93,7 +93,7 @@ export function mount(shell) {
         latest.run((signal) => fetch(where, signal)),
       );
     try {
-      const shown = showView(await ask(fetchMemoryOverview, `reading ${module}`));
+      const shown = showView(await ask(fetchMemoryOverview, `reading ${module}`), where);
       await shown.start();
       if (shown === stage.workspace()) shown.complete(await ask(fetchMemoryView, `reading the buffers of ${module}`));
     } catch (error) {
@@ -106,17 +106,18 @@ export function mount(shell) {
     return module.includes("(") || (reply !== null && reply.modules.some((one) => one.name === module));
   }
 
-  function showView(view) {
+  function showView(view, where) {
     types.setSpaces(view.memory_spaces);
     return stage.open(`${view.module}, ${view.session}`, () =>
-      createWorkspace(view, params, requestsOf(view), shell.openTool),
+      createWorkspace(view, params, requestsOf(view, where), shell.openTool),
     );
   }
 
-  function requestsOf({ module, host, memory_space: space }) {
+  /** Groups are asked for as the address has it: as early as that is (ask_ahead.js). */
+  function requestsOf({ module, host, memory_space: space }, where) {
     return {
       details: (buffer, signal) => fetchBuffer({ session, module, host, space, buffer }, signal),
-      groups: (query, signal) => fetchMemoryGroups({ session, module, host, space }, query, signal),
+      groups: (query, signal) => fetchMemoryGroups(where, query, signal),
       advice: (query, signal) =>
         progress.during(`predicting changes of ${module}`, fetchAdvice({ session, module, host }, query, signal)),
     };

@@ -4,7 +4,8 @@
  *
  *     rows.first_member  [0, 3, 5]        members  [7, 1, 4,  0, 9,  2]
  *                                                   group 0   1     2
- * @typedef {{key: string, bytes: number, padding: number, buffers: number, share: number, members: number[]}} Group
+ * @typedef {{key: string, bytes: number, padding: number, buffers: number, share: number, members: number[],
+ *            about: string, title: string}} Group `title` says in whole what the key says in short
  * @typedef {{by: string, rule: string | null, step: number, bytes: number, unknownBytes: number,
  *            rows: Group[]}} Groups
  */
@@ -24,6 +25,27 @@ export const WAYS = [
 
 export const USUAL_WAY = WAYS[0].by;
 
+/** How a buffer's phase is known: the words of the API as sentences. */
+const PHASE_RULES = {
+  "": "",
+  category: "by its allocation",
+  argument: "copied from an argument",
+  op_name: "by its op name",
+  read_backward: "made forward, read backward",
+  computed_again: "computed again for the backward pass",
+  from_gradients: "computed from gradients",
+  for_its_reader: "by what reads it first",
+  no_backward_pass: "nothing is trained",
+};
+
+function titleOf({ by, rule, rows }, i) {
+  const key = rows.key[i];
+  if (rows.phase_evidence?.[i]) return `${key}: ${PHASE_RULES[rows.phase_rule[i]]}, such as ${rows.phase_evidence[i]}`;
+  const place = rows.place[i];
+  if (by === USUAL_WAY && rule === "lines" && place) return place;
+  return place ? `${key}, at ${place}` : key;
+}
+
 /** @returns {Groups} */
 export function groupsOf(reply) {
   const { rows, members } = reply;
@@ -40,6 +62,8 @@ export function groupsOf(reply) {
       buffers: rows.buffers[i],
       share: rows.share[i],
       members: members.slice(rows.first_member[i], rows.first_member[i] + rows.buffers[i]),
+      about: rows.phase_rule ? PHASE_RULES[rows.phase_rule[i]] : rows.about[i],
+      title: titleOf(reply, i),
     })),
   };
 }

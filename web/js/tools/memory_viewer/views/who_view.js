@@ -130,6 +130,6 @@ const isPinned = (line, group) => group !== null && line.row === null && line.gr
 
 function fillHeld(cell, line) {
   cell.append(treeName(line, true, el("span", { class: "ellipsis" }, line.told.key)));
-  cell.title = line.told.key;
+  cell.title = line.told.title ?? line.told.key;
   return true;
 }

@@ -1,0 +1,21 @@
+// What a group is about, beside its key: its largest buffer speaks for it.
+//
+//     key            about                 place
+//     train.py:53    attention             /home/u/train.py:53      grouped by line: what is computed there
+//     attention      train.py:53           /home/u/train.py:53      grouped otherwise: the line
+//     params.layers                                                 an argument has neither
+//
+// Of a phase also how it is known: the rule by which most of its bytes came to it, and what told of the largest of
+// these. Borrows grouping and sources; texts live on the caller's arena, and are empty at its limit.
+#pragma once
+
+#include "analysis/groups/memory_groups.h"
+
+struct group_facts {
+    struct bytes about, place;
+    enum buffer_phase_rule rule;  // RULE_NONE unless the groups are phases
+    struct bytes evidence;        // an instruction
+};
+
+struct group_facts group_facts_of(const struct memory_grouping *grouping, const struct buffer_sources *sources,
+                                  const struct memory_groups *groups, uint32_t group, struct arena *arena);
