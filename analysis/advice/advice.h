@@ -1,7 +1,7 @@
 // What a user can change so that a program needs less HBM, and what each change would bring on this program.
 //
 //     advice   items, one for each change: total and peak as they would be, range, evidence, what to write
-//              plan, the smallest set of them that fits
+//              plan, the set of them that fits (advise_plan.c)
 //
 // A prediction is of the total allocation bytes of the changed and recompiled program: memory space 0, all allocations
 // that are not thread-local, as `hbmview report` sums them. The compiler schedules the changed program anew, so each
@@ -60,12 +60,20 @@ struct advice_item {
     const char *how;
 };
 
-struct advice_plan {  // the smallest set of changes that fits the capacity; of sets of one size the gentlest
+enum advice_fit {
+    ADVICE_FIT_UNKNOWN,  // no capacity was told
+    ADVICE_FITS,         // the whole range does
+    ADVICE_MAY_FIT,      // the capacity is inside the range
+    ADVICE_TOO_BIG,
+};
+
+struct advice_plan {  // a set of changes that fits the capacity
     bool is_needed;   // the program does not fit as it is
-    bool fits;        // some set does
+    bool fits;        // the predicted total does
     enum advice_id ids[ADVICE_ID_COUNT];
     size_t count;
-    int64_t predicted_total_bytes;
+    int64_t ways;  // chips that it shards over; 0: it needs no more than there are
+    int64_t predicted_total_bytes, low_bytes, high_bytes;
 };
 
 struct advice {
@@ -77,8 +85,16 @@ struct advice {
     int64_t ways;
     bool is_training;
     struct advice_item items[ADVICE_ID_COUNT];  // by id
-    struct advice_plan plan;
+    struct advice_plan plan;                    // never larger than a single change that fits
+    struct advice_plan without_sharding;  // where the plan shards: the gentlest that does not; else without changes
 };
 
-// The plan for another capacity; 0: not told.
+// Whether a total between `low` and `high` fits; no capacity is 0.
+static inline enum advice_fit advice_fit_of(int64_t low_bytes, int64_t high_bytes, int64_t capacity_bytes) {
+    if (capacity_bytes <= 0) return ADVICE_FIT_UNKNOWN;
+    if (high_bytes <= capacity_bytes) return ADVICE_FITS;
+    return low_bytes <= capacity_bytes ? ADVICE_MAY_FIT : ADVICE_TOO_BIG;
+}
+
+// The plans for another capacity; 0: not told.
 void advice_plan_for(struct advice *advice, int64_t capacity_bytes);

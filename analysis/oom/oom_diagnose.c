@@ -97,8 +97,7 @@ static bool diagnose_replicated(struct oom_facts *facts) {
             "would take %s of each.",
             (int)name.size, (const char *)name.data, facts->evidence->partitions, oom_size(facts, argument->size_bytes),
             oom_size(facts, sharded));
-    struct oom_fix *fix = oom_add_fix(facts, "shard_parameters");
-    if (fix) fix->saves_bytes = argument->size_bytes - sharded;
+    oom_add_fix(facts, "shard_parameters");
     return true;
 }
 

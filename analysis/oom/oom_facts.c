@@ -18,18 +18,17 @@ void oom_say(struct oom_facts *facts, const char *format, ...) {
     if (text && diagnosis->cause_count < OOM_CAUSES_MAX) diagnosis->causes[diagnosis->cause_count++] = text;
 }
 
-static struct oom_fix *add_fix(struct oom_diagnosis *diagnosis, struct bytes id) {
+static void add_fix(struct oom_diagnosis *diagnosis, struct bytes id) {
     for (size_t i = 0; i < diagnosis->fix_count; i++) {
-        if (bytes_equal(bytes_of(diagnosis->fixes[i].id), id)) return &diagnosis->fixes[i];
+        if (bytes_equal(bytes_of(diagnosis->fixes[i].change.id), id)) return;
     }
-    const struct oom_fix *fix = oom_fix_find(id);
-    if (!fix || diagnosis->fix_count == OOM_FIXES_MAX) return NULL;
-    diagnosis->fixes[diagnosis->fix_count] = *fix;
-    return &diagnosis->fixes[diagnosis->fix_count++];
+    const struct change *change = change_find(id);
+    if (change && diagnosis->fix_count < OOM_FIXES_MAX)
+        diagnosis->fixes[diagnosis->fix_count++] = (struct oom_fix){.change = *change};
 }
 
-struct oom_fix *oom_add_fix(struct oom_facts *facts, const char *id) {
-    return add_fix(facts->diagnosis, bytes_of(id));
+void oom_add_fix(struct oom_facts *facts, const char *id) {
+    add_fix(facts->diagnosis, bytes_of(id));
 }
 
 void oom_add_fixes(struct oom_facts *facts, const char *ids) {

@@ -24,8 +24,8 @@ const char *oom_size(const struct oom_facts *facts, int64_t bytes);
 // Adds a cause; one that finds no memory is left out.
 __attribute__((format(printf, 2, 3))) void oom_say(struct oom_facts *facts, const char *format, ...);
 
-// The fix of that id, which is added when it is not there yet; NULL when there is no room.
-struct oom_fix *oom_add_fix(struct oom_facts *facts, const char *id);
+// Adds the fix of that id when it is not there yet, and there is room.
+void oom_add_fix(struct oom_facts *facts, const char *id);
 
 // Those of several ids, with a blank between them.
 void oom_add_fixes(struct oom_facts *facts, const char *ids);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "analysis/advice/advise.h"
+#include "analysis/advice/change.h"
 #include "server/text/json_writer.h"
 
 struct advice_document {
@@ -13,8 +14,21 @@ struct advice_document {
 
 void advice_json_write(const struct advice_document *document, struct json_writer *w);
 
-// The key "plan" of an open object.
-void advice_plan_json_write(const struct advice_plan *plan, struct json_writer *w);
+// The keys "plan" and "plan_without_sharding" of an open object.
+void advice_plan_json_write(const struct advice *advice, struct json_writer *w);
+
+// What an intervention is called, and its line of code.
+const struct change *advice_change(enum advice_id id);
+
+// "fits", "may_fit", "too_big"; NULL where no capacity was told.
+const char *advice_fit_name(int64_t low_bytes, int64_t high_bytes, int64_t capacity_bytes);
+
+// "rematerialize and halve the batch: about 11.00 GiB (8.40 GiB to 13.60 GiB), fits 15.75 GiB." On `arena`.
+const char *advice_plan_text(const struct advice_plan *plan, int64_t capacity_bytes, struct arena *arena);
+
+// "15.19 GiB (12.92 GiB to 17.47 GiB), may fit 15.75 GiB", the end only with a capacity.
+const char *advice_total_text(int64_t total_bytes, int64_t low_bytes, int64_t high_bytes, int64_t capacity_bytes,
+                              struct arena *arena);
 
 // What fits first, then by what it saves.
 void advice_text_write(const struct advice_document *document, bool is_markdown, struct arena *arena,

@@ -19,26 +19,51 @@ static void write_head(const struct advice_document *document, bool is_markdown,
                                 advice->plan.is_needed ? "does not fit" : "fits"));
 }
 
-static void write_plan(const struct advice_plan *plan, struct arena *arena, struct output *output) {
-    if (!plan->is_needed) return;
-    if (!plan->fits) {
+const char *advice_total_text(int64_t total_bytes, int64_t low_bytes, int64_t high_bytes, int64_t capacity_bytes,
+                              struct arena *arena) {
+    static const char *const words[] = {"", ", fits ", ", may fit ", ", too big for "};
+    enum advice_fit fit = advice_fit_of(low_bytes, high_bytes, capacity_bytes);
+    return arena_printf(arena, "%s (%s to %s)%s%s", size_string(total_bytes, arena), size_string(low_bytes, arena),
+                        size_string(high_bytes, arena), words[fit],
+                        fit == ADVICE_FIT_UNKNOWN ? "" : size_string(capacity_bytes, arena));
+}
+
+const char *advice_plan_text(const struct advice_plan *plan, int64_t capacity_bytes, struct arena *arena) {
+    const char *names = "", *chips = "";
+    for (size_t i = 0; names && i < plan->count; i++)
+        names = arena_printf(arena, "%s%s%s", names,
+                             !i                    ? ""
+                             : i + 1 < plan->count ? ", "
+                                                   : " and ",
+                             advice_change(plan->ids[i])->name);
+    if (plan->ways) chips = arena_printf(arena, " over %lld chips", (long long)plan->ways);
+    return arena_printf(
+        arena, "%s%s: about %s.", names, chips,
+        advice_total_text(plan->predicted_total_bytes, plan->low_bytes, plan->high_bytes, capacity_bytes, arena));
+}
+
+static void write_plan(const struct advice *advice, struct arena *arena, struct output *output) {
+    if (!advice->plan.is_needed) return;
+    if (!advice->plan.fits) {
         output_put(output, "\nNo set of these changes fits it; a larger chip, or more of them (--ways), is needed.\n");
         return;
     }
-    output_put(output, "\nThe smallest set of changes that fits: ");
-    for (size_t i = 0; i < plan->count; i++)
-        output_put(output, arena_printf(arena, "%s%s", i ? " and " : "", advice_id_name(plan->ids[i])));
-    output_put(output, arena_printf(arena, ", about %s together.\n", size_string(plan->predicted_total_bytes, arena)));
+    output_put(output,
+               arena_printf(arena, "\nThe plan: %s\n", advice_plan_text(&advice->plan, advice->capacity_bytes, arena)));
+    if (advice->without_sharding.count)
+        output_put(output, arena_printf(arena, "Without sharding: %s\n",
+                                        advice_plan_text(&advice->without_sharding, advice->capacity_bytes, arena)));
 }
 
-static void write_item(const struct advice_item *item, bool is_markdown, struct arena *arena, struct output *output) {
-    output_put(output, arena_printf(arena, "\n%s%s", is_markdown ? "## " : "", advice_id_name(item->id)));
-    if (item->ways) output_put(output, arena_printf(arena, " (%lld ways)", (long long)item->ways));
-    output_put(output, arena_printf(arena, "%s%s %s: %s (%s to %s)%s\n", is_markdown ? "\n\n" : "  ",
+static void write_item(const struct advice_item *item, int64_t capacity_bytes, bool is_markdown, struct arena *arena,
+                       struct output *output) {
+    output_put(output, arena_printf(arena, "\n%s%s", is_markdown ? "## " : "", advice_change(item->id)->name));
+    if (item->ways) output_put(output, arena_printf(arena, " over %lld chips", (long long)item->ways));
+    output_put(output, arena_printf(arena, "%s%s %s: %s%s\n", is_markdown ? "\n\n" : "  ",
                                     item->saves_bytes < 0 ? "costs" : "saves",
                                     size_string(item->saves_bytes < 0 ? -item->saves_bytes : item->saves_bytes, arena),
-                                    size_string(item->predicted_total_bytes, arena),
-                                    size_string(item->low_bytes, arena), size_string(item->high_bytes, arena),
+                                    advice_total_text(item->predicted_total_bytes, item->low_bytes, item->high_bytes,
+                                                      capacity_bytes, arena),
                                     item->changes_numerics ? "; changes the numerics" : ""));
     if (is_markdown) output_put(output, "\n");
     for (size_t i = 0; i < item->evidence_count; i++)
@@ -57,8 +82,9 @@ static void write_others(const struct advice_item *const *items, size_t count, b
     output_put(output, is_markdown ? "\n## Do not apply\n\n" : "\nDo not apply here:\n");
     for (size_t i = 0; i < count; i++) {
         if (items[i]->applies) continue;
-        output_put(output, arena_printf(arena, "%s%s: %s\n", is_markdown ? "- " : "    ", advice_id_name(items[i]->id),
-                                        items[i]->evidence_count ? items[i]->evidence[0] : ""));
+        output_put(output,
+                   arena_printf(arena, "%s%s: %s\n", is_markdown ? "- " : "    ", advice_change(items[i]->id)->name,
+                                items[i]->evidence_count ? items[i]->evidence[0] : ""));
     }
 }
 
@@ -68,9 +94,9 @@ void advice_text_write(const struct advice_document *document, bool is_markdown,
     for (int id = 0; id < ADVICE_ID_COUNT; id++) items[id] = &document->advice->items[id];
     qsort(items, ADVICE_ID_COUNT, sizeof items[0], most_saved_first);
     write_head(document, is_markdown, arena, output);
-    write_plan(&document->advice->plan, arena, output);
+    write_plan(document->advice, arena, output);
     for (int i = 0; i < ADVICE_ID_COUNT; i++) {
-        if (items[i]->applies) write_item(items[i], is_markdown, arena, output);
+        if (items[i]->applies) write_item(items[i], document->advice->capacity_bytes, is_markdown, arena, output);
     }
     write_others(items, ADVICE_ID_COUNT, is_markdown, arena, output);
 }

@@ -76,14 +76,50 @@ static void write_largest(const struct explained *item, struct arena *scratch, s
 
 // --- What we say ---
 
-static const struct field fix_fields[] = {
-    FIELD("id", struct oom_fix, id),
-    FIELD("text", struct oom_fix, text),
-    FIELD("how", struct oom_fix, how),
-    FIELD("changes_numerics", struct oom_fix, changes_numerics),
-    FIGURE("saves_bytes", struct oom_fix, saves_bytes),
+static const struct field change_fields[] = {
+    FIELD("id", struct change, id),
+    FIELD("text", struct change, text),
+    FIELD("how", struct change, how),
+    FIELD("changes_numerics", struct change, changes_numerics),
     FIELD_END,
 };
+
+static const struct field excluded_fields[] = {
+    FIELD("id", struct oom_excluded, change.id),
+    FIELD("name", struct oom_excluded, change.name),
+    FIELD("why", struct oom_excluded, why),
+    FIELD_END,
+};
+
+static void write_fix(const struct oom_fix *fix, int64_t capacity_bytes, struct json_writer *w) {
+    static const struct advice_item unknown = {.saves_bytes = OOM_ABSENT,
+                                               .predicted_total_bytes = OOM_ABSENT,
+                                               .low_bytes = OOM_ABSENT,
+                                               .high_bytes = OOM_ABSENT};
+    const struct advice_item *item = fix->prediction ? fix->prediction : &unknown;
+    const char *fit = advice_fit_name(item->low_bytes, item->high_bytes, fix->prediction ? capacity_bytes : 0);
+    json_open_object(w);
+    fields_write(w, change_fields, &fix->change);
+    json_write_known_key(w, "saves_bytes", fix->prediction != NULL, item->saves_bytes);
+    json_write_text_key(w, "name", fix->change.name);
+    json_write_known_key(w, "ways", item->ways > 0, item->ways);
+    json_write_known_key(w, "predicted_total_bytes", fix->prediction != NULL, item->predicted_total_bytes);
+    json_write_known_key(w, "low_bytes", fix->prediction != NULL, item->low_bytes);
+    json_write_known_key(w, "high_bytes", fix->prediction != NULL, item->high_bytes);
+    json_write_text_key(w, "fit", fit);
+    json_write_texts_key(w, "evidence", item->evidence, item->evidence_count);
+    json_close_object(w);
+}
+
+static void write_fixes(const struct explained *item, struct json_writer *w) {
+    const struct oom_diagnosis *diagnosis = &item->diagnosis;
+    json_open_array_key(w, "fixes");
+    for (size_t i = 0; i < diagnosis->fix_count; i++)
+        write_fix(&diagnosis->fixes[i], item->advice ? item->advice->capacity_bytes : 0, w);
+    json_close_array(w);
+    fields_write_objects_key(w, "excluded", excluded_fields, diagnosis->excluded, diagnosis->excluded_count,
+                             sizeof *diagnosis->excluded);
+}
 
 static const struct field total_fields[] = {
     FIELD("total_allocation_bytes", struct oom_evidence, totals.total_bytes),
@@ -132,7 +168,7 @@ static void write_join(const struct explained *item, struct arena *scratch, stru
 
 static void write_plan(const struct explained *item, struct json_writer *w) {
     if (item->advice && item->advice->capacity_bytes > 0)
-        advice_plan_json_write(&item->advice->plan, w);
+        advice_plan_json_write(item->advice, w);
     else
         json_write_text_key(w, "plan", NULL);
 }
@@ -151,7 +187,7 @@ static void write_message(const struct explained *item, struct arena *scratch, s
     json_write_text_key(w, "scenario_reason", diagnosis->scenario_reason);
     json_write_text_key(w, "cause", diagnosis->cause);
     json_write_texts_key(w, "causes", diagnosis->causes, diagnosis->cause_count);
-    fields_write_objects_key(w, "fixes", fix_fields, diagnosis->fixes, diagnosis->fix_count, sizeof *diagnosis->fixes);
+    write_fixes(item, w);
     write_join(item, scratch, w);
     write_plan(item, w);
     json_write_text_key(w, "allocator", message->allocator);

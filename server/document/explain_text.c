@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analysis/base/size_text.h"
+#include "server/document/advice_document.h"
 #include "server/text/page.h"
 #include "server/text/printable.h"
 
@@ -112,35 +113,73 @@ static void put_code(struct page *page, const char *code) {
     put(page, page->is_markdown ? "`\n" : "\n");
 }
 
-static const char *plan_text(struct page *page, const struct advice *advice) {
-    const struct advice_plan *plan = &advice->plan;
-    const char *capacity = size_string(advice->capacity_bytes, page->arena), *names = "";
-    if (!plan->fits)
-        return arena_printf(page->arena, "No set of changes that can be predicted from the program fits %s.", capacity);
-    for (size_t i = 0; names && i < plan->count; i++)
-        names = arena_printf(page->arena, "%s%s%s", names, i ? " + " : "", advice_id_name(plan->ids[i]));
-    return arena_printf(page->arena, "The smallest set of changes that fits %s: %s, for a total of about %s.", capacity,
-                        names ? names : "", size_string(plan->predicted_total_bytes, page->arena));
-}
-
 static void put_plan(struct page *page, const struct advice *advice) {
-    if (!advice || advice->capacity_bytes <= 0 || !advice->plan.is_needed) return;
-    put_item(page, plan_text(page, advice));
+    const char *capacity = size_string(advice->capacity_bytes, page->arena);
+    put_heading(page, 2, "The plan");
+    if (!advice->plan.fits) {
+        put_item(page, arena_printf(page->arena, "No set of changes that can be predicted from the program fits %s.",
+                                    capacity));
+        return;
+    }
+    put_item(page, advice_plan_text(&advice->plan, advice->capacity_bytes, page->arena));
+    for (size_t i = 0; i < advice->plan.count; i++) put_code(page, advice_change(advice->plan.ids[i])->how);
+    if (advice->without_sharding.count)
+        put_item(page, arena_printf(page->arena, "Without sharding: %s",
+                                    advice_plan_text(&advice->without_sharding, advice->capacity_bytes, page->arena)));
 }
 
-static void put_fixes(struct page *page, const struct oom_diagnosis *diagnosis, const struct advice *advice) {
-    put_heading(page, 2,
-                advice ? "What to change, by what it is predicted to save" : "What to change, the likeliest first");
-    put_plan(page, advice);
+static bool is_planned(const struct advice *advice, const struct oom_fix *fix) {
+    for (size_t i = 0; advice && i < advice->plan.count; i++) {
+        if (fix->prediction == &advice->items[advice->plan.ids[i]]) return true;
+    }
+    return false;
+}
+
+// "shard parameters and batch over 4 chips; in the plan".
+static const char *fix_words(const struct oom_fix *fix, const struct advice *advice, struct arena *arena) {
+    int64_t ways = fix->prediction->ways;
+    return arena_printf(
+        arena, "%s%s%s%s", fix->change.name, ways ? arena_printf(arena, " over %lld chips", (long long)ways) : "",
+        fix->change.changes_numerics ? " (changes numerics)" : "", is_planned(advice, fix) ? "; in the plan" : "");
+}
+
+static const char *fit_words(const struct advice_item *item, int64_t capacity_bytes) {
+    static const char *const words[] = {"", "fits", "may fit", "too big"};
+    return words[advice_fit_of(item->low_bytes, item->high_bytes, capacity_bytes)];
+}
+
+static void put_predicted(struct page *page, const struct oom_diagnosis *diagnosis, const struct advice *advice) {
+    static const struct table_column columns[] = {{"SAVES", TABLE_RIGHT, false}, {"TOTAL", TABLE_RIGHT, false},
+                                                  {"LOW", TABLE_RIGHT, false},   {"HIGH", TABLE_RIGHT, false},
+                                                  {"", TABLE_LEFT, false},       {"CHANGE", TABLE_SHRINKING, false}};
+    struct arena *arena = page->arena;
+    struct table table = table_make(columns, sizeof columns / sizeof columns[0], arena);
     for (size_t i = 0; i < diagnosis->fix_count; i++) {
         const struct oom_fix *fix = &diagnosis->fixes[i];
-        const char *saves = fix->saves_bytes > 0 ? size_string(fix->saves_bytes, page->arena) : NULL;
-        const char *text = arena_printf(page->arena, "%s%s%s%s%s", fix->text, saves ? " Saves " : "",
-                                        saves ? saves : "", saves ? "." : "",
-                                        fix->changes_numerics ? " (changes the numerics)" : "");
-        put(page, page->is_markdown ? "1. " : arena_printf(page->arena, "%3zu. ", i + 1));
-        page_line(page, text ? text : fix->text, 5);
-        put_code(page, fix->how);
+        const struct advice_item *item = fix->prediction;
+        if (!item) continue;
+        TABLE_ADD(&table, size_string(item->saves_bytes, arena), size_string(item->predicted_total_bytes, arena),
+                  size_string(item->low_bytes, arena), size_string(item->high_bytes, arena),
+                  fit_words(item, advice->capacity_bytes), fix_words(fix, advice, arena));
+    }
+    if (!table.row_count) return;
+    put_heading(page, 2, "Each change alone, as predicted");
+    page->has_begun = false;
+    page_table(page, &table);
+}
+
+static void put_suggested(struct page *page, const struct oom_diagnosis *diagnosis, const struct advice *advice) {
+    bool has_heading = false;
+    for (size_t i = 0; i < diagnosis->fix_count; i++) {
+        const struct oom_fix *fix = &diagnosis->fixes[i];
+        if (fix->prediction) continue;
+        if (!has_heading)
+            put_heading(page, 2,
+                        advice ? "What else there is, without a figure" : "What to change, the likeliest first");
+        has_heading = true;
+        put_item(page, arena_printf(page->arena, "%s%s. %s", fix->change.name,
+                                    fix->change.changes_numerics ? " (changes numerics)" : "", fix->change.text));
+        put_code(page, fix->change.how);
     }
 }
 
@@ -154,7 +193,9 @@ void explain_text_write(const struct explanation *explanation, bool is_markdown,
         put_why(&page, &item->diagnosis);
         put_join(&page, item, has_logdir);
         put_largest(&page, item);
-        put_fixes(&page, &item->diagnosis, item->advice);
+        if (item->advice && item->advice->plan.is_needed) put_plan(&page, item->advice);
+        if (item->advice) put_predicted(&page, &item->diagnosis, item->advice);
+        put_suggested(&page, &item->diagnosis, item->advice);
     }
     if (explanation->log.left_out)
         put_item(&page, arena_printf(arena, "%zu more messages are not shown.", explanation->log.left_out));

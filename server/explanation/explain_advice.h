@@ -1,10 +1,9 @@
 // Bytes for the fixes: what the advice predicts for the joined program, and the plan that fits the capacity.
 //
-//     diagnosis.fixes [ { id "donate_inputs", saves -1 } ... ]  +  advice of the program  ->  saves_bytes, plan
+//     diagnosis.fixes [ { "donate_inputs", ? } ... ]  +  advice of the program  ->  fixes with predictions, plan
 //
-// Fixes whose saving the diagnosis knows keep it, as do those that the advice knows nothing of. A program that cannot
-// be advised on leaves all as it is: that is no error of the explanation. The advice is made once for a program and
-// kept in the cache; of its own a message has the plan, for its capacity.
+// A program that cannot be advised on leaves all as it is: that is no error of the explanation. The
+// advice is made once for a program and kept in the cache; of its own a message has the plan, for its capacity.
 #pragma once
 
 #include "analysis/advice/advise.h"
@@ -14,7 +13,6 @@
 // The advice of a program, through the cache. NULL when there is none.
 const struct advice *explain_advice_of(struct work *work, const struct found_module *found);
 
-// Fills saves_bytes of the fixes that help; fixes come in order of what they save, those without a figure after them as
-// they stood. The advice with the plan for this capacity, on `arena`; NULL at its limit.
+// Puts figures to the fixes (oom_advised.h). The advice with the plan for this capacity, on `arena`; NULL at its limit.
 const struct advice *explain_advice_add(const struct advice *advice, int64_t capacity_bytes, struct arena *arena,
                                         struct oom_diagnosis *diagnosis);

@@ -46,7 +46,9 @@ class Explain(unittest.TestCase):
             self.assertEqual(message["kind"], kind, name)
             self.assertTrue(message["causes"] or message["scenario_reason"], name)
             for fix in message["fixes"]:
-                self.assertEqual(list(fix), ["id", "text", "how", "changes_numerics", "saves_bytes"])
+                self.assertEqual(list(fix)[:5], ["id", "text", "how", "changes_numerics", "saves_bytes"])
+                self.assertTrue(fix["name"])
+                self.assertIsNone(fix["predicted_total_bytes"], "no program, no prediction")
             self.assertGreater(len(message["fixes"]), 2, name)
 
     def test_arguments_against_the_words_of_the_message(self):
@@ -84,8 +86,37 @@ class Explain(unittest.TestCase):
         [replicated] = message["joined"]["replicated_arguments"]
         self.assertEqual((replicated["name"], replicated["size_bytes"], replicated["sharded_bytes"]),
                          ("w", 16 * GIB, 4 * GIB))
-        self.assertEqual((message["fixes"][0]["id"], message["fixes"][0]["saves_bytes"]),
-                         ("shard_parameters", 12 * GIB))
+        self.assertEqual(message["fixes"][0]["id"], "shard_parameters")
+        self.assertEqual(message["plan"]["interventions"], ["shard_parameters"], "no single change leaves less")
+
+    def test_the_bytes_are_the_advices(self):
+        for name in ("v5e_replicated_oom", "v5e_gpt_12layer_oom", "v5e_arguments_oom", "v5e_readme_oom"):
+            message = self.explain(name, f"--logdir={LOGDIR}")
+            advice = hbmview("advise", LOGDIR, f"--session={name}", "--format=json", "--capacity=15.75GiB").json()
+            items = {item["id"]: item for item in advice["interventions"]}
+            for fix in message["fixes"]:
+                item = items.get(fix["id"])
+                for key in ("saves_bytes", "predicted_total_bytes", "low_bytes", "high_bytes", "fit", "name"):
+                    self.assertEqual(fix[key], item[key] if item else None if key != "name" else fix[key], (name, key))
+            offered, excluded = [{one["id"] for one in message[key]} for key in ("fixes", "excluded")]
+            self.assertFalse(offered & excluded)
+            self.assertEqual({id for id, item in items.items() if not item["applies"]} - excluded, set(), name)
+            for key in ("plan", "plan_without_sharding"):
+                self.assertEqual(message[key], advice[key], name)
+
+    def test_no_plan_loses_to_a_single_change(self):
+        for path in sorted((FIXTURES / "advice").glob("*.pb.gz")):
+            total = hbmview("advise", path, "--format=json").json()["total_bytes"]
+            for percent in (25, 50, 70, 90, 99):
+                capacity = total * percent // 100
+                advice = hbmview("advise", path, "--format=json", f"--capacity={capacity}").json()
+                singles = [item["predicted_total_bytes"] for item in advice["interventions"]
+                           if item["applies"] and item["predicted_total_bytes"] <= capacity]
+                plan = advice["plan"]
+                self.assertEqual(plan["fits"] or not singles, True, path)
+                if plan["fits"]:
+                    self.assertLessEqual(plan["predicted_total_bytes"], min([capacity, *singles]), (path, percent))
+                    self.assertEqual(plan["fit"], "fits" if plan["high_bytes"] <= capacity else "may_fit")
 
     def test_a_module_of_another_size_is_not_the_one(self):
         text = message_file("v5e_gpt_12layer_oom").read_text().replace("52.93G", "20.00G").encode()

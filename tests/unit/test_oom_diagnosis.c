@@ -18,7 +18,7 @@ static struct oom_diagnosis diagnose(const struct oom_message *message) {
 
 static bool has_fix(const struct oom_diagnosis *diagnosis, const char *id) {
     for (size_t i = 0; i < diagnosis->fix_count; i++) {
-        if (strcmp(diagnosis->fixes[i].id, id) == 0) return true;
+        if (strcmp(diagnosis->fixes[i].change.id, id) == 0) return true;
     }
     return false;
 }
@@ -46,7 +46,7 @@ static void test_cores(void **state) {
         message.sparsecore_bytes = cases[i].sparse * GIB;
         struct oom_diagnosis diagnosis = diagnose(&message);
         assert_string_equal(diagnosis.scenario, "1");
-        assert_string_equal(diagnosis.fixes[0].id, cases[i].first);
+        assert_string_equal(diagnosis.fixes[0].change.id, cases[i].first);
         bool has_both = has_fix(&diagnosis, "halve_batch") && has_fix(&diagnosis, "sparsecore_prefetch");
         assert_int_equal(has_both, cases[i].has_both);
     }
@@ -63,9 +63,9 @@ static void test_over_half_of_the_limit(void **state) {
     struct oom_diagnosis diagnosis = diagnose(&message);
     assert_string_equal(diagnosis.scenario, "2");
     assert_non_null(strstr(diagnosis.scenario_reason, "9.00 GiB"));
-    assert_string_equal(diagnosis.fixes[0].id, "check_sharding");
+    assert_string_equal(diagnosis.fixes[0].change.id, "check_sharding");
     entry.op_name = "jit(step)/debug_callback";
-    assert_string_equal(diagnose(&message).fixes[0].id, "remove_debug_print");
+    assert_string_equal(diagnose(&message).fixes[0].change.id, "remove_debug_print");
 }
 
 static void test_letters_of_the_sum(void **state) {

@@ -28,7 +28,10 @@ function itemOf(id, totalGib, told = {}) {
     high_bytes: (totalGib + 1) * GIB,
     changes_numerics: false,
     evidence: [`evidence of ${id}`],
-    how: `write_${id}()`,
+    how: `how to ${id}`,
+    name: id.replaceAll("_", " "),
+    code: `write_${id}()`,
+    fit: totalGib < 15 ? "fits" : totalGib < 17 ? "may_fit" : "too_big",
     ...told,
   };
 }
@@ -44,7 +47,11 @@ function replyFor(capacity) {
     is_needed: true,
     fits: true,
     interventions: ["donate_inputs", "rematerialize"],
+    names: ["donate the inputs", "rematerialize"],
     predicted_total_bytes: 15 * GIB,
+    low_bytes: 14 * GIB,
+    high_bytes: 17 * GIB,
+    fit: "may_fit",
   };
   const told = { batch: null, not_counted: ["the program's own code"] };
   const totals = { ...told, capacity_bytes: capacity, total_bytes: 20 * GIB, peak_bytes: 19 * GIB };
@@ -98,7 +105,7 @@ test("what saves most is first; what does not apply is folded away with its reas
   assert.match(await page.textContent('[data-change="bf16_temporaries"] .costs'), /-1\.00 GiB/);
   assert.ok(await page.isHidden(".advice-others dl"));
   await page.click(".advice-others summary");
-  assert.match(await page.textContent(".advice-others"), /Remove debug prints.*evidence of remove_debug_print/);
+  assert.match(await page.textContent(".advice-others"), /Remove debug print.*evidence of remove_debug_print/);
 });
 
 test("bars are to scale: prediction, range and capacity", async () => {
@@ -121,7 +128,7 @@ test("the plan stands on top, and its changes are open with the code to copy", a
   await page.waitForSelector(".advice-table");
   assert.match(
     await page.textContent(".advice-plan"),
-    /^Smallest set .* 16\.00 GiB: donate the inputs \+ rematerialize → 15\.00 GiB\.$/,
+    /^The plan: donate the inputs and rematerialize → 15\.00 GiB \(14\.00 .* 17\.00 GiB\), may fit 16\.00 GiB\.$/,
   );
   assert.ok(await page.isVisible("#advice-of-donate_inputs"));
   assert.ok(await page.isHidden("#advice-of-halve_batch"));
@@ -171,6 +178,7 @@ test("the real server advises a program that does not fit, and its plan fits", a
   await page.waitForSelector(".advice-table");
   assert.match(await page.textContent(".today"), /52\.93 GiB/);
   assert.ok((await rows(page)).length >= 3);
-  assert.match(await page.textContent(".advice-plan"), /^Smallest set that fits 15\.75 GiB: .+ → \d+\.\d\d GiB/);
+  const told = await page.textContent(".advice-plan");
+  assert.match(told, /^The plan: .+ → \d+\.\d\d GiB \(.* to .*\), (may fit|fits) 15\.75 GiB\.$/);
   assert.deepEqual(page.complaints, []);
 });

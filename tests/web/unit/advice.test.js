@@ -1,7 +1,12 @@
 import { test } from "node:test";
 import assert from "node:assert/strict";
-import { nameOfChange } from "../../../web/js/base/change_names.js";
-import { adviceOf, parseCount, planSentence } from "../../../web/js/tools/memory_viewer/data/advice.js";
+import { nameOfChange, namesOfPlan } from "../../../web/js/base/change_names.js";
+import {
+  adviceOf,
+  otherPlanSentence,
+  parseCount,
+  planSentence,
+} from "../../../web/js/tools/memory_viewer/data/advice.js";
 
 const GIB = 2 ** 30;
 
@@ -37,7 +42,12 @@ const plan = {
   is_needed: true,
   fits: true,
   interventions: ["donate_inputs", "rematerialize"],
+  names: ["donate the inputs", "rematerialize"],
   predicted_total_bytes: 12 * GIB,
+  low_bytes: 10 * GIB,
+  high_bytes: 17 * GIB,
+  fit: "may_fit",
+  ways: null,
 };
 
 test("what saves most comes first, what costs last, what does not apply apart", () => {
@@ -51,12 +61,8 @@ test("what saves most comes first, what costs last, what does not apply apart", 
     ["align_dimensions"],
   );
   assert.deepEqual(
-    advice.applying.map((change) => [change.fits, change.isPlanned]),
-    [
-      [true, false],
-      [false, true],
-      [false, false],
-    ],
+    advice.applying.map((change) => change.isPlanned),
+    [false, true, false],
   );
 });
 
@@ -69,7 +75,7 @@ test("bars hold today's total, the capacity and every range", () => {
 test("the plan is one sentence", () => {
   assert.equal(
     planSentence(adviceOf(replyOf({ plan }))),
-    "Smallest set that fits 16.00 GiB: donate the inputs + rematerialize → 12.00 GiB.",
+    "The plan: donate the inputs and rematerialize → 12.00 GiB (10.00 GiB to 17.00 GiB), may fit 16.00 GiB.",
   );
 });
 
@@ -83,12 +89,21 @@ test("no capacity, a program that fits, and nothing that helps are told apart", 
   assert.match(sentence({ plan: null }), /^None of these/);
 });
 
-test("changes have names, sharding with its ways, new ones by their id", () => {
-  assert.equal(nameOfChange("donate_inputs"), "Donate the inputs");
-  assert.equal(nameOfChange("check_sharding"), "Check sharding");
-  assert.equal(adviceOf(replyOf()).applying[0].name, "Shard parameters and batch, 4 chips");
+test("beside a plan that shards stands the one that does not", () => {
+  assert.equal(otherPlanSentence(adviceOf(replyOf({ plan }))), "");
+  const other = { ...plan, interventions: ["halve_batch"], names: ["halve the batch"], fit: "fits" };
+  const sentence = otherPlanSentence(adviceOf(replyOf({ plan, plan_without_sharding: other })));
+  assert.equal(sentence, "Without sharding: halve the batch → 12.00 GiB (10.00 GiB to 17.00 GiB), fits.");
+});
+
+test("changes go by the server's names, sharding with its chips, unnamed ones by their id", () => {
+  assert.equal(nameOfChange({ id: "donate_inputs", name: "donate the inputs" }), "Donate the inputs");
+  assert.equal(nameOfChange({ id: "check_sharding" }), "Check sharding");
+  assert.equal(adviceOf(replyOf()).applying[0].title, "Shard all, 4 chips");
   const interventions = [itemOf("align_dimensions", 1, { dimension: { from: 1023, to: 1024 } })];
-  assert.equal(adviceOf(replyOf({ interventions })).applying[0].name, "Align the dimensions, 1023 → 1024");
+  assert.equal(adviceOf(replyOf({ interventions })).applying[0].title, "Align dimensions, 1023 → 1024");
+  const both = { interventions: ["shard_all", "donate_inputs"], names: ["shard it", "donate"], ways: 8 };
+  assert.equal(namesOfPlan(both), "shard it and donate over 8 chips");
 });
 
 test("only whole counts from the least on are taken", () => {

@@ -1,23 +1,22 @@
 // @ts-check
 /**
  * What changing the program would bring, as the server predicts it by replaying the heap: the changes that apply, the
- * most bytes first, and the smallest set of them that fits. Pure.
+ * most bytes first, and the plan: those that together fit. Pure.
  *
  *     today     [##############################]         |
  *     predicted [################]                       |      saves 5.2 GiB
  *                            |--+--|   low to high       capacity
  */
-import { nameOfChange } from "../../../base/change_names.js";
+import { fitWords, nameOfChange, namesOfPlan } from "../../../base/change_names.js";
 import { formatSize } from "../../../base/format.js";
 
-/** Beside what the reply tells of it, a change has its `name`, and whether it `fits` and `isPlanned`. */
+/** Beside what the reply tells of it, a change has its `title`, and whether it `isPlanned`. */
 export function adviceOf(reply) {
   const capacity = reply.capacity_bytes > 0 ? reply.capacity_bytes : null;
   const planned = reply.plan?.interventions ?? [];
   const changes = reply.interventions.map((one) => ({
     ...one,
-    name: nameOfChange(one.id) + detailOf(one),
-    fits: capacity === null ? null : one.predicted_total_bytes <= capacity,
+    title: nameOfChange(one) + detailOf(one),
     isPlanned: planned.includes(one.id),
   }));
   const applying = changes.filter((one) => one.applies).sort((a, b) => b.saves_bytes - a.saves_bytes);
@@ -31,8 +30,7 @@ export function adviceOf(reply) {
   };
 }
 
-function detailOf({ ways, dimension }) {
-  if (ways > 1) return `, ${ways} chips`;
+function detailOf({ dimension }) {
   return dimension ? `, ${dimension.from} → ${dimension.to}` : "";
 }
 
@@ -47,18 +45,26 @@ function planState({ plan, total_bytes: total }, capacity, ids) {
 export function planSentence(advice, mode = "auto") {
   const size = (bytes) => formatSize(bytes, mode);
   const { plan, capacity, total_bytes: total } = advice;
-  if (plan.state === "unknown") return "Say what the device has, and the smallest set of changes that fits is found.";
+  if (plan.state === "unknown") return "Say what the device has, and the plan that fits it is found.";
   if (plan.state === "fits") return `Fits as it is: ${size(total)} of ${size(capacity)}.`;
   if (plan.state === "none") return `None of these changes brings ${size(total)} down to ${size(capacity)}.`;
-  const names = plan.ids.map((id) => lowerFirst(nameOfChange(id))).join(" + ");
-  const result = `${names} → ${size(plan.predicted_total_bytes)}`;
+  const result = planText(plan, mode);
   return plan.state === "found"
-    ? `Smallest set that fits ${size(capacity)}: ${result}.`
+    ? `The plan: ${result}, ${fitWords(plan.fit) || "fits"} ${size(capacity)}.`
     : `Nothing here fits ${size(capacity)}. The most together: ${result}.`;
 }
 
-function lowerFirst(text) {
-  return text.charAt(0).toLowerCase() + text.slice(1);
+/** "rematerialize and halve the batch → 11.01 GiB (8.33 GiB to 13.54 GiB)" */
+export function planText(plan, mode = "auto") {
+  const size = (bytes) => formatSize(bytes, mode);
+  const range = plan.high_bytes > plan.low_bytes ? ` (${size(plan.low_bytes)} to ${size(plan.high_bytes)})` : "";
+  return `${namesOfPlan(plan)} → ${size(plan.predicted_total_bytes)}${range}`;
+}
+
+/** Beside a plan that shards, the one that does not. */
+export function otherPlanSentence(advice, mode = "auto") {
+  const other = advice.plan_without_sharding;
+  return other ? `Without sharding: ${planText(other, mode)}, ${fitWords(other.fit)}.` : "";
 }
 
 /** "4" -> 4; what is no count of at least `least` is null. */

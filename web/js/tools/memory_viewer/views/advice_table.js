@@ -1,6 +1,7 @@
 // @ts-check
 // The changes as a table: a bar of the predicted total against today's and the capacity, and what speaks for each.
 import { button, el, setText } from "../../../base/dom.js";
+import { fitWords } from "../../../base/change_names.js";
 import { exactBytes, figureIn, formatSize, pickUnit, sizeIn } from "../../../base/format.js";
 import { sizeFigure } from "../../../base/figures.js";
 import { numericsNode } from "../../../base/numerics.js";
@@ -25,7 +26,7 @@ const COLUMN_COUNT = 6;
 function headsOf({ capacity }) {
   return [
     ["Change", "col-change"],
-    [capacity === null ? "Predicted total" : "Predicted total, blue where it fits", "col-bar"],
+    [capacity === null ? "Predicted total" : "Predicted total: blue fits, striped may fit", "col-bar"],
     ["", "col-total"],
     ["Range", "col-range"],
     ["Saves", "col-saves"],
@@ -67,7 +68,7 @@ function rowsOf(change, advice, unit, { expanded }) {
     const isOpen = expanded.has(change.id);
     details.hidden = !isOpen;
     name.setAttribute("aria-expanded", String(isOpen));
-    setText(name, `${isOpen ? "▾" : "▸"} ${change.name}`);
+    setText(name, `${isOpen ? "▾" : "▸"} ${change.title}`);
   }
 
   show();
@@ -76,14 +77,16 @@ function rowsOf(change, advice, unit, { expanded }) {
 
 function rowOf(change, advice, unit, name) {
   const range = `${figureIn(change.low_bytes, unit)} to ${sizeIn(change.high_bytes, unit)}`;
+  const fit = fitWords(change.fit);
+  const title = "where the recompiled program's total is expected";
   const tag = change.isPlanned ? el("span", { class: "in-plan" }, "in the plan") : null;
   return el(
     "tr",
     { class: change.isPlanned ? "planned" : null, data: { change: change.id } },
     el("td", { class: "col-change" }, name, tag),
-    el("td", { class: "col-bar" }, barOf(advice, { ...change, className: change.fits === false ? "over" : "" })),
+    el("td", { class: "col-bar" }, barOf(advice, { ...change, className: FIT_CLASSES[change.fit] ?? "" })),
     el("td", { class: "col-total" }, sizeFigure(change.predicted_total_bytes, "auto", unit)),
-    el("td", { class: "col-range", title: "where the recompiled program's total is expected" }, range),
+    el("td", { class: "col-range", title }, fit ? `${range}, ${fit}` : range),
     el(
       "td",
       { class: change.saves_bytes < 0 ? "col-saves costs" : "col-saves" },
@@ -93,10 +96,13 @@ function rowOf(change, advice, unit, name) {
   );
 }
 
+const FIT_CLASSES = { too_big: "over", may_fit: "may" };
+
 function detailsOf(change) {
   return [
     change.evidence.length ? el("ul", {}, ...change.evidence.map((text) => el("li", {}, text))) : null,
-    change.how ? copyable(change.how, "copy the code") : null,
+    el("p", {}, change.how),
+    change.code ? copyable(change.code, "copy the code") : null,
   ].filter((part) => part !== null);
 }
 
@@ -115,13 +121,14 @@ function barOf({ scale, capacity, total_bytes: today }, bar) {
 
 function titleOf(bar) {
   const peak = bar.predicted_peak_bytes === undefined ? "" : `, peak ${exactBytes(bar.predicted_peak_bytes)}`;
-  return `total ${exactBytes(bar.predicted_total_bytes)}${peak}`;
+  const fit = bar.fit ? `, ${fitWords(bar.fit)}` : "";
+  return `total ${exactBytes(bar.predicted_total_bytes)}${peak}${fit}`;
 }
 
 function othersNode({ others }) {
   if (others.length === 0) return null;
   const items = others.map((change) =>
-    el("div", {}, el("dt", {}, change.name), el("dd", {}, change.evidence.join("; ") || "does not apply here")),
+    el("div", {}, el("dt", {}, change.title), el("dd", {}, change.evidence.join("; ") || "does not apply here")),
   );
   return el(
     "details",

@@ -10,7 +10,7 @@ import { createCapacityField, createParamField } from "../../../base/param_field
 import { parseSize } from "../../../base/size_text.js";
 import { together } from "../../../base/upkeep.js";
 import { errorLine } from "../../../shell/messages.js";
-import { adviceOf, parseCount, planSentence } from "../data/advice.js";
+import { adviceOf, otherPlanSentence, parseCount, planSentence } from "../data/advice.js";
 import { adviceTable } from "./advice_table.js";
 
 const PANEL = "advice";
@@ -20,6 +20,7 @@ export function createAdvice(state, params, view, fetchAdvice) {
   const latest = createLatest();
   const fields = fieldsOf(params);
   const plan = el("p", { class: "advice-plan", role: "status" });
+  const other = el("p", { class: "advice-plan advice-other" });
   const content = el("div", { class: "advice-content" });
   const fold = button("", toggle, { class: "bare advice-fold", id: "advice-fold", "aria-controls": "advice-body" });
   const opener = button("Advice", openAndShow, {
@@ -32,6 +33,7 @@ export function createAdvice(state, params, view, fetchAdvice) {
     { id: "advice-body" },
     el("div", { class: "advice-controls" }, ...fields.map((field) => field.node)),
     plan,
+    other,
     content,
   );
   const aside = el("span", { class: "aside" });
@@ -84,6 +86,7 @@ export function createAdvice(state, params, view, fetchAdvice) {
     const { unit } = state.get();
     plan.className = `advice-plan plan-${advice.plan.state}`;
     setText(plan, planSentence(advice, unit));
+    setText(other, otherPlanSentence(advice, unit));
     body.querySelector("#advice-batch").placeholder = advice.batch === null ? "not found" : String(advice.batch);
     content.replaceChildren(...adviceTable(advice, { unit, expanded }), ...notesOf(advice, view));
   }
@@ -93,6 +96,7 @@ export function createAdvice(state, params, view, fetchAdvice) {
     askedFor = "";
     plan.className = "advice-plan";
     setText(plan, "");
+    setText(other, "");
     content.replaceChildren(errorLine(error));
   }
 
@@ -110,7 +114,7 @@ function fieldsOf(params) {
   return [
     createCapacityField(params, {
       id: "advice-capacity",
-      title: "Memory of the device, such as 15.75GiB: the plan is the smallest set of changes that fits it",
+      title: "Memory of the device, such as 15.75GiB: the plan is the set of changes that fits it",
     }),
     createParamField(params, "ways", {
       id: "advice-ways",

@@ -1,6 +1,6 @@
 // @ts-check
 // What to change, ranked: bytes where they are known, whether results change, and the code to write.
-import { nameOfChange } from "../../../base/change_names.js";
+import { fitWords, nameOfChange, namesOfPlan } from "../../../base/change_names.js";
 import { el } from "../../../base/dom.js";
 import { sizeFigure } from "../../../base/figures.js";
 import { numericsNode } from "../../../base/numerics.js";
@@ -18,18 +18,17 @@ export function fixesNode(message, mode) {
   );
 }
 
-/** The smallest set of changes that fits, when the program is at hand and its capacity known. */
+/** What to do so that it fits, when the program is at hand and its capacity known. */
 function planNode(plan, mode) {
   if (!plan?.is_needed) return null;
   if (!plan.fits) return el("p", { class: "oom-plan" }, "No set of changes that the program alone can tell of fits.");
   return el(
     "p",
     { class: "oom-plan" },
-    "Smallest set that fits: ",
-    el("strong", {}, plan.interventions.map(nameOfChange).join(" + ")),
-    ", for about ",
+    el("strong", {}, namesOfPlan(plan)),
+    ": about ",
     sizeFigure(plan.predicted_total_bytes, mode),
-    " in all.",
+    ` in all, ${fitWords(plan.fit)}.`,
   );
 }
 
@@ -40,7 +39,7 @@ function fixNode(fix, mode) {
     el(
       "div",
       { class: "oom-fix-head" },
-      el("strong", {}, nameOfChange(fix.id)),
+      el("strong", {}, nameOfChange(fix)),
       savesNode(fix, mode),
       numericsNode(fix.changes_numerics),
     ),
