@@ -105,3 +105,22 @@ test("at the peak the groups are asked for once, and before the page is put toge
   assert.equal(asked.length, 2);
   await fresh.context().close();
 });
+
+/** Colours of the bar "by Buffer Size" at the upper edge of its tiles, where no name stands. */
+const tints = (shares) =>
+  page.evaluate(
+    ([selector, all]) => {
+      const canvas = document.querySelector(selector);
+      return all.map((share) => canvas.getContext("2d").getImageData(share * canvas.width, 2, 1, 1).data.join());
+    },
+    [BARS, shares],
+  );
+
+test("tiles of one line share a tint, those of another have another", async () => {
+  await open(page, server, OOM);
+  await page.mouse.move(2, 2);
+  await settle(page);
+  const [line70, line69, line53, again53] = await tints([0.05, 0.17, 0.31, 0.55]);
+  assert.equal(line53, again53);
+  assert.equal(new Set([line70, line69, line53]).size, 3);
+});

@@ -10,6 +10,7 @@ import { createLatest } from "../../api.js";
 import { createStore } from "../../base/store.js";
 import { together } from "../../base/upkeep.js";
 import { groupNamed, groupsOf } from "./data/groups.js";
+import { groupsOfRows } from "./data/labels.js";
 
 const REST_MS = 60; // of a cursor that moves on
 
@@ -43,6 +44,12 @@ export function createGroupFeed(state, fetchGroups) {
       askedFor = "";
       store.set({ groups: null, error, isBusy: false });
     }
+    tell();
+  }
+
+  function tell() {
+    const { groups } = store.get();
+    state.actions.tellGroups(groups && groupsOfRows(state.model, groups));
     light();
   }
 
@@ -56,9 +63,10 @@ export function createGroupFeed(state, fetchGroups) {
 
   const stop = together(
     state.watch(["by", "frameworks", "step"], want),
-    state.watch(["group", "hoverGroup", "rows"], light),
+    state.watch(["rows"], tell), // of another step, or of the whole model
+    state.watch(["group", "hoverGroup"], light),
     latest.stop,
     () => clearTimeout(timer),
   );
-  return { get: store.get, watch: store.watch, start: want, adopt: light, dispose: stop };
+  return { get: store.get, watch: store.watch, start: want, dispose: stop };
 }

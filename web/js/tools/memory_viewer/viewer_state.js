@@ -31,7 +31,10 @@ export function createViewerState(firstModel, params) {
   let rowsOf = { pinned: null, hover: null }; // groups
   const store = createLinkedStore({
     params,
-    initial: { hover: null, lastHover: null, hoverStep: null, hoverGroup: null, found: null, flags: null, lit: null },
+    initial: {
+      ...{ hover: null, lastHover: null, hoverStep: null, hoverGroup: null },
+      ...{ found: null, flags: null, lit: null, groupOf: null },
+    },
     readers: {
       step: ({ step }) => atStep(knownStep(step)),
       buffer: ({ buffer }) => ({ pinned: buffer === null ? null : rowOfBuffer(model, Number(buffer)) }),
@@ -128,6 +131,10 @@ export function createViewerState(firstModel, params) {
     },
     pinGroup(key) {
       store.write({ group: key === store.get().group ? null : key });
+    },
+    /** @param {import("./data/labels.js").GroupOfRow | null} groupOf of the model's rows */
+    tellGroups(groupOf) {
+      store.set({ groupOf });
     },
     /** The rows of the pinned group and of the one under the mouse, each null for none. */
     light(pinned, hover) {

@@ -33,6 +33,7 @@ export function buildFirstModel(overview) {
     wholeCount: overview.rows,
     othersRow: listed < buffers.row.length ? listed : null,
     uncounted: overview.at_peak.buffers - buffers.row.length,
+    placeInView: buffers.row,
     samples: samplesOf(overview.program),
     heap: atPeak(totals.peak_bytes),
     unpaddedHeap: atPeak(totals.peak_unpadded_bytes),

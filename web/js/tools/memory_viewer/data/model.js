@@ -11,7 +11,7 @@
  * for the whole program is alive at every step.
  *
  * The model of the first reply (first_model.js) is not whole: `othersRow` stands for the rows that it does not list,
- * `uncounted` is how many more than one they are, `samples` is its curve.
+ * `uncounted` is how many more than one they are, `samples` is its curve, `placeInView` its rows' numbers then.
  * @typedef {ReturnType<typeof buildModel>} Model
  */
 import { TEMPORARY } from "./categories.js";
@@ -32,6 +32,7 @@ export function buildModel(view) {
     othersRow: /** @type {number | null} */ (null),
     uncounted: 0,
     samples: /** @type {Float64Array[] | null} */ (null),
+    placeInView: /** @type {number[] | null} */ (null),
     category,
     lastStep: Math.max(0, steps - 1),
     strings: view.strings,

@@ -1,23 +1,28 @@
 // @ts-check
-// One row of buffers: rectangles to scale, hue by category, hatched where bytes are padding.
+// One row of buffers: rectangles to scale, hue by category, tint by who holds them, hatched where bytes are padding.
 import { fitCanvas, fitText } from "../../../base/canvas.js";
-import { palette } from "../../../base/palette.js";
+import { mixRgb, palette, rgbOf } from "../../../base/palette.js";
 import { drawOutline } from "../../../base/plot.js";
 import { categoryOf } from "../data/categories.js";
-import { nameOf, paddingOf } from "../data/model.js";
-import { barIndexOf, dominantCategory } from "../layout/bars.js";
+import { labelOf } from "../data/labels.js";
+import { paddingOf } from "../data/model.js";
+import { barIndexOf, dominantCategory, NAME_MIN_WIDTH, runsOf } from "../layout/bars.js";
 
-const NAME_MIN_WIDTH = 56;
 const GAP_MIN_WIDTH = 3;
 const FADED = 0.22;
+/** How far from its category's hue towards white the tiles of a group are: of the largest group, the next, ... */
+const TINTS = [0, 0.4, 0.2, 0.55];
+const WHITE = [255, 255, 255];
 
-/** @param {{hover: number | null, pinned: number | null, flags: Uint8Array | null, showPadding: boolean}} look */
+/** @param {{hover: number | null, pinned: number | null, flags: Uint8Array | null,
+ *          groupOf: import("../data/labels.js").GroupOfRow | null, showPadding: boolean}} look */
 export function drawBar(canvas, model, bar, look) {
   const { context, height } = fitCanvas(canvas);
   const colors = palette();
   context.textBaseline = "middle";
   for (const group of bar.groups) drawGroup({ context, height, colors, model, bar, look }, group);
   context.globalAlpha = 1;
+  for (const run of runsOf(bar, look.groupOf)) drawName(context, run.key, run.x0, run.x1 - run.x0, height);
   drawOutline(context, boxOf(bar, look.pinned, height), colors.accent, 3);
   drawOutline(context, boxOf(bar, look.hover, height), colors.ink, 2);
 }
@@ -30,11 +35,18 @@ function drawGroup({ context, height, colors, model, bar, look }, group) {
   const width = Math.max(1, group.x1 - group.x0);
   const inner = width >= GAP_MIN_WIDTH ? width - 1 : width;
   context.globalAlpha = (isFaded(bar, group, look.flags) ? FADED : 1) * (single ? 1 : 0.6);
-  context.fillStyle = colors[`cat-${categoryOf(category).key}`];
+  const holder = single ? (look.groupOf?.of[row] ?? -1) : -1;
+  context.fillStyle = tinted(colors[`cat-${categoryOf(category).key}`], holder);
   context.fillRect(group.x0, 0, inner, height);
   if (single && look.showPadding)
     hatchPadding(context, group.x0, inner, height, paddingOf(model, row) / model.size[row], colors);
-  if (isOneRow && width >= NAME_MIN_WIDTH) drawName(context, nameOf(model, row), group.x0, width, height);
+  const name = isOneRow && width >= NAME_MIN_WIDTH ? labelOf(model, row, look.groupOf) : "";
+  if (name) drawName(context, name, group.x0, width, height);
+}
+
+function tinted(color, group) {
+  const tint = group < 0 ? 0 : TINTS[group % TINTS.length];
+  return tint === 0 ? color : `rgb(${mixRgb(rgbOf(color), WHITE, tint).join(" ")})`;
 }
 
 function isFaded(bar, group, flags) {

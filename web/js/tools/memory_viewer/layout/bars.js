@@ -9,6 +9,8 @@
  * `edges` keep every buffer, so a merged one can still be pointed at. Pure.
  */
 
+export const NAME_MIN_WIDTH = 56;
+
 /** The three orders of XProf's bar charts. The row that stands for many stays last. */
 export function orderRows(model, rows, order) {
   const out = Uint32Array.from(rows);
@@ -45,6 +47,26 @@ function endOfRun(edges, first) {
   let end = first + 1;
   while (end + 1 < edges.length && edges[end + 1] - edges[end] < 1) end += 1;
   return end;
+}
+
+/**
+ * Neighbours that one group holds, too narrow for a name each: the group is named across them.
+ * @param {any} bar @param {import("../data/labels.js").GroupOfRow | null} groupOf
+ * @returns {{key: string, x0: number, x1: number}[]}
+ */
+export function runsOf(bar, groupOf) {
+  if (groupOf === null) return [];
+  const runs = [];
+  let last = null;
+  for (const tile of bar.groups) {
+    const isNarrow = tile.end - tile.first === 1 && tile.x1 - tile.x0 < NAME_MIN_WIDTH;
+    const holder = isNarrow ? (groupOf.of[bar.rows[tile.first]] ?? -1) : -1;
+    if (last !== null && last.holder === holder) last.x1 = tile.x1;
+    else runs.push((last = { holder, x0: tile.x0, x1: tile.x1 }));
+  }
+  return runs
+    .filter(({ holder, x0, x1 }) => holder >= 0 && x1 - x0 >= NAME_MIN_WIDTH)
+    .map(({ holder, x0, x1 }) => ({ key: groupOf.keys[holder], x0, x1 }));
 }
 
 /** Index (into bar.rows) of the buffer at x, or -1. */

@@ -64,7 +64,7 @@ export function createBars(state) {
   const dispose = together(
     onResize(node, resize),
     inFrame(state, ["rows", "unit", "step"], layout),
-    inFrame(state, ["hover", "pinned", "lit"], draw),
+    inFrame(state, ["hover", "pinned", "lit", "groupOf"], draw),
   );
   return { node, start: layout, redraw: draw, dispose };
 }
@@ -88,8 +88,8 @@ function createBarRow(state, order) {
 
   function draw() {
     if (!bar) return;
-    const { hover, pinned, lit: flags } = state.get();
-    drawBar(canvas, state.model, bar, { hover, pinned, flags, showPadding: order.key === "padding" });
+    const { hover, pinned, lit: flags, groupOf } = state.get();
+    drawBar(canvas, state.model, bar, { hover, pinned, flags, groupOf, showPadding: order.key === "padding" });
   }
 
   function rowAt(event) {

@@ -1,0 +1,104 @@
+// Who holds the memory: groups of the reply, their lines, what stands in the tiles of the bars.
+import { test } from "node:test";
+import assert from "node:assert/strict";
+import { buildModel } from "../../../web/js/tools/memory_viewer/data/model.js";
+import { groupNamed, groupsOf, rulesOf } from "../../../web/js/tools/memory_viewer/data/groups.js";
+import { memberLines } from "../../../web/js/tools/memory_viewer/data/group_lines.js";
+import { groupsOfRows, labelOf } from "../../../web/js/tools/memory_viewer/data/labels.js";
+import { flagsWithin } from "../../../web/js/tools/memory_viewer/data/search.js";
+import { layoutBar, runsOf } from "../../../web/js/tools/memory_viewer/layout/bars.js";
+import { sampleView } from "./sample_view.js";
+
+const REPLY = {
+  by: "source",
+  rule: "lines",
+  step: 1,
+  live_bytes: 200,
+  unknown_bytes: 10,
+  rows: {
+    key: ["a.py:1", "params", "(unknown)"],
+    size_bytes: [100, 90, 10],
+    padding_bytes: [10, 10, 0],
+    buffers: [2, 2, 1],
+    share: [0.5, 0.45, 0.05],
+    first_member: [0, 2, 4],
+    about: ["add", "", ""],
+    place: ["/home/u/a.py:1", "", ""],
+  },
+  members: [3, 4, 0, 1, 2],
+};
+const share = (part) => `${100 * part} %`;
+
+test("a group has its members, and says in whole what its key says in short", () => {
+  const groups = groupsOf(REPLY);
+  assert.deepEqual(groupNamed(groups, "params").members, [0, 1]);
+  assert.deepEqual(
+    groups.rows.map(({ title }) => title),
+    ["/home/u/a.py:1", "params", "(unknown)"],
+  );
+  assert.equal(groupNamed(groups, "b.py:2"), null);
+  assert.equal(groupNamed(null, "params"), null);
+});
+
+test("the rule is said where it is not the usual one, and so is what nobody knows", () => {
+  assert.equal(rulesOf(groupsOf(REPLY), share), "5 % of the bytes unknown");
+  assert.match(rulesOf(groupsOf({ ...REPLY, rule: "names", unknown_bytes: 0 }), share), /^by op name/);
+  assert.equal(rulesOf(groupsOf({ ...REPLY, by: "shape", rule: null, unknown_bytes: 0 }), share), "");
+});
+
+test("a phase says how it is known and which instruction told", () => {
+  const rows = { ...REPLY.rows, phase_rule: ["read_backward", "category", ""], phase_evidence: ["t1", "", ""] };
+  const [saved, inputs] = groupsOf({ ...REPLY, by: "phase", rows }).rows;
+  assert.deepEqual([saved.about, saved.title], [
+    "made forward, read backward",
+    "a.py:1: made forward, read backward, such as t1",
+  ]);
+  assert.equal(inputs.about, "by its allocation");
+});
+
+test("equal buffers are one line, the largest first", () => {
+  const view = sampleView();
+  view.buffers.size_bytes = [60, 30, 10, 40, 40, 30];
+  const model = buildModel(view);
+  const lines = memberLines(model, { key: "g", members: [5, 3, 4] }, 200);
+  assert.deepEqual(
+    lines.map(({ row, told }) => [row, told.key, told.bytes, told.buffers, told.about]),
+    [
+      [3, "t1 and 1 alike", 80, 2, "2 × 40 B  f32[10]"],
+      [5, "t3", 30, 1, "f32[10]"],
+    ],
+  );
+});
+
+test("a tile is named by who holds it, then by its HLO name", () => {
+  const model = buildModel(sampleView());
+  const groups = groupsOfRows(model, groupsOf(REPLY));
+  assert.deepEqual([...groups.of], [1, 1, 2, 0, 0, -1]);
+  assert.deepEqual(
+    [0, 2, 3, 5].map((row) => labelOf(model, row, groups)),
+    ["params  p0", "out", "a.py:1  t1", "t3"],
+  );
+  assert.equal(labelOf(model, 3, null), "a.py:1  t1", "its own line until the groups are known");
+  assert.equal(labelOf(model, 3, { ...groups, by: "shape" }), "a.py:1  t1");
+});
+
+test("rows of the first reply are found by the numbers that they will have", () => {
+  const model = { ...buildModel(sampleView()), count: 3, placeInView: [0, 3, Infinity] };
+  assert.deepEqual([...groupsOfRows(model, groupsOf(REPLY)).of], [1, 0, -1]);
+});
+
+test("neighbours of one group too narrow for names are named together", () => {
+  const model = buildModel(sampleView());
+  const groups = groupsOfRows(model, groupsOf(REPLY));
+  const bar = layoutBar(model, Uint32Array.from([3, 4, 0]), 80);
+  assert.deepEqual(runsOf(bar, groups), []);
+  const wide = layoutBar(model, Uint32Array.from([3, 4, 0]), 90);
+  assert.deepEqual(runsOf(wide, groups), [{ key: "a.py:1", x0: 0, x1: 56.25 }]);
+  assert.deepEqual(runsOf(wide, null), []);
+});
+
+test("what is found within a group", () => {
+  assert.deepEqual([...flagsWithin(null, [1, 2], 4)], [0, 1, 1, 0]);
+  assert.deepEqual([...flagsWithin(Uint8Array.of(1, 0, 1, 1), [1, 2], 4)], [0, 0, 1, 0]);
+  assert.equal(flagsWithin(null, null, 4), null);
+});
