@@ -10,17 +10,19 @@ import { requestFrame } from "./frame.js";
 /**
  * @param {{className: string, hint: string, state: any, watches: string[], details: any, row: () => number | null,
  *          idOf?: (row: number) => number, keyOf: (row: number, found: any) => string,
- *          partsOf: (row: number, found: any) => any[] | null}} options `row` to tell about, which is `idOf` it in the
- *     details; `keyOf` what its parts are made of; null instead of parts leaves the card as it is
+ *          partsOf: (row: number, found: any) => any[] | null, isHeld: () => boolean, letGo: () => void}} options
+ *     `row` to tell about, which is `idOf` it in the details; `keyOf` what its parts are made of; null instead of parts
+ *     leaves the card as it is; `isHeld`: something was chosen, so the dock (shell/dock.js) opens, and may `letGo`
  */
 export function createDetailsCard(options) {
-  const { className, hint, state, watches, details, row, idOf = (at) => at, keyOf, partsOf } = options;
-  const node = el("article", { class: className });
+  const { className, hint, state, watches, details, row, idOf = (at) => at, keyOf, partsOf, isHeld, letGo } = options;
+  const node = el("article", { class: className, on: { "let-go": letGo } });
   let shown = "";
 
   function draw() {
     if (!node.isConnected) return; // a frame that was asked for before the rows got other numbers
     const at = row();
+    node.toggleAttribute("data-held", isHeld());
     if (at === null) return show("", [el("p", { class: "note" }, hint)]);
     const found = details.get(idOf(at));
     const key = keyOf(at, found);

@@ -21,6 +21,7 @@ import { findTool } from "../tools.js";
 import { notePageWheel } from "../base/wheel.js";
 import { button, el } from "../base/dom.js";
 import { createCopyLink } from "./copy_link.js";
+import { createDock } from "./dock.js";
 import { createHelp } from "./help.js";
 import { createKeys } from "./keys.js";
 import { createParams } from "./params.js";
@@ -42,6 +43,7 @@ export function createShell(tools) {
   const keys = createKeys();
   const help = createHelp(keys);
   const page = pageElements();
+  const dock = createDock(page.dock, page.main);
   const progress = createProgress(document.body);
   const sessionPicker = createPicker(
     "Sessions",
@@ -70,7 +72,10 @@ export function createShell(tools) {
       theme.node,
       button("?", help.open, { class: "quiet", "aria-label": "keys", title: "Keys (?)", id: "help" }),
     );
-    keys.add("Everywhere", [{ keys: ["?"], label: "this list", run: help.open }]);
+    keys.add("Everywhere", [
+      { keys: ["i"], label: "details: all, or one line", run: dock.toggle },
+      { keys: ["?"], label: "this list", run: help.open },
+    ]);
     window.addEventListener(
       "wheel",
       (event) => {
@@ -223,7 +228,7 @@ export function createShell(tools) {
     mounted?.unmount();
     mounted = null;
     replaced += 1;
-    for (const part of [page.sideTool, page.top, page.main, page.dock]) part.replaceChildren();
+    for (const part of [page.sideTool, page.top, page.main, dock.body]) part.replaceChildren();
     document.title = "hbmview";
     if (content) page.main.append(content);
   }
@@ -232,7 +237,7 @@ export function createShell(tools) {
     if (error.name === "AbortError") return;
     if (!(error instanceof ApiError)) console.error(error);
     page.main.replaceChildren(errorMessage(error, stillWorks));
-    page.dock.replaceChildren();
+    dock.body.replaceChildren();
   }
 
   function context() {
@@ -249,11 +254,11 @@ export function createShell(tools) {
     };
   }
 
-  function showParts({ title, top = [], main, dock = [] }) {
+  function showParts({ title, top = [], main, dock: card = [] }) {
     document.title = `${title} | hbmview`;
     page.top.replaceChildren(...[top].flat());
     page.main.replaceChildren(...[main].flat());
-    page.dock.replaceChildren(...[dock].flat());
+    dock.body.replaceChildren(...[card].flat());
   }
 
   async function isGone(error) {

@@ -2,8 +2,9 @@
 // Light, dark, or what the system says; remembered on this browser.
 import { button } from "../base/dom.js";
 import { forgetPalette } from "../base/palette.js";
+import { remember, remembered } from "../base/remembered.js";
 
-const KEY = "hbmview-theme";
+const KEY = "theme";
 const CHOICES = ["auto", "light", "dark"];
 const SIGNS = { auto: "◐ auto", light: "○ light", dark: "● dark" };
 
@@ -27,7 +28,7 @@ export function createThemeSwitch(onChange) {
 
   function next() {
     choice = CHOICES[(CHOICES.indexOf(choice) + 1) % CHOICES.length];
-    remember(choice);
+    remember(KEY, choice);
     apply();
     onChange();
   }
@@ -37,18 +38,6 @@ export function createThemeSwitch(onChange) {
 }
 
 function stored() {
-  try {
-    const value = localStorage.getItem(KEY);
-    return CHOICES.includes(value) ? value : "auto";
-  } catch {
-    return "auto";
-  }
-}
-
-function remember(choice) {
-  try {
-    localStorage.setItem(KEY, choice);
-  } catch {
-    /* private mode: the choice lasts until the page is left */
-  }
+  const value = remembered(KEY) ?? "";
+  return CHOICES.includes(value) ? value : "auto";
 }

@@ -18,6 +18,8 @@ export function createEventCard(state, memory, details, onStep) {
     row: () => state.get().hover?.row ?? state.chosenRow(),
     keyOf: (row, found) => `${row} ${state.get().unit} ${partsKnown(found)} ${row === state.chosenRow()}`,
     partsOf,
+    isHeld: () => state.get().at !== null,
+    letGo: () => state.actions.choose(null),
   });
 
   /** The event before stays until this one is here. */

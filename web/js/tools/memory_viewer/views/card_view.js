@@ -4,6 +4,7 @@
 import { button, el } from "../../../base/dom.js";
 import { copyButton } from "../../../base/clipboard.js";
 import { cardHead, createDetailsCard } from "../../../base/details_card.js";
+import { formatSize } from "../../../base/format.js";
 import { factsOf } from "../data/card_facts.js";
 import { nameOf } from "../data/model.js";
 import { categoryOf } from "../data/categories.js";
@@ -24,6 +25,8 @@ export function createCard(state, details) {
       return `${row} ${unit} ${found !== null} ${row === pinned} ${hover === null && pinned === null}`;
     },
     partsOf,
+    isHeld: () => state.get().pinned !== null,
+    letGo: state.actions.letGo,
   });
 
   function partsOf(row, found) {
@@ -35,7 +38,7 @@ export function createCard(state, details) {
       cardHead(
         `cat-${categoryOf(model.category[row]).key}`,
         nameOf(model, row),
-        subtitle(row),
+        el("span", {}, el("span", { class: "card-line" }, inOneLine(row, facts)), subtitle(row)),
         pinButton(row),
         copyButton(() => facts.text, { label: "copy all", title: "copy all facts of this buffer" }),
       ),
@@ -44,6 +47,11 @@ export function createCard(state, details) {
       el("div", { class: "card-shape" }, ...origin, paddingTable(found)),
       stackNode(found, facts.source),
     ];
+  }
+
+  /** What the dock tells where it is one line. */
+  function inOneLine(row, { source }) {
+    return `${[formatSize(model.size[row], state.get().unit), source].filter(Boolean).join(", ")}; `;
   }
 
   function subtitle(row) {
