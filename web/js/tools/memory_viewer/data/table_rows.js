@@ -14,7 +14,7 @@ export function bufferColumns(model) {
       csv: "InstructionName",
       width: ["14%", 1250, "auto"],
     }),
-    column("category", "Type", "category", category, { csv: "AllocationType", width: 100 }),
+    column("category", "Type", "category", category, { csv: "AllocationType", width: [100, 900, 92] }),
     column("size", "Size", "size", figure("size"), { csv: "SizeBytes", width: 110 }),
     column("padding", "Padding", "size", (row) => paddingOf(model, row), {
       csv: "PaddingBytes",
@@ -22,7 +22,7 @@ export function bufferColumns(model) {
       noZero: true,
     }),
     column("source", "Source", "source", text("source"), { csv: "Source", width: ["11%", 1250, 138] }),
-    column("op", "Framework op", "text", text("opName"), { csv: "OpName", width: ["18%", 1250, "auto"] }),
+    column("op", "Framework op", "text", text("opName"), { csv: "OpName", width: ["18%", 1250, "auto", 900, 0] }),
     column("shape", "Shape", "text", text("shape"), { csv: "Shape", width: ["14%", 1250, "auto"] }),
     column("unpadded", "Unpadded", "size", (row) => unpaddedOf(model, row), {
       csv: "UnpaddedSizeBytes",
@@ -32,8 +32,8 @@ export function bufferColumns(model) {
       csv: "Expansion",
       width: [88, 1250, 0],
     }),
-    column("start", "Alloc at", "number", figure("startStep"), { csv: "AllocAt", width: [74, 1250, 64] }),
-    column("end", "Free at", "number", figure("endStep"), { csv: "FreeAt", width: [74, 1250, 64] }),
+    column("start", "Alloc at", "number", figure("startStep"), { csv: "AllocAt", width: [74, 1250, 64, 760, 0] }),
+    column("end", "Free at", "number", figure("endStep"), { csv: "FreeAt", width: [74, 1250, 64, 760, 0] }),
   ];
 }
 

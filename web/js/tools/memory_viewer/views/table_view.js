@@ -23,7 +23,7 @@ export function createTable(state) {
   const table = createSortedTable({
     label: "live buffers",
     className: "buffers",
-    minWidth: 960,
+    minWidth: 660,
     columns: bufferColumns(model),
     usual: "size",
     order: { get: () => state.get().sort, set: state.actions.sortBy },
