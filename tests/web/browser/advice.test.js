@@ -76,8 +76,8 @@ const rows = (page) => page.$$eval("tr[data-change]", (all) => all.map((one) => 
 test("nothing is asked until the panel is opened; then it is in the address and stays over a reload", async () => {
   const { page, asked } = await canned(WHERE);
   assert.deepEqual(asked, []);
-  assert.ok(await page.isHidden("#advice-body"));
-  await page.click("#advice-open");
+  assert.equal(await page.locator("#advice-body").count(), 0);
+  await page.click("#tab-advice");
   await page.waitForSelector(".advice-table");
   await settle(page);
   assert.equal(await param(page, "panel"), "advice");
@@ -86,11 +86,15 @@ test("nothing is asked until the panel is opened; then it is in the address and 
   assert.match(asked[0].module, /^jit_train_step\(/);
   await page.reload();
   await page.waitForSelector(".advice-table");
-  await page.focus("#advice-fold");
-  await page.keyboard.press("Enter");
+  await page.focus("#tab-advice");
+  await page.keyboard.press("ArrowRight");
   await settle(page);
-  assert.ok(await page.isHidden("#advice-body"));
-  assert.equal(await param(page, "panel"), null);
+  assert.equal(await page.locator("#advice-body").count(), 0);
+  assert.equal(await param(page, "panel"), null, "the first tab again");
+  const before = asked.length;
+  await page.keyboard.press("ArrowLeft");
+  await page.waitForSelector(".advice-table");
+  assert.equal(asked.length, before, "what it was told it still knows");
   assert.deepEqual(page.complaints, []);
 });
 

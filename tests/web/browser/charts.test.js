@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { boxOf, newPage, open, param, picture, settle, startBrowser, startServer } from "./harness.js";
 
 const OOM = "?run=v5e_gpt_12layer_oom&tag=memory_viewer";
+const TABLE = `${OOM}&panel=table`;
 const BARS = ["program", "size", "padding"].map((order) => `canvas[data-order=${order}]`);
 const CURVE_OVERLAY = ".u-over canvas";
 let server, browser, page;
@@ -34,14 +35,17 @@ test("the overview speaks XProf's words, in the figures of this program", async 
   ]) {
     assert.ok(words.includes(label), label);
   }
-  assert.match(await page.textContent(".headline-figures"), /^52\.\d\d GiB peak, 52\.\d\d GiB total$/);
+  assert.match(await page.textContent(".headline-figures"), /^52\.90 GiB peak$/);
   assert.match(await page.textContent(".headline-name"), /v5e_gpt_12layer_oom \/ jit_train_step\(1\) HBM/);
-  assert.match(await page.textContent(".legend"), /Donated.*Temporary at peak/);
+  assert.match(await page.textContent(".legend"), /Donated.*1\.81 GiB.*Temporary at peak.*51\.09 GiB/);
+  assert.match(await page.textContent(".composition-line"), /Donated.*1\.81 GiB.*Temporary at peak.*51\.09 GiB/);
   assert.deepEqual(page.complaints, []);
 });
 
 test("hovering one bar shows the buffer in every chart and in the card", async () => {
   await open(page, server, OOM);
+  await page.click("#dock-fold");
+  await settle(page);
   const watched = [...BARS, CURVE_OVERLAY];
   const beforeHover = await Promise.all(watched.map((one) => picture(page, one)));
   await page.mouse.move(...(await boxOf(page, BARS[1])).at(0.2, 0.5));
@@ -50,6 +54,7 @@ test("hovering one bar shows the buffer in every chart and in the card", async (
   watched.forEach((one, i) => assert.notEqual(afterHover[i], beforeHover[i], one));
   assert.match(await page.textContent(".card"), /Size.*GiB.*Buffer ID.*Shape and minor-to-major order/s);
   await page.waitForSelector(".dimensions tbody tr");
+  await page.click("#dock-fold");
 });
 
 test("a card whose details cannot be had says so, and does not wait for them", async () => {
@@ -122,7 +127,7 @@ test("keys zoom, pan and step; p goes back to the peak", async () => {
 });
 
 test("a click on the curve shows what is live there, and the way back", async () => {
-  await open(page, server, OOM);
+  await open(page, server, TABLE);
   const atPeak = await page.textContent("#table-count");
   await page.mouse.click(...(await boxOf(page, ".u-over")).at(0.85, 0.5));
   await settle(page);
@@ -153,7 +158,8 @@ test("the timeline: hover names the smallest block, click pins it, wheel zooms b
 });
 
 test("search dims and filters, Enter goes through the matches", async () => {
-  await open(page, server, OOM);
+  await page.mouse.move(2, 2);
+  await open(page, server, TABLE);
   const before = await picture(page, BARS[1]);
   await page.keyboard.press("/");
   await page.keyboard.type("fusion");
@@ -173,7 +179,7 @@ test("search dims and filters, Enter goes through the matches", async () => {
 });
 
 test("the table sorts, is walked by keys, and copies as CSV", async () => {
-  await open(page, server, OOM);
+  await open(page, server, TABLE);
   await page.click('.buffers [data-sort="name"]');
   await settle(page);
   assert.equal(await param(page, "sort"), "name");
@@ -195,7 +201,7 @@ test("the table sorts, is walked by keys, and copies as CSV", async () => {
 });
 
 test("a step further, rows that tell the same are the same ones, and all tell what a fresh page does", async () => {
-  await open(page, server, OOM);
+  await open(page, server, TABLE);
   await page.evaluate(() => {
     window.before = [...document.querySelectorAll(".buffers tr[data-row]")];
   });
@@ -236,7 +242,7 @@ test("a mouse that rests does not speak over the keys", async () => {
 });
 
 test("the table fills its height, ends with the focused row in the card, and needs no sideways scrolling", async () => {
-  await open(page, server, OOM);
+  await open(page, server, TABLE);
   const [rows, room, sideways] = await page.evaluate(() => {
     const box = document.querySelector(".table-scroll:has(.buffers)");
     const rows = box.querySelectorAll(".buffers tr[data-row]").length;

@@ -256,6 +256,7 @@ test("without memory events the page says what was looked for and where to go on
 test("each tool says how the other differs and leads to it", async () => {
   await open(page, server, "?run=v5e_matmul&tag=memory_viewer");
   assert.match(await page.textContent(".other-tool"), /in program order.*for all modules, in time/);
+  await page.click("#facts-fold");
   await page.click(".other-tool [data-tool=memory_profile]");
   await settle(page);
   assert.equal(await param(page, "tag"), "memory_profile");

@@ -78,7 +78,7 @@ test("the composition is as wide as its share of the capacity, which is marked a
 });
 
 test("a row of the table that the keys go to comes into sight, from above and from below", async () => {
-  await open(page, server, OOM);
+  await open(page, server, `${OOM}&panel=table`);
   const inSight = () =>
     page.evaluate(() => {
       const [row, box] = [document.activeElement, document.activeElement.closest(".table-scroll")].map((node) =>

@@ -233,7 +233,7 @@ test("no width from 1280 to 2560, nor 200 % zoom, scrolls sideways", async () =>
 });
 
 test("Tab reaches search, charts and table, and focus is seen", async () => {
-  await open(page, server, "?run=v5e_gpt_12layer_oom");
+  await open(page, server, "?run=v5e_gpt_12layer_oom&panel=table");
   const reached = new Set();
   for (let i = 0; i < 60; i += 1) {
     await page.keyboard.press("Tab");

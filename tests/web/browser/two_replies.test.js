@@ -47,7 +47,7 @@ const inked = (page, selector) =>
 test("figures, curve, bars and the largest buffer stand before the columns come", async () => {
   const { page, whole } = await openFirst(VIEW);
   assert.match(await page.textContent(".headline-figures"), /^52\.\d\d GiB peak/);
-  assert.match(await page.textContent(".legend"), /Temporary at peak/);
+  assert.match(await page.textContent(".composition-line"), /Temporary at peak/);
   assert.ok((await inked(page, ".u-wrap canvas")) > 0);
   assert.match(await page.textContent(".bars .facts"), /391 buffers/);
   assert.ok((await inked(page, "canvas[data-order=size]")) > 0);
@@ -60,13 +60,15 @@ test("figures, curve, bars and the largest buffer stand before the columns come"
   assert.equal(await page.textContent(".card-head h2"), name);
   assert.match(await page.textContent(".bars .facts"), /391 buffers/);
   assert.equal(await page.locator(".blocks").count(), 1);
+  await page.click("#tab-table");
+  await settle(page);
   assert.match(await page.textContent("#table-count"), /391 buffers/);
   assert.deepEqual(page.complaints, []);
 });
 
 test("a link to a step, a buffer and a zoom is followed once the columns are here", async () => {
   const direct = await newPage(browser, server);
-  await open(direct, server, `${VIEW}&step=500&zoom=400,600&filter=fusion`);
+  await open(direct, server, `${VIEW}&step=500&zoom=400,600&panel=table&filter=fusion`);
   await direct.locator(".buffers tr[data-row]").first().click();
   await settle(direct);
   const link = new URL(direct.url()).search;

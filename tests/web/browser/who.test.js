@@ -38,7 +38,7 @@ test("the lines that hold most stand first, the rest is said in one sentence", a
 });
 
 test("a row under the mouse is lit in the charts, a click pins it in the address, Esc lets go", async () => {
-  await open(page, server, OOM);
+  await open(page, server, `${OOM}&panel=table`);
   await page.mouse.move(2, 2);
   await settle(page);
   const before = await picture(page, BARS);

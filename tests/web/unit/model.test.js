@@ -10,7 +10,8 @@ import {
 import { largestRow, liveRows, sumOf } from "../../../web/js/tools/memory_viewer/data/live.js";
 import { matcher } from "../../../web/js/base/text_match.js";
 import { matchRows, rankedMatches, countFlags } from "../../../web/js/tools/memory_viewer/data/search.js";
-import { compositionOf, fitOf } from "../../../web/js/tools/memory_viewer/data/composition.js";
+import { compositionOf, fitOf, mainParts } from "../../../web/js/tools/memory_viewer/data/composition.js";
+import { notesByWeight } from "../../../web/js/tools/memory_viewer/data/notes.js";
 import { overviewLines } from "../../../web/js/tools/memory_viewer/data/overview.js";
 import { factsOf } from "../../../web/js/tools/memory_viewer/data/card_facts.js";
 import {
@@ -250,4 +251,23 @@ test("modules: programs of one name are told apart by host or file, and only the
   assert.deepEqual(moduleAddress(hosts, hosts.modules[0]), { module_name: "f" }); // a chosen host stays
   const dump = { hosts: [{ name: "", file: "module_1.f.hlo.pb" }], modules: [] };
   assert.deepEqual(namedHosts(dump), []);
+});
+
+test("parts too small for the line are said as one, and none is lost", () => {
+  const segments = [500, 1, 499, 0.5].map((bytes, i) => ({ key: String(i), label: "", title: "", bytes }));
+  const { main, small } = mainParts(segments, 1000.5);
+  assert.deepEqual(
+    main.map((one) => one.key),
+    ["0", "2"],
+  );
+  assert.deepEqual(
+    small.map((one) => one.key),
+    ["1", "3"],
+  );
+});
+
+test("a note on less than a thousandth of the memory is among the facts, one without bytes is read first", () => {
+  const notes = ["about 1.00 MiB (1048576 bytes) of it", "about 1 B (1 bytes), of 9 (9 bytes)", "the trace is cut"];
+  assert.deepEqual(notesByWeight(notes, 1048576 * 1000), { main: [notes[0], notes[2]], small: [notes[1]] });
+  assert.deepEqual(notesByWeight(notes, 0).small, []);
 });

@@ -3,11 +3,12 @@
  * One memory view on the page: its state and the charts that share it. It comes in two replies:
  *
  *     overview -> start     figures, composition, curve, bars at the peak, the largest buffer in detail
- *     columns  -> complete  the same charts over all buffers and steps, timeline, table, search, keys
+ *     columns  -> complete  the same charts over all buffers and steps, tabs (timeline, table, advice), search, keys
  */
 import { createDetails } from "../../base/details.js";
 import { el } from "../../base/dom.js";
 import { requestFrame } from "../../base/frame.js";
+import { createTabStrip } from "../../base/tab_strip.js";
 import { otherToolLine } from "../../shell/other_tool.js";
 import { buildFirstModel } from "./data/first_model.js";
 import { buildModel } from "./data/model.js";
@@ -20,7 +21,7 @@ import { createCard } from "./views/card_view.js";
 import { createComposition } from "./views/composition_view.js";
 import { createCurve } from "./views/curve_view.js";
 import { createHeadline } from "./views/headline.js";
-import { ADVICE, createOverview } from "./views/overview_view.js";
+import { createFacts } from "./views/facts_view.js";
 import { createSearch } from "./views/search_box.js";
 import { createTable } from "./views/table_view.js";
 import { createWho } from "./views/who_view.js";
@@ -35,13 +36,13 @@ export function createWorkspace(view, params, requests, openTool) {
   const search = createSearch(state);
   const headline = createHeadline(state, params, view);
   const composition = createComposition(state, view);
-  const overview = createOverview(state, view);
+  const facts = createFacts(state, view, otherToolLine("memory_viewer", openTool));
   const advice = createAdvice(state, params, view, requests.advice);
   const groups = createGroupFeed(state, requests.groups);
   const who = createWho(state, groups);
   const curve = view.program.steps > 0 ? createCurve(state) : { node: noSimulation(view) };
   const bars = createBars(state);
-  const parts = [search, headline, composition, overview, advice, who, groups, curve, bars];
+  const parts = [search, headline, composition, facts, advice, who, groups, curve, bars];
   const chartsNode = el("div", { class: "charts" });
   const dock = el("div", { class: "dock" });
   const main = el(
@@ -51,13 +52,12 @@ export function createWorkspace(view, params, requests, openTool) {
       "div",
       { class: "figures-line" },
       headline.node,
-      el("span", { class: "figures-tools" }, advice.opener, search.node),
+      el("span", { class: "figures-tools" }, ...facts.openers, search.node),
     ),
-    el("div", { class: "summary" }, composition.node, overview.node, overview.below),
-    otherToolLine("memory_viewer", openTool),
+    composition.node,
+    ...facts.bodies,
     who.node,
     chartsNode,
-    el("p", { class: "note advice" }, ADVICE),
   );
   let charts = [];
 
@@ -68,10 +68,13 @@ export function createWorkspace(view, params, requests, openTool) {
     const card = createCard(state, details);
     charts = [...shown, card];
     before.filter((chart) => !charts.includes(chart)).forEach((chart) => chart.dispose?.());
-    chartsNode.replaceChildren(...withAdvice(shown, advice));
+    chartsNode.replaceChildren(...shown.map((chart) => chart.node));
     dock.replaceChildren(card.node);
     for (const chart of charts) begin(() => (before.includes(chart) ? chart.adopt : chart.start)?.());
   }
+
+  /** It stays, with what it was told. */
+  const adviceView = () => ({ ...advice, dispose() {} });
 
   /** A link to another step has its bars only with the whole. */
   function chartsNow() {
@@ -79,7 +82,9 @@ export function createWorkspace(view, params, requests, openTool) {
     if (model.wholeCount === 0) return [{ node: nothingHere(view) }];
     if (!model.isWhole)
       return [curve, ...(params.get().step === null ? [bars] : []), { node: buffersToCome(model.wholeCount) }];
-    return [curve, bars, ...(blocks.count > 0 ? [createBlocks(state)] : []), createTable(state)];
+    const timeline = blocks.count > 0 ? [panelOf("timeline", "Timeline", () => createBlocks(state))] : [];
+    const others = [panelOf("table", "Table", () => createTable(state)), panelOf("advice", "Advice", adviceView)];
+    return [curve, bars, createTabStrip([...timeline, ...others], { params }, "about these buffers")];
   }
 
   /** @returns {Promise<void>} once it is painted */
@@ -117,8 +122,11 @@ export function createWorkspace(view, params, requests, openTool) {
   };
 }
 
-/** After the charts, before the table of buffers, which is long. */
-function withAdvice(charts, advice) {
-  const nodes = charts.map((chart) => chart.node);
-  return [...nodes.slice(0, -1), advice.node, ...nodes.slice(-1)];
+/** A view as a panel of the tabs (base/tab_strip.js). @param {() => any} create */
+function panelOf(id, name, create) {
+  const mount = () => {
+    const { redraw: update, ...view } = create();
+    return { ...view, update };
+  };
+  return { id, name, create: mount };
 }

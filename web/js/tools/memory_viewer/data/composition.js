@@ -13,7 +13,12 @@ const THREAD_LOCAL = {
   title: "allocated apart from the rest; neither XProf nor the peak counts it",
 };
 
-/** @returns {{key: string, label: string, title: string, bytes: number}[]} every segment, empty ones too */
+const LEAST_SHARE = 0.001; // of the whole: less is said as one
+
+/**
+ * @typedef {{key: string, label: string, title: string, bytes: number, hasBuffers?: boolean}} Segment
+ * @returns {Segment[]} every segment, empty ones too
+ */
 export function compositionOf(view) {
   const { totals } = view;
   const sums = [
@@ -26,11 +31,18 @@ export function compositionOf(view) {
   const isSimulated = view.program.steps > 0;
   const live = isSimulated ? Math.max(0, totals.peak_bytes - totals.indefinite_bytes) : sums[TEMPORARY];
   const label = isSimulated ? "Temporary at peak" : "Temporary";
-  const segments = CATEGORIES.map((category, i) => ({ ...category, bytes: sums[i] }));
-  segments[TEMPORARY] = { ...CATEGORIES[TEMPORARY], label, bytes: live };
+  /** @type {Segment[]} */
+  const segments = CATEGORIES.map((category, i) => ({ ...category, bytes: sums[i], hasBuffers: true }));
+  segments[TEMPORARY] = { ...CATEGORIES[TEMPORARY], label, bytes: live, hasBuffers: true };
   segments.push({ ...FRAGMENTATION, bytes: Math.max(0, sums[TEMPORARY] - live) });
   segments.push({ ...THREAD_LOCAL, bytes: totals.thread_local_bytes });
   return segments;
+}
+
+/** Those that a line has room for, and those that are too small to be seen. @param {Segment[]} segments */
+export function mainParts(segments, total) {
+  const isMain = (one) => one.bytes >= LEAST_SHARE * total;
+  return { main: segments.filter(isMain), small: segments.filter((one) => !isMain(one)) };
 }
 
 /**

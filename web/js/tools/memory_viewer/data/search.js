@@ -1,6 +1,7 @@
 // @ts-check
 // Searching the buffers of a model. Every distinct string is tested once, however many rows share it.
 import { matcher } from "../../../base/text_match.js";
+import { CATEGORIES } from "./categories.js";
 
 const STRINGS_PER_STEP = 2048;
 const COLUMNS = ["instruction", "opName", "opcode", "shape", "source"];
@@ -10,6 +11,8 @@ const COLUMNS = ["instruction", "opName", "opcode", "shape", "source"];
  * @returns {Generator<void, Uint8Array | null>} one flag per row, or null when nothing is searched
  */
 export function* matchRows(model, query) {
+  const category = categoryAsked(query);
+  if (category >= 0) return Uint8Array.from(model.category, (own) => Number(own === category));
   const test = matcher(query);
   if (!test) return null;
   const { strings, count } = model;
@@ -33,6 +36,14 @@ export function flagsWithin(flags, rows, count) {
   const out = new Uint8Array(count);
   for (const row of rows) out[row] = flags === null ? 1 : flags[row];
   return out;
+}
+
+/** "type:donated": all buffers of one category. */
+export const queryOfCategory = (key) => `type:${key}`;
+
+function categoryAsked(query) {
+  const asked = query.trim().toLowerCase();
+  return CATEGORIES.findIndex(({ key }) => queryOfCategory(key) === asked);
 }
 
 export function countFlags(flags) {

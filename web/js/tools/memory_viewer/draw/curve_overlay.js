@@ -14,8 +14,7 @@ export function drawCurveOverlay(canvas, { state, view, mark }) {
   drawLifetime(plot, state);
   if (capacity !== null && capacity <= view.y.end) drawCapacity(plot, capacity, unit);
   const peak = model.totals.peak_bytes;
-  const text = `peak ${formatSize(peak, unit)}, step ${groupDigits(model.peakStep)}`;
-  drawPeak(plot, model.peakStep + 0.5, peak, text);
+  drawPeak(plot, model.peakStep + 0.5, peak, `peak, step ${groupDigits(model.peakStep)}`);
   drawCursor(plot, step + 0.5, plot.colors.accent, 1.5);
   drawCursor(plot, hoverStep === null ? null : hoverStep + 0.5, plot.colors["ink-2"], 1);
   drawMark(plot, mark);

@@ -1,19 +1,16 @@
 // @ts-check
 /**
- * The Advice panel: what changing the program would bring, in bytes. Closed it is one line; it asks the server when it
- * is opened, since replaying the heap for each change may take a second. `panel=advice` in the address keeps it open.
+ * The Advice panel: what changing the program would bring, in bytes. It asks the server when it is opened, since
+ * replaying the heap for each change may take a second, and keeps what it was told while the workspace stands.
  */
 import { createLatest } from "../../../api.js";
-import { chartSection } from "../../../base/chart_section.js";
-import { button, el, setText } from "../../../base/dom.js";
+import { el, setText } from "../../../base/dom.js";
 import { createCapacityField, createParamField } from "../../../base/param_field.js";
 import { parseSize } from "../../../base/size_text.js";
 import { together } from "../../../base/upkeep.js";
 import { errorLine } from "../../../shell/messages.js";
 import { adviceOf, otherPlanSentence, parseCount, planSentence } from "../data/advice.js";
 import { adviceTable } from "./advice_table.js";
-
-const PANEL = "advice";
 
 /** @param {(query: object, signal: AbortSignal) => Promise<any>} fetchAdvice */
 export function createAdvice(state, params, view, fetchAdvice) {
@@ -22,44 +19,21 @@ export function createAdvice(state, params, view, fetchAdvice) {
   const plan = el("p", { class: "advice-plan", role: "status" });
   const other = el("p", { class: "advice-plan advice-other" });
   const content = el("div", { class: "advice-content" });
-  const fold = button("", toggle, { class: "bare advice-fold", id: "advice-fold", "aria-controls": "advice-body" });
-  const opener = button("Advice", openAndShow, {
-    class: "quiet",
-    id: "advice-open",
-    title: "What to change so that it needs less memory, each with its bytes",
-  });
-  const body = el(
-    "div",
-    { id: "advice-body" },
+  const node = el(
+    "section",
+    { class: "advice-panel", id: "advice-body", "aria-label": "advice: what to change" },
     el("div", { class: "advice-controls" }, ...fields.map((field) => field.node)),
     plan,
     other,
     content,
   );
-  const aside = el("span", { class: "aside" });
-  const node = chartSection(fold, [aside], [body], { class: "chart advice-panel", "aria-label": "advice" });
   const expanded = new Set();
   let advice = null;
   let askedFor = "";
 
-  const isOpen = () => params.get().panel === PANEL;
-
-  function toggle() {
-    params.set({ panel: isOpen() ? null : PANEL });
-  }
-
-  function openAndShow() {
-    params.set({ panel: PANEL });
-    node.scrollIntoView({ block: "start" });
-    fold.focus({ preventScroll: true });
-  }
-
-  function show() {
-    fold.setAttribute("aria-expanded", String(isOpen()));
-    setText(fold, `${isOpen() ? "▾" : "▸"} Advice: what to change`);
-    setText(aside, isOpen() ? "" : "each change with the bytes it would save on this program");
-    body.hidden = !isOpen();
-    if (isOpen()) ask();
+  /** Only while it stands on the page: replaying takes the server a second. */
+  function askIfOpen() {
+    if (node.isConnected) ask();
   }
 
   async function ask() {
@@ -68,7 +42,7 @@ export function createAdvice(state, params, view, fetchAdvice) {
     const key = JSON.stringify(query);
     if (key === askedFor) return;
     askedFor = key;
-    body.setAttribute("aria-busy", "true");
+    node.setAttribute("aria-busy", "true");
     if (advice === null) setText(plan, "replaying the heap with each change …");
     try {
       advice = adviceOf(await latest.run((signal) => fetchAdvice(query, signal)));
@@ -78,7 +52,7 @@ export function createAdvice(state, params, view, fetchAdvice) {
       if (error.name === "AbortError") return;
       showError(error);
     }
-    body.setAttribute("aria-busy", "false");
+    node.setAttribute("aria-busy", "false");
   }
 
   function showAdvice() {
@@ -87,7 +61,7 @@ export function createAdvice(state, params, view, fetchAdvice) {
     plan.className = `advice-plan plan-${advice.plan.state}`;
     setText(plan, planSentence(advice, unit));
     setText(other, otherPlanSentence(advice, unit));
-    body.querySelector("#advice-batch").placeholder = advice.batch === null ? "not found" : String(advice.batch);
+    node.querySelector("#advice-batch").placeholder = advice.batch === null ? "not found" : String(advice.batch);
     content.replaceChildren(...adviceTable(advice, { unit, expanded }), ...notesOf(advice, view));
   }
 
@@ -101,13 +75,12 @@ export function createAdvice(state, params, view, fetchAdvice) {
   }
 
   const dispose = together(
-    params.watch(["panel", "capacity", "ways", "batch"], show),
+    params.watch(["capacity", "ways", "batch"], askIfOpen),
     state.watch(["unit"], showAdvice),
     ...fields.map((field) => field.dispose),
     latest.stop,
   );
-  show();
-  return { node, opener, dispose };
+  return { node, start: ask, redraw: showAdvice, dispose };
 }
 
 function fieldsOf(params) {

@@ -51,8 +51,8 @@ export function createBars(state) {
         : `step ${groupDigits(step)} of ${groupDigits(model.steps)}${name ? `, ${name}` : ""}`;
     setText(
       facts,
-      `${atPeak && model.steps > 0 ? "At peak " : ""}(${where})  ${plural(rows.length + model.uncounted, "buffer")}  ` +
-        formatSize(sumOf(model.size, rows), unit),
+      `${atPeak && model.steps > 0 ? "At peak " : ""}(${where})  ${plural(rows.length + model.uncounted, "buffer")}` +
+        (atPeak ? "" : `  ${formatSize(sumOf(model.size, rows), unit)}`), // the headline has the peak's
     );
     back.hidden = atPeak;
   }

@@ -51,7 +51,7 @@ export function createCard(state, details) {
 
   /** What the dock tells where it is one line. */
   function inOneLine(row, { source }) {
-    return `${[formatSize(model.size[row], state.get().unit), source].filter(Boolean).join(", ")}; `;
+    return `${[formatSize(model.size[row], state.get().unit), source.place].filter(Boolean).join(", ")}; `;
   }
 
   function subtitle(row) {

@@ -1,17 +1,18 @@
 // @ts-check
-// What the memory is made of: one stacked bar, to scale, and its legend in figures.
-import { shareText } from "../../../base/cells.js";
-import { el } from "../../../base/dom.js";
-import { formatSize, pickUnit } from "../../../base/format.js";
+// What the memory is made of: one stacked bar, to scale, its figures in one line below. A click on a part shows its
+// buffers in all charts.
+import { button, el } from "../../../base/dom.js";
+import { formatSize } from "../../../base/format.js";
 import { colored, sizeFigure, swatch } from "../../../base/figures.js";
 import { barPiece, capacityMark, sizeTold } from "../../../base/scaled_bar.js";
-import { compositionOf } from "../data/composition.js";
+import { compositionOf, mainParts } from "../data/composition.js";
+import { queryOfCategory } from "../data/search.js";
 
 export function createComposition(state, view) {
-  const bar = el("div", { class: "composition-bar", role: "img" });
-  const legend = el("ul", { class: "legend" });
-  const node = el("div", { class: "composition" }, bar, legend);
-  const segments = compositionOf(view);
+  const bar = el("div", { class: "composition-bar", role: "img", on: { click: onBar } });
+  const line = el("div", { class: "composition-line", role: "group", "aria-label": "show the buffers of one type" });
+  const node = el("div", { class: "composition" }, bar, line);
+  const segments = compositionOf(view).filter((one) => one.bytes > 0);
   const total = segments.reduce((sum, segment) => sum + segment.bytes, 0);
 
   function show() {
@@ -19,44 +20,67 @@ export function createComposition(state, view) {
     const scale = Math.max(total, capacity ?? 0) || 1;
     bar.setAttribute("aria-label", summary(segments, unit));
     bar.replaceChildren(
-      ...segments.filter((one) => one.bytes > 0).map((one) => segmentNode(one, scale, unit)),
+      ...segments.map((one) => segmentNode(one, scale, unit)),
       capacityMark(capacity, scale, unit) ?? "",
     );
-    const column = pickUnit(total, unit);
-    legend.replaceChildren(
-      ...segments.filter((one) => one.bytes > 0).map((one) => legendRow(one, total, unit, column)),
-    );
+    const { main, small } = mainParts(segments, total);
+    line.replaceChildren(...main.map((one) => partNode(one, unit, toggle)), smallNode(small, unit) ?? "");
+    mark();
   }
 
-  const stop = state.watch(["unit", "capacity"], show);
+  function onBar(event) {
+    const key = event.target.dataset?.part;
+    if (key) toggle(key);
+  }
+
+  function toggle(key) {
+    const query = queryOfCategory(key);
+    state.actions.search(state.get().query === query ? "" : query);
+  }
+
+  function mark() {
+    const { query } = state.get();
+    for (const one of line.querySelectorAll("button"))
+      one.setAttribute("aria-pressed", String(query === queryOfCategory(one.dataset.part)));
+  }
+
+  const stops = [state.watch(["unit", "capacity"], show), state.watch(["query"], mark)];
   show();
-  return { node, dispose: stop };
+  return { node, dispose: () => stops.forEach((stop) => stop()) };
 }
 
 function segmentNode(segment, scale, unit) {
   const title = `${segment.label}: ${sizeTold(segment.bytes, unit)}, ${segment.title}`;
-  return colored(barPiece("segment", segment.bytes, scale, { title }), `cat-${segment.key}`);
+  const node = colored(barPiece("segment", segment.bytes, scale, { title }), `cat-${segment.key}`);
+  if (segment.hasBuffers) node.dataset.part = segment.key;
+  return node;
 }
 
-function legendRow(segment, total, unit, column) {
-  return el(
-    "li",
-    { title: segment.title },
+function partNode(segment, unit, onToggle) {
+  const content = [
     swatch(`cat-${segment.key}`),
-    el("span", { class: "legend-label" }, segment.label),
-    sizeFigure(segment.bytes, unit, vanishes(segment.bytes, column) && unit === "auto" ? undefined : column),
-    el("span", { class: "figure share" }, shareText(segment.bytes / total)),
-  );
+    el("span", {}, segment.label),
+    sizeFigure(segment.bytes, unit),
+  ];
+  if (!segment.hasBuffers) return el("span", { class: "part", title: segment.title }, ...content);
+  const node = button("", () => onToggle(segment.key), {
+    class: "bare part",
+    title: `${segment.title}; click: show these in all charts`,
+    data: { part: segment.key },
+  });
+  node.replaceChildren(...content);
+  return node;
 }
 
-/** Would read "<0.01" in the column's unit; with automatic units it gets its own. */
-function vanishes(bytes, unit) {
-  return bytes / unit.bytes < 0.005;
+/** What is too little to be seen in the bar, as one. */
+function smallNode(small, unit) {
+  if (small.length === 0) return null;
+  const bytes = small.reduce((sum, one) => sum + one.bytes, 0);
+  const title = small.map((one) => `${one.label} ${formatSize(one.bytes, unit)}`).join(", ");
+  const label = small.length === 1 ? small[0].label : `${small.length} more types`;
+  return el("span", { class: "part small-parts", title }, label, " ", sizeFigure(bytes, unit));
 }
 
 function summary(segments, unit) {
-  return `Memory by category: ${segments
-    .filter((one) => one.bytes > 0)
-    .map((one) => `${one.label} ${formatSize(one.bytes, unit)}`)
-    .join(", ")}`;
+  return `Memory by category: ${segments.map((one) => `${one.label} ${formatSize(one.bytes, unit)}`).join(", ")}`;
 }

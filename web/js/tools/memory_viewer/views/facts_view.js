@@ -1,36 +1,65 @@
 // @ts-check
-// The overview in XProf's words, with XProf's own figure beside ours where they differ.
+// What stands behind the verdict, a click away: the overview in XProf's words, with XProf's own figure beside ours
+// where they differ, what the memory is made of in figures, and the notes.
+import { shareText } from "../../../base/cells.js";
 import { el } from "../../../base/dom.js";
-import { formatSize } from "../../../base/format.js";
-import { sizeFigure } from "../../../base/figures.js";
+import { createFold } from "../../../base/fold.js";
+import { formatSize, pickUnit } from "../../../base/format.js";
+import { sizeFigure, swatch } from "../../../base/figures.js";
 import { xprofTag } from "../../../base/xprof_tag.js";
+import { compositionOf } from "../data/composition.js";
+import { notesByWeight } from "../data/notes.js";
 import { overviewLines } from "../data/overview.js";
 
 /** XProf's advice, word for word. */
-export const ADVICE =
+const ADVICE =
   "Modifying your model's architecture, batch size and data dimensions may help reduce the memory footprint.";
 
-export function createOverview(state, view) {
+/** @param {HTMLElement} other the line that leads to the other tool */
+export function createFacts(state, view, other) {
   const lines = overviewLines(view);
+  const segments = compositionOf(view).filter((one) => one.bytes > 0);
+  const total = segments.reduce((sum, segment) => sum + segment.bytes, 0);
+  const { main, small } = notesByWeight(view.notes ?? [], view.totals.total_allocation_bytes);
   const rows = el("dl", { class: "overview" });
-  const notes = (view.notes ?? []).map((note) => el("p", { class: "note" }, note));
-  const node = el(
-    "div",
-    { class: "overview-block" },
-    el("p", { class: "module-line" }, `Module Name: ${view.module}`),
-    rows,
+  const legend = el("ul", { class: "legend" });
+  const facts = createFold(
+    "facts",
+    "facts",
+    el(
+      "section",
+      { class: "facts-body", "aria-label": "facts" },
+      el(
+        "div",
+        { class: "facts-columns" },
+        el("div", {}, el("p", { class: "module-line" }, `Module Name: ${view.module}`), rows),
+        legend,
+      ),
+      ...noteNodes(small),
+      other,
+      el("p", { class: "note" }, ADVICE),
+    ),
   );
-  const below = el("div", { class: "notes" }, ...notes);
+  const notes = createFold(
+    "notes",
+    `notes (${main.length})`,
+    el("section", { class: "notes-body", "aria-label": "notes" }, ...noteNodes(main)),
+  );
 
   function show() {
     const { unit } = state.get();
     rows.replaceChildren(...lines.flatMap((one) => lineNodes(one, unit)));
+    const column = pickUnit(total, unit);
+    legend.replaceChildren(...segments.map((one) => legendRow(one, total, unit, column)));
   }
 
+  const folds = main.length ? [facts, notes] : [facts];
   const stop = state.watch(["unit"], show);
   show();
-  return { node, below, dispose: stop };
+  return { openers: folds.map((fold) => fold.opener), bodies: folds.map((fold) => fold.body), dispose: stop };
 }
+
+const noteNodes = (notes) => notes.map((note) => el("p", { class: "note" }, note));
 
 function lineNodes(line, unit) {
   return [
@@ -41,4 +70,20 @@ function lineNodes(line, unit) {
 
 function tagOf({ xprofBytes, why }, unit) {
   return xprofBytes === undefined ? null : xprofTag(formatSize(xprofBytes, unit), why, `${xprofBytes} bytes`);
+}
+
+function legendRow(segment, total, unit, column) {
+  return el(
+    "li",
+    { title: segment.title },
+    swatch(`cat-${segment.key}`),
+    el("span", { class: "legend-label" }, segment.label),
+    sizeFigure(segment.bytes, unit, vanishes(segment.bytes, column) && unit === "auto" ? undefined : column),
+    el("span", { class: "figure share" }, shareText(segment.bytes / total)),
+  );
+}
+
+/** Would read "<0.01" in the column's unit; with automatic units it gets its own. */
+function vanishes(bytes, unit) {
+  return bytes / unit.bytes < 0.005;
 }

@@ -26,9 +26,8 @@ export function createHeadline(state, params, view) {
     const { unit, capacity: bytes } = state.get();
     figures.replaceChildren(
       el("strong", {}, sizeFigure(view.totals.peak_bytes, unit)),
-      " peak, ",
-      sizeFigure(view.totals.total_allocation_bytes, unit),
-      " total",
+      " peak",
+      ...(differs(view.totals) ? [", ", sizeFigure(view.totals.total_allocation_bytes, unit), " total"] : []),
     );
     showVerdict(verdict, fitOf(view.totals, bytes), unit);
   }
@@ -36,6 +35,13 @@ export function createHeadline(state, params, view) {
   const stop = state.watch(["unit", "capacity"], show);
   show();
   return { name, node, dispose: together(stop, capacity.dispose) };
+}
+
+const TOLD_FROM = 0.01;
+
+/** The total is among the facts; here only where it is clearly another figure than the peak. */
+function differs({ peak_bytes: peak, total_allocation_bytes: total }) {
+  return Math.abs(total - peak) > TOLD_FROM * peak;
 }
 
 function showVerdict(node, fit, unit) {
@@ -47,7 +53,7 @@ function showVerdict(node, fit, unit) {
     {
       unknown: "",
       overflow: `OVERFLOW by ${size}`,
-      fragmented: `over by ${size} with fragmentation`,
+      fragmented: `may fit: the peak does, over by ${size} with fragmentation`,
       fits: `fits, ${size} free`,
     }[fit.state],
   );

@@ -13,7 +13,9 @@ export function createSearch(state) {
     id: "search",
     placeholder: "Search op name  /",
     label: "search buffers by op name, shape or source",
-    title: "Instruction, framework op, opcode, shape or source; text or a regular expression. Enter: next match",
+    title:
+      "Instruction, framework op, opcode, shape or source; text or a regular expression. " +
+      "type:donated: all of that type. Enter: next match",
   });
 
   function show() {
