@@ -130,7 +130,7 @@ test("wheel and keys zoom to single events, 0 shows everything again", async () 
 });
 
 test("dragging pans, Shift-drag zooms into what is marked, a double click shows everything", async () => {
-  await open(page, server, OOM);
+  await open(page, server, `${OOM}&idle=whole`);
   const box = await boxOf(page, PLOT);
   await page.keyboard.down("Shift");
   await page.mouse.move(...box.at(0.25, 0.5));
@@ -150,6 +150,69 @@ test("dragging pans, Shift-drag zooms into what is marked, a double click shows 
   await page.mouse.dblclick(...box.at(0.5, 0.5));
   await settle(page);
   assert.equal(await param(page, "from"), null);
+});
+
+/** The first place along the plot whose readout is like this, as a share of its width. */
+async function findReadout(pattern) {
+  for (let x = 0.02; x < 1; x += 0.02) {
+    await hoverAt(x);
+    if (pattern.test(await readout())) return x;
+  }
+  throw new Error(`nowhere ${pattern}`);
+}
+
+const overlayPixel = (x, y) =>
+  page.evaluate(
+    ([plot, over, shareX, shareY]) => {
+      const [area, canvas] = [plot, over].map((one) => document.querySelector(one));
+      const [box, whole] = [area, canvas].map((one) => one.getBoundingClientRect());
+      const at = [box.x + shareX * box.width - whole.x, box.y + shareY * box.height - whole.y];
+      const ratio = canvas.width / whole.width;
+      return [...canvas.getContext("2d").getImageData(at[0] * ratio, at[1] * ratio, 1, 1).data];
+    },
+    [PLOT, OVERLAY, x, y],
+  );
+
+test("idle time that is most of the axis is left out, with a sign of how long it is, and comes back", async () => {
+  await open(page, server, OOM);
+  assert.equal(await page.textContent("#switch-idle"), "Show idle time");
+  const inBreak = await findReadout(/idle for 10\.0 s/);
+  const [, time] = /([\d\u202f]+)\.\d+ ms/.exec(await readout());
+  assert.ok(Number(time.replaceAll("\u202f", "")) > 278, "hover tells true times");
+  await page.mouse.move(5, 5);
+  await settle(page);
+  assert.ok((await overlayPixel(inBreak, 0.4))[3] > 100, "a break covers the plot");
+  const left = await picture(page, PLOT);
+  await press("x");
+  assert.deepEqual([await param(page, "idle"), await param(page, "from")], ["whole", null]);
+  assert.equal(await page.textContent("#switch-idle"), "Leave out idle time");
+  assert.notEqual(await picture(page, PLOT), left);
+  await hoverAt(0.5);
+  assert.match(await readout(), /^20\u202f[12]\d\d\./, "the middle of 40 s");
+  assert.doesNotMatch(await readout(), /idle/);
+  await page.click("#switch-idle");
+  await page.mouse.move(5, 5);
+  await settle(page);
+  assert.equal(await param(page, "idle"), null);
+  assert.equal(await picture(page, PLOT), left);
+});
+
+test("a window of time is the same with and without idle time, and after a reload", async () => {
+  await open(page, server, OOM);
+  await wheel(-240, 0.3, 3);
+  const edges = async () => [Number(await param(page, "from")), Number(await param(page, "to"))];
+  const seen = await edges();
+  await press("x");
+  const there = await edges();
+  await press("x");
+  const back = await edges();
+  for (const i of [0, 1]) assert.ok(Math.abs(seen[i] - there[i]) <= 2 && Math.abs(seen[i] - back[i]) <= 4, `${back}`);
+  assert.ok(seen[1] - seen[0] > 1e9);
+  const shown = await picture(page, PLOT);
+  await page.reload();
+  await page.waitForSelector(".event-card h2");
+  await settle(page);
+  assert.equal(await picture(page, PLOT), shown);
 });
 
 test("bytes are zoomed on their own, and the height switches between use and capacity", async () => {

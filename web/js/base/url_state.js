@@ -25,6 +25,7 @@ export const KEYS = [
   "from",
   "to",
   "y",
+  "idle",
   "at",
   "overlay",
   "panel",

@@ -18,15 +18,15 @@ export function createLanes({ host, fetchSteps, fetchRuns }) {
     );
   }
 
-  /** The band after the shown one; without one, the first that begins in view. Modules come before steps. */
-  function next(key, delta, view) {
+  /** The band after the shown one; without one, the first that begins `from` then on. Modules come before steps. */
+  function next(key, delta, from) {
     const lane = lanes.find((one) => one.kind === "modules") ?? lanes[0];
     if (!lane) return null;
     const { bands } = lane;
     const shown = Array.from({ length: bands.count }, (_, i) => bandKey(lane, i)).indexOf(key);
     const first = Math.max(
       0,
-      bands.begin.findIndex((begin) => begin >= view.begin),
+      bands.begin.findIndex((begin) => begin >= from),
     );
     const i = shown < 0 ? first : shown + delta;
     if (i < 0 || i >= bands.count) return null;

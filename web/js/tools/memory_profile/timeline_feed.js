@@ -9,6 +9,7 @@ import { buildCurve, isExactIn } from "./data/curve.js";
 
 const PAUSE_MS = 40;
 const KEPT = 8;
+const PER_PIECE = 3;
 const MOST_BUCKETS = 10000;
 const CLOSE_ENOUGH = 1.02; // of the grain that was asked for
 
@@ -17,17 +18,25 @@ export function createTimelineFeed(where, full, { onCurve, onError }) {
   const controller = new AbortController();
   /** @type {any[]} */
   let curves = [];
+  let most = KEPT;
   let whole = null;
   let wanted = null;
   let failed = "";
   let running = false;
 
-  /** Curves that reach into the view, coarse to fine; asks for a finer one when there is none. */
-  function want(view, columns) {
-    if (!isFineEnough(view, columns)) ask({ view, columns: Math.min(MOST_BUCKETS, Math.max(1, columns)) });
-    const near = curves.filter((one) => one.to > view.begin && one.from < view.end && one !== whole);
+  /**
+   * Curves that reach into the view, coarse to fine; asks for a finer one when there is none. Of a view of several
+   * pieces, one after the other, and first of the whole, which fills what lies between them.
+   * @param {{view: {begin: number, end: number}, columns: number}[]} pieces
+   */
+  function want(pieces) {
+    most = Math.max(KEPT, PER_PIECE * pieces.length);
+    const lacking = pieces.find(({ view, columns }) => !isFineEnough(view, columns));
+    if (lacking) ask(pieces.length > 1 && !whole ? { view: full, columns: columnsOf(pieces) } : lacking);
+    const [first, last] = [pieces[0].view, pieces[pieces.length - 1].view];
+    const near = curves.filter((one) => one.to > first.begin && one.from < last.end && one !== whole);
     near.sort((a, b) => span2(b) - span2(a));
-    return whole ? [whole, ...near.slice(-3)] : near;
+    return whole ? [whole, ...near.slice(-PER_PIECE * pieces.length)] : near;
   }
 
   function isFineEnough(view, columns) {
@@ -35,8 +44,8 @@ export function createTimelineFeed(where, full, { onCurve, onError }) {
     return curves.some((one) => isExactIn(one, view) || (covers(one, view) && one.grain <= grain));
   }
 
-  function ask(request) {
-    wanted = request;
+  function ask({ view, columns }) {
+    wanted = { view, columns: Math.min(MOST_BUCKETS, Math.max(1, columns)) };
     if (!running) run();
   }
 
@@ -68,12 +77,14 @@ export function createTimelineFeed(where, full, { onCurve, onError }) {
 
   function keep(curve) {
     if (curve.from <= full.begin && curve.to >= full.end && (!whole || curve.grain <= whole.grain)) whole = curve;
-    curves = [...curves.filter((one) => one !== whole), curve].slice(-KEPT);
+    curves = [...curves.filter((one) => one !== whole), curve].slice(-most);
     if (whole && !curves.includes(whole)) curves.unshift(whole);
   }
 
   return { want, stop: () => controller.abort() };
 }
+
+const columnsOf = (pieces) => pieces.reduce((sum, piece) => sum + piece.columns, 0);
 
 function covers(curve, view) {
   return curve.from <= Math.max(0, view.begin) && curve.to >= view.end;

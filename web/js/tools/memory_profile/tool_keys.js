@@ -14,6 +14,12 @@ export const MOUSE = [
   ["double click", "show everything again"],
 ];
 
+/** Where to zoom: the mouse, else the chosen time; on the axis. */
+function cursorsOf(state) {
+  const { axis, hover } = state.get();
+  return [hover?.time ?? null, state.chosenTime()].map((time) => time && axis.toAxis(time));
+}
+
 /** @param {{act: any, neighbour: (delta: number) => void}} parts `act` of the stage (shell/stage.js) */
 export function toolKeys({ act, neighbour }) {
   const onState = (run) => act(({ state }) => run(state));
@@ -24,12 +30,17 @@ export function toolKeys({ act, neighbour }) {
     { keys: ["ArrowRight"], shown: "→", label: "one event forward (Shift: 100)", run: move(1) },
     { keys: ["ArrowLeft"], shown: "←", label: "one event back (Shift: 100)", run: move(-1) },
     { keys: ["p"], label: "to the peak", run: act((now) => now.goTo({ at: null })) },
-    ...zoomKeys(onState, (state) => [state.get().hover?.time ?? null, state.chosenTime()]),
+    ...zoomKeys(onState, cursorsOf),
     ...byteZoomKeys(onState),
     {
       keys: ["c"],
       label: "up to the use, up to the capacity",
       run: act(({ state }) => state.actions.switchHeight()),
+    },
+    {
+      keys: ["x"],
+      label: "leave idle time out, or show it",
+      run: act(({ state }) => state.actions.switchIdle()),
     },
     { keys: ["]"], label: "next module run, or step", run: act((now) => now.showNextBand(1)) },
     { keys: ["["], label: "previous module run, or step", run: act((now) => now.showNextBand(-1)) },

@@ -14,6 +14,7 @@ import { notesOf } from "./data/overview_rows.js";
 import { createEventDetails } from "./event_details.js";
 import { createLanes } from "./lanes.js";
 import { usualHeights } from "./layout/frame.js";
+import { idleInAll, silencesOf } from "./layout/time_axis.js";
 import { OVER_COLORS } from "./draw/area_painter.js";
 import { panels } from "./panels/index.js";
 import { createProfileState } from "./profile_state.js";
@@ -30,7 +31,7 @@ export function createWorkspace({ session, reply, memories, chosen, shell, overv
   const where = { session, host: host.host, memoryId: memory.memory_id };
   const full = windowOf(memories);
   const state = createProfileState(
-    { window: full, heights: heightsNow(), peak: { ps: memory.peak_ps, row: memory.peak_row } },
+    { window: full, silences: silencesNow(), showsIdle: host.module_runs > 0, heights: heightsNow(), peak: { ps: memory.peak_ps, row: memory.peak_row } },
     params,
   );
   const details = createEventDetails(where, memory.events);
@@ -69,6 +70,11 @@ export function createWorkspace({ session, reply, memories, chosen, shell, overv
 
   function heightsNow() {
     return usualHeights([chosen, ...overNow()].map((one) => one.memory));
+  }
+
+  /** What the axis may leave out is idle in all memories that are drawn. */
+  function silencesNow() {
+    return idleInAll([chosen, ...overNow()].map((one) => silencesOf(one.memory, full)));
   }
 
   function feedOf(one) {
@@ -124,11 +130,11 @@ export function createWorkspace({ session, reply, memories, chosen, shell, overv
 
   /** @param {{at?: number | null, row?: number | null, from?: number, to?: number}} place */
   function goTo({ at, row = null, from, to }) {
-    if (from !== undefined && to !== undefined) state.actions.showRange(range(from, to));
+    if (from !== undefined && to !== undefined) state.actions.showTimes(range(from, to));
     if (at === undefined) return;
     state.actions.choose(at, row);
     const time = state.chosenTime();
-    if (time !== null && from === undefined) state.actions.revealAt(range(time, time));
+    if (time !== null && from === undefined) state.actions.revealTime(time);
   }
 
   /** A time from the address or from a panel stands for an event: the last one until then. */
@@ -151,12 +157,12 @@ export function createWorkspace({ session, reply, memories, chosen, shell, overv
   }
 
   function showNextBand(delta) {
-    const next = lanes.next(state.get().run, delta, state.get().x);
+    const next = lanes.next(state.get().run, delta, state.get().from);
     if (next) state.actions.showBand(next.key, next.begin, next.end);
   }
 
   function overlayChanged() {
-    state.actions.setHeights(heightsNow());
+    state.actions.setScene({ heights: heightsNow(), silences: silencesNow() });
     timeline.refresh();
   }
 

@@ -55,13 +55,15 @@ export function createAreaPainter(canvas) {
   let pixels = new Uint32Array(0);
   let columns = null;
 
-  /** @param {{curves: any[], over: any[][], view: any, inks: any}} scene `over`: curves of those drawn over it */
-  function paint({ curves, over, view, inks }) {
+  /**
+   * @param {{curves: any[], over: any[][], view: any, axis: any, inks: any}} scene `over`: curves of those drawn over it
+   */
+  function paint({ curves, over, view, axis, inks }) {
     const ratio = fit();
     const target = { width: canvas.width, height: canvas.height, pixels, ratio };
-    rasterAreas(fillColumns(columns, curves, view.x), view.y, target, inks);
+    rasterAreas(fillColumns(columns, curves, view.x, axis), view.y, target, inks);
     over.forEach((one, i) =>
-      rasterLine(fillColumns(columns, one, view.x), view.y, target, inks.over[i % OVER_COLORS]),
+      rasterLine(fillColumns(columns, one, view.x, axis), view.y, target, inks.over[i % OVER_COLORS]),
     );
     canvas.getContext("2d").putImageData(image, 0, 0);
   }

@@ -1,6 +1,7 @@
 // @ts-check
 // What lies over the plot of the timeline: axes, lanes, step lines, the peak, the chosen time and the cursor.
 import { drawSideways, fitText } from "../../../base/canvas.js";
+import { drawBreaks, openTimePlot } from "./time_plot.js";
 import { formatSize, groupDigits } from "../../../base/format.js";
 import {
   besideFrame,
@@ -10,7 +11,6 @@ import {
   drawMark,
   drawPeak,
   drawXAxis,
-  openPlot,
   peakY,
 } from "../../../base/plot.js";
 import { GUTTERS, GUTTER_LEFT, GUTTER_RIGHT, LANE_HEIGHT, bandKey, boxesIn, timeTicks } from "../layout/frame.js";
@@ -18,21 +18,23 @@ import { GUTTERS, GUTTER_LEFT, GUTTER_RIGHT, LANE_HEIGHT, bandKey, boxesIn, time
 const LEAST_STEP_LINES = 24; // closer than this many pixels, lines would hide the data
 
 /**
- * @param {{view: {x: any, y: any}, lanes: any[], unit: string, peak: any, chosen: number | null,
+ * @param {{view: {x: any, y: any}, axis: any, lanes: any[], unit: string, peak: any, chosen: number | null,
  *          isPeakChosen: boolean, hover: number | null,
  *          mark: any, run: string | null, hasFragmentation: boolean}} scene
  */
 export function drawTimelineOverlay(canvas, scene) {
-  const { view, lanes, peak, unit } = scene;
-  const plot = openPlot(canvas, { ...GUTTERS, top: GUTTERS.top + lanes.length * LANE_HEIGHT }, view);
+  const { view, axis, lanes, peak, unit } = scene;
+  const top = GUTTERS.top + lanes.length * LANE_HEIGHT;
+  const plot = openTimePlot(canvas, { ...GUTTERS, top }, view, axis);
   const { colors } = plot;
   lanes.forEach((lane, i) => drawLane(plot, lane, GUTTERS.top + i * LANE_HEIGHT, scene.run));
-  const { at, textOf } = timeTicks(view.x, plot.width);
+  const { at, textOf } = timeTicks(view.x, plot.width, axis);
   drawXAxis(plot, at, textOf, "Timestamp (ms)");
   drawByteAxis(plot, unit, "Memory Usage", true);
   if (scene.hasFragmentation) drawShareAxis(plot);
   const drawOver = () => {
     drawStepLines(plot, lanes);
+    drawBreaks(plot);
     drawMark(plot, scene.mark);
     if (scene.isPeakChosen) drawStem(plot, peak);
     else drawCursor(plot, scene.chosen, colors.accent, 1.5, GUTTERS.top);
@@ -56,14 +58,14 @@ function drawShareAxis(plot) {
   drawSideways(context, "Fragmentation (%)", right + GUTTER_RIGHT - 8, top + height / 2);
 }
 
-function drawLane({ context, colors, view, left, width }, lane, top, run) {
+function drawLane({ context, colors, view, axis, left, width }, lane, top, run) {
   context.textBaseline = "middle";
   context.textAlign = "right";
   context.fillStyle = colors["ink-3"];
   const middle = top + LANE_HEIGHT / 2 - 1;
   context.fillText(fitText(context, lane.label, GUTTER_LEFT - 12) || lane.label, left - 6, middle);
   context.textAlign = "left";
-  for (const box of boxesIn(lane.bands, view.x, width)) {
+  for (const box of boxesIn(lane.bands, view.x, width, axis)) {
     const isChosen = bandKey(lane, box.index) === run;
     drawBand({ context, colors }, lane, box, { x: left + box.x0, y: top, isChosen });
   }
@@ -84,10 +86,10 @@ function drawBand({ context, colors }, lane, box, { x, y, isChosen }) {
 }
 
 /** Where steps begin, through the plot, as long as they stand apart. */
-function drawStepLines({ context, colors, view, width, height, top, toX }, lanes) {
+function drawStepLines({ context, colors, view, axis, width, height, top, toX }, lanes) {
   const steps = lanes.find((lane) => lane.kind === "steps");
   if (!steps) return;
-  const boxes = boxesIn(steps.bands, view.x, width);
+  const boxes = boxesIn(steps.bands, view.x, width, axis);
   if (boxes.length * LEAST_STEP_LINES > width || boxes.some((box) => box.merged > 0)) return;
   context.fillStyle = colors["ink-3"];
   context.globalAlpha = 0.35;

@@ -8,6 +8,7 @@
  *     columns  | | | | | | | | | | | | | | | | | | |     the fine one wins where it covers a column
  */
 import { span } from "../../../base/range.js";
+import { wholeAxis } from "./time_axis.js";
 import { entriesUntil, stateAfter } from "../data/curve.js";
 
 const FACTS = ["usedMin", "usedMax", "stack", "top", "fragmentationMin", "fragmentationMax"];
@@ -17,22 +18,26 @@ export function createColumns(count) {
   return { count, ...Object.fromEntries(FACTS.map((fact) => [fact, new Float64Array(count)])) };
 }
 
-/** @param {any[]} curves coarse to fine */
-export function fillColumns(columns, curves, view) {
+/** @param {any[]} curves coarse to fine @param {import("../../../base/range.js").Range} view in units of the axis */
+export function fillColumns(columns, curves, view, axis = wholeAxis(view)) {
+  const perColumn = span(view) / columns.count;
+  const scale = {
+    columnOf: (time) => Math.round((axis.toAxis(time) - view.begin) / perColumn),
+    timeOf: (column) => axis.toTime(view.begin + column * perColumn),
+  };
   for (const fact of FACTS) columns[fact].fill(NaN);
-  for (const curve of curves) fillFrom(columns, curve, view);
+  for (const curve of curves) fillFrom(columns, curve, scale);
   return columns;
 }
 
-function fillFrom(columns, curve, view) {
-  const perColumn = span(view) / columns.count;
-  const first = Math.max(0, Math.round((curve.from - view.begin) / perColumn));
-  const end = Math.min(columns.count, Math.round((curve.to - view.begin) / perColumn));
-  let i = entriesUntil(curve.lastTime, view.begin + first * perColumn - 1);
+function fillFrom(columns, curve, { columnOf, timeOf }) {
+  const first = Math.max(0, columnOf(curve.from));
+  const end = Math.min(columns.count, columnOf(curve.to));
+  let i = entriesUntil(curve.lastTime, timeOf(first) - 1);
   let held = stateAfter(curve, i - 1);
   let inside = false; // the entry began in an earlier column
   for (let c = first; c < end; c += 1) {
-    const until = view.begin + (c + 1) * perColumn;
+    const until = timeOf(c + 1);
     clearColumn(columns, c);
     if (held && !inside) mergeState(columns, c, held);
     while (i < curve.count && curve.time[i] < until) {

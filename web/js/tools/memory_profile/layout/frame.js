@@ -3,6 +3,7 @@
 import { niceStep, range, span, ticks } from "../../../base/range.js";
 import { PS_PER_MS, msDigits } from "../../../base/time_text.js";
 import { entriesUntil } from "../data/curve.js";
+import { inTime, piecesIn, wholeAxis } from "./time_axis.js";
 
 export const GUTTER_LEFT = 76;
 export const GUTTER_RIGHT = 52;
@@ -11,6 +12,7 @@ export const LANE_HEIGHT = 17;
 
 const MOST_MODULE_LANES = 8;
 const PER_TICK = 120;
+const LEAST_APART = 56; // two labels of ticks
 const CAPACITY_SHARE = 0.2;
 
 /** The lanes there are: steps first, then one for each device with module runs. */
@@ -40,11 +42,12 @@ export function bandsOf(list, keep = (_) => true) {
  * What of a lane can be seen: boxes of at least a pixel; those that would lie within one already there are merged.
  * @returns {{x0: number, x1: number, index: number, merged: number}[]}
  */
-export function boxesIn(bands, view, width) {
+export function boxesIn(bands, view, width, axis = wholeAxis(view)) {
   const out = [];
-  const toX = (time) => ((time - view.begin) / span(view)) * width;
-  for (let i = Math.max(0, entriesUntil(bands.begin, view.begin) - 1); i < bands.count; i += 1) {
-    if (bands.begin[i] >= view.end) break;
+  const toX = (time) => ((axis.toAxis(time) - view.begin) / span(view)) * width;
+  const seen = inTime(axis, view);
+  for (let i = Math.max(0, entriesUntil(bands.begin, seen.begin) - 1); i < bands.count; i += 1) {
+    if (bands.begin[i] >= seen.end) break;
     const [x0, x1] = [Math.max(0, toX(bands.begin[i])), toX(bands.end[i])];
     if (x1 <= 0) continue;
     const before = out[out.length - 1];
@@ -65,10 +68,18 @@ export function bandKey(lane, i) {
   return `${lane.kind} ${lane.bands.source[i]}`;
 }
 
-/** Ticks in ps, and how each is told in ms. */
-export function timeTicks(view, width) {
-  const step = niceStep(span(view) / Math.max(1, width / PER_TICK));
-  return { step, at: ticks(view, 0, step), textOf: (time) => (time / PS_PER_MS).toFixed(msDigits(step)) };
+/** Ticks in ps, and how each is told in ms: round times between the breaks of the axis, as far apart as labels need. */
+export function timeTicks(view, width, axis = wholeAxis(view)) {
+  const perPixel = span(view) / Math.max(1, width);
+  const step = niceStep(perPixel * PER_TICK);
+  const at = [];
+  for (const piece of piecesIn(axis, view, width)) {
+    for (const time of ticks(piece.view, 0, step)) {
+      const apart = at.length === 0 ? Infinity : axis.toAxis(time) - axis.toAxis(at[at.length - 1]);
+      if (apart >= perPixel * LEAST_APART) at.push(time);
+    }
+  }
+  return { step, at, textOf: (time) => (time / PS_PER_MS).toFixed(msDigits(step)) };
 }
 
 /** The use of all that is shown, or the whole capacity where the use is a fair part of it. */

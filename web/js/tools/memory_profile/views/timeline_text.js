@@ -45,14 +45,29 @@ export function readoutText(tell, time, { unit, tellsFree }) {
 }
 
 /** How many events are in view, and whether each is drawn by itself. */
-export function eventsInView(curves, view) {
-  const finest = curves[curves.length - 1];
-  if (!finest) return "reading …";
+export function eventsInView(curves, pieces) {
+  if (curves.length === 0) return "reading …";
+  const counts = pieces.map(({ view }) => countIn(curves, view));
+  if (counts.includes(null)) return "";
+  const count = counts.reduce((sum, one) => sum + one.count, 0);
+  const how = counts.every((one) => one.isExact) ? "each drawn" : "lowest and highest per pixel";
+  return `${plural(count, "event")}, ${how}`;
+}
+
+/** As the finest curve that reaches there tells it; null where it does not tell this window. */
+function countIn(curves, view) {
+  const finest = curves.findLast((one) => one.to > view.begin && one.from < view.end);
+  if (!finest) return null;
   if (!finest.isExact && finest.from <= view.begin + 1 && finest.to >= view.end - 1)
-    return `${plural(finest.events, "event")}, lowest and highest per pixel`;
-  if (!isExactIn(finest, view)) return "";
+    return { count: finest.events, isExact: false };
+  if (!isExactIn(finest, view)) return null;
   const count = entriesUntil(finest.time, view.end) - entriesUntil(finest.time, view.begin - 1e-3);
-  return `${plural(count, "event")}, each drawn`;
+  return { count, isExact: true };
+}
+
+/** Under the mouse there is a break of the axis. */
+export function idleText(one) {
+  return one ? `, idle for ${formatDuration(one.silence.end - one.silence.begin)}` : "";
 }
 
 export function bandText({ lane, i, begin, end }) {

@@ -9,7 +9,17 @@ import { inFrame, onResize, together } from "../../../base/upkeep.js";
 import { areaInks, createAreaPainter } from "../draw/area_painter.js";
 import { drawTimelineOverlay } from "../draw/timeline_overlay.js";
 import { LANE_HEIGHT, bandAt, bandKey } from "../layout/frame.js";
-import { bandText, eventsInView, figureAt, legend, readoutText, summaryText, tellFinest } from "./timeline_text.js";
+import { breakAt, piecesIn } from "../layout/time_axis.js";
+import {
+  bandText,
+  eventsInView,
+  figureAt,
+  idleText,
+  legend,
+  readoutText,
+  summaryText,
+  tellFinest,
+} from "./timeline_text.js";
 
 /**
  * @param {{state: any, memory: any, feeds: () => {own: any, over: any[]}, lanes: () => any[], onRow: (row: number,
@@ -23,9 +33,14 @@ export function createTimeline({ state, memory, feeds, lanes, onRow }) {
   const readout = el("span", { class: "readout", "aria-live": "off" });
   const aside = el("span", { class: "aside", id: "timeline-events" });
   const height = button("", () => state.actions.switchHeight(), { class: "quiet small", id: "switch-height" });
+  const idle = button("", () => state.actions.switchIdle(), {
+    class: "quiet small",
+    id: "switch-idle",
+    title: "Long stretches without memory events (x)",
+  });
   const reset = button("Reset Zoom", () => state.actions.showAll(), { class: "quiet small", id: "reset-zoom" });
   const keyNode = el("span", { class: "curve-key" });
-  const foot = el("div", { class: "timeline-foot" }, aside, reset, height);
+  const foot = el("div", { class: "timeline-foot" }, aside, idle, reset, height);
   const frame = el("div", { class: "timeline" }, base, laneArea, axisArea, overlay, foot);
   const options = { tabindex: 0, "aria-label": "memory over time" };
   const node = chartSection("Memory Timeline Graph", [keyNode, readout], [frame], options);
@@ -38,26 +53,28 @@ export function createTimeline({ state, memory, feeds, lanes, onRow }) {
   let overFigures = [];
 
   function draw() {
-    const { x, y } = state.get();
+    const { axis, x, y } = state.get();
     const columns = painter.columnCount();
     if (columns < 1 || !frame.isConnected) return;
     inks ??= areaInks();
     const { own, over } = feeds();
-    curves = own.feed.want(x, columns);
-    const others = over.map((one) => one.feed.want(x, columns));
-    painter.paint({ curves, over: others, view: { x, y }, inks });
+    const pieces = piecesIn(axis, x, columns);
+    curves = own.feed.want(pieces);
+    const others = over.map((one) => one.feed.want(pieces));
+    painter.paint({ curves, over: others, view: { x, y }, axis, inks });
     overFigures.forEach((one, i) => {
       one.curves = others[i] ?? [];
     });
-    setText(aside, eventsInView(curves, x));
+    setText(aside, eventsInView(curves, pieces));
     showHeight();
     drawOver();
   }
 
   function drawOver() {
-    const { x, y, unit, hover, run } = state.get();
+    const { axis, x, y, unit, hover, run } = state.get();
     drawTimelineOverlay(overlay, {
       view: { x, y },
+      axis,
       lanes: lanes(),
       unit,
       peak: { ...state.peak, bytes: memory.peak_bytes, step: memory.peak_step },
@@ -69,7 +86,8 @@ export function createTimeline({ state, memory, feeds, lanes, onRow }) {
       hasFragmentation: memory.tells_free !== false,
     });
     const time = hover?.time ?? state.chosenTime();
-    setText(readout, laneHover || readoutText(tellOf(time), time, { unit, tellsFree: memory.tells_free !== false }));
+    const told = readoutText(tellOf(time), time, { unit, tellsFree: memory.tells_free !== false });
+    setText(readout, laneHover || `${told}${idleText(breakAt(axis, time))}`);
     readout.title = readout.textContent;
     overFigures.forEach(({ curves: others, node: figure }) => setText(figure, figureAt(others, time, unit)));
   }
@@ -81,6 +99,9 @@ export function createTimeline({ state, memory, feeds, lanes, onRow }) {
     height.hidden = sameRange(all, use) || memory.capacity_bytes === null;
     setText(height, sameRange(state.get().y, all) ? "Fit to use" : "Fit to capacity");
     reset.disabled = state.isAll();
+    const { canLeaveOut, isLeftOut } = state.idle();
+    idle.hidden = !canLeaveOut;
+    setText(idle, isLeftOut ? "Show idle time" : "Leave out idle time");
   }
 
   function layOut() {
@@ -93,6 +114,9 @@ export function createTimeline({ state, memory, feeds, lanes, onRow }) {
     requestFrame(draw);
   }
 
+  const timeAt = ({ x }) => state.get().axis.toTime(x);
+  const hoverOf = (time) => ({ time, row: tellOf(time)?.row ?? null });
+
   const chart = {
     view: () => ({ x: state.get().x, y: state.get().y }),
     isFull: state.isAll,
@@ -104,10 +128,11 @@ export function createTimeline({ state, memory, feeds, lanes, onRow }) {
     ...chart,
     pansY: true,
     marksY: true,
-    onHover: (at) => state.actions.hoverAt(at && { time: at.x, row: tellOf(at.x)?.row ?? null }),
+    onHover: (at) => state.actions.hoverAt(at && hoverOf(timeAt(at))),
     onClick(at) {
-      const tell = tellOf(at.x);
-      if (tell) onRow(tell.row, Math.round(at.x));
+      const time = timeAt(at);
+      const tell = tellOf(time);
+      if (tell) onRow(tell.row, Math.round(time));
     },
     onMark(now) {
       mark = now;
@@ -126,9 +151,11 @@ export function createTimeline({ state, memory, feeds, lanes, onRow }) {
     onDouble: () => {},
   });
 
-  function bandUnder({ x: time }, point) {
+  function bandUnder(at, point) {
     const lane = lanes()[Math.floor(point.y / LANE_HEIGHT)];
-    const i = lane ? bandAt(lane.bands, time, span(state.get().x) / base.clientWidth) : -1;
+    const time = timeAt(at);
+    const slack = timeAt({ x: at.x + span(state.get().x) / base.clientWidth }) - time;
+    const i = lane ? bandAt(lane.bands, time, slack) : -1;
     return i < 0 ? null : { lane, i, begin: lane.bands.begin[i], end: lane.bands.end[i] };
   }
 
@@ -144,7 +171,7 @@ export function createTimeline({ state, memory, feeds, lanes, onRow }) {
 
   const dispose = together(
     onResize(frame, draw),
-    inFrame(state, ["x", "y", "unit"], draw),
+    inFrame(state, ["axis", "x", "y", "unit"], draw),
     inFrame(state, ["hover", "at", "row", "run"], drawOver),
   );
   return {

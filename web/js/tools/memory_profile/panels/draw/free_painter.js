@@ -1,7 +1,8 @@
 // @ts-check
 // Free memory as an area, its largest block as a darker one before it: what lies between them is free and cannot be had
 // in one piece. Moments are marked above, the chosen time and the mouse by lines.
-import { clipped, drawByteAxis, drawCursor, drawXAxis, openPlot } from "../../../../base/plot.js";
+import { clipped, drawByteAxis, drawCursor, drawXAxis } from "../../../../base/plot.js";
+import { drawBreaks, openTimePlot } from "../../draw/time_plot.js";
 import { timeTicks } from "../../layout/frame.js";
 import { isFailure } from "../data/pressure.js";
 import { FREE_GUTTERS } from "../layout/free_frame.js";
@@ -10,21 +11,22 @@ const LEAST_MOMENT = 2; // pixels
 
 /**
  * @param {any} canvas
- * @param {{steps: any[], view: {x: any, y: any}, moments: any[], unit: string, chosen: number | null,
+ * @param {{steps: any[], view: {x: any, y: any}, axis: any, moments: any[], unit: string, chosen: number | null,
  *          hover: number | null}} scene
  */
 export function drawFree(canvas, scene) {
-  const { steps, view, moments, unit, chosen, hover } = scene;
-  const plot = openPlot(canvas, FREE_GUTTERS, view);
+  const { steps, view, axis, moments, unit, chosen, hover } = scene;
+  const plot = openTimePlot(canvas, FREE_GUTTERS, view, axis);
   const { colors } = plot;
   drawByteAxis(plot, unit, "Free Memory", true);
-  const { at, textOf } = timeTicks(view.x, plot.width);
+  const { at, textOf } = timeTicks(view.x, plot.width, axis);
   drawXAxis(plot, at, textOf, "Timestamp (ms)");
   const drawOver = () => {
     drawArea(plot, steps, "free", colors["mem-free"], 1);
     drawArea(plot, steps, "largest", colors["mem-fragmentation"], 0.45);
     drawEdge(plot, steps, "free", colors["ink-3"]);
     drawEdge(plot, steps, "largest", colors["mem-fragmentation"]);
+    drawBreaks(plot);
     moments.forEach((moment) => drawMoment(plot, moment));
     drawCursor(plot, chosen, colors.accent, 1.5, 0);
     drawCursor(plot, hover, colors["ink-2"], 1, 0);

@@ -32,10 +32,13 @@ export function createFreeChart(context, { onError, onSteps }) {
 
   const view = () => ({ x: state.get().x, y: freeHeights(steps) });
 
+  const timeAt = ({ x }) => state.get().axis.toTime(x);
+
   function draw() {
-    const { unit, hover } = state.get();
+    const { axis, unit, hover } = state.get();
     if (!node.isConnected || canvas.clientWidth === 0) return;
-    drawFree(canvas, { steps, view: view(), moments, unit, chosen: state.chosenTime(), hover: hover?.time ?? null });
+    const [chosen, time] = [state.chosenTime(), hover?.time ?? null];
+    drawFree(canvas, { steps, view: view(), axis, moments, unit, chosen, hover: time });
   }
 
   function windowChanged() {
@@ -65,12 +68,12 @@ export function createFreeChart(context, { onError, onSteps }) {
     view,
     isFull: state.isAll,
     actions: state.actions,
-    onHover: (at) => state.actions.hoverAt(at && { time: at.x, row: null }),
-    onClick: (at) => context.goTo({ at: Math.round(at.x) }),
+    onHover: (at) => state.actions.hoverAt(at && { time: timeAt(at), row: null }),
+    onClick: (at) => context.goTo({ at: Math.round(timeAt(at)) }),
   });
   const dispose = together(
     onResize(node, windowChanged),
-    state.watch(["x"], windowChanged),
+    state.watch(["axis", "x"], windowChanged),
     inFrame(state, ["hover", "at", "row", "unit"], draw),
     () => clearTimeout(timer),
     () => controller.abort(),
