@@ -44,9 +44,8 @@ static const char *failed_text(const struct words *w) {
 
 static const char *pieces_text(const struct words *w) {
     const struct memory_timeline *t = w->told->evidence->timeline;
-    return arena_printf(w->arena, "%.1f %% fragmented at %s: of %s free no piece held the largest request seen, %s",
-                        100 * w->finding->share, when(w), size_string(t->free_bytes[w->finding->row], w->arena),
-                        size_of(w));
+    return arena_printf(w->arena, "%.1f %% fragmented at %s: %s free, but no piece of %s", 100 * w->finding->share,
+                        when(w), size_string(t->free_bytes[w->finding->row], w->arena), size_of(w));
 }
 
 static const char *tight_text(const struct words *w) {
@@ -70,9 +69,9 @@ static const char *peak_text(const struct words *w) {
 
 static const char *holder_text(const struct words *w) {
     bool is_told = w->told->evidence->breakdown->heap_is_told;
-    return arena_printf(w->arena, "%s holds %s in %" PRIu32 " allocation%s, %.1f %% of %s", op_of(w), size_of(w),
-                        w->finding->count, w->finding->count == 1 ? "" : "s", 100 * w->finding->share,
-                        is_told ? "the heap at the peak" : "what the allocations seen hold at most");
+    return arena_printf(w->arena, "%s holds %s of %s (%.1f %%) in %" PRIu32 " allocation%s", op_of(w), size_of(w),
+                        is_told ? "the peak" : "what the allocations seen hold at most", 100 * w->finding->share,
+                        w->finding->count, w->finding->count == 1 ? "" : "s");
 }
 
 static const char *unseen_text(const struct words *w) {

@@ -60,6 +60,7 @@ export const fetchHeld = ofMemory("held");
 export const fetchOps = wholeMemory("ops");
 export const fetchSteps = wholeMemory("steps");
 export const fetchPressure = wholeMemory("pressure");
+export const fetchFindings = wholeMemory("findings");
 export const fetchModuleRuns = ({ session, host }, signal) =>
   getJson(memoryProfileUrl("modules", { session, host }), signal);
 

@@ -235,21 +235,21 @@ test("bytes are zoomed on their own, and the height switches between use and cap
 
 test("memories are chosen in the table by mouse and by keys", async () => {
   await open(page, server, HOSTS);
-  assert.match(await selectedRow(), /worker0/);
-  assert.match(await page.textContent(".headline-figures"), /^393\.50 KiB peak/);
+  assert.match(await selectedRow(), /worker1/, "the highest is first, and chosen");
+  assert.match(await page.textContent(".headline-figures"), /^530\.75 KiB peak/);
   await page.click(".memories tr[data-row]:nth-child(3) .col-host");
   await settle(page);
-  assert.equal(await param(page, "host"), "worker1");
-  assert.match(await selectedRow(), /worker1/);
-  assert.match(await page.textContent(".headline-figures"), /^530\.75 KiB peak/);
+  assert.equal(await param(page, "host"), "worker0");
+  assert.match(await selectedRow(), /worker0/);
+  assert.match(await page.textContent(".headline-figures"), /^393\.50 KiB peak/);
   await page.locator(".memories tr[data-row]").first().focus();
   await press("Enter");
-  assert.equal(await param(page, "host"), "worker0");
-  await press("j");
   assert.equal(await param(page, "host"), "worker1");
+  await press("j");
+  assert.equal(await param(page, "host"), "worker0");
   await page.goBack();
   await settle(page);
-  assert.equal(await param(page, "host"), "worker0");
+  assert.equal(await param(page, "host"), "worker1");
 });
 
 test("another memory is drawn over the chosen one, in the address and after a reload", async () => {
@@ -257,10 +257,10 @@ test("another memory is drawn over the chosen one, in the address and after a re
   const alone = await picture(page, PLOT);
   await page.locator(".memories tr[data-row]").last().locator("input").check();
   await settle(page);
-  assert.match(await param(page, "overlay"), /^worker1\//);
+  assert.match(await param(page, "overlay"), /^worker0\//);
   const both = await picture(page, PLOT);
   assert.notEqual(both, alone);
-  assert.match(await page.textContent(".profile .curve-key"), /\(worker1\)/);
+  assert.match(await page.textContent(".profile .curve-key"), /\(worker0\)/);
   await page.reload();
   await page.waitForSelector(".event-card h2");
   await settle(page);
@@ -282,9 +282,10 @@ test("the Memory ID picker and the Hosts picker change what is shown", async () 
   assert.notEqual(await param(page, "memory_id"), null);
   assert.notEqual(await param(page, "memory_id"), shown);
   await open(page, server, HOSTS);
-  await page.selectOption("#pick-hosts", "worker1");
+  assert.equal((await page.locator("#pick-hosts option").allTextContents())[0], "worker1");
+  await page.selectOption("#pick-hosts", "worker0");
   await settle(page);
-  assert.match(await selectedRow(), /worker1/);
+  assert.match(await selectedRow(), /worker0/);
 });
 
 test("a module run of a TPU zooms on click, and again shows everything", async () => {
@@ -304,6 +305,33 @@ test("a module run of a TPU zooms on click, and again shows everything", async (
   assert.equal(await param(page, "from"), null);
   await press("]");
   assert.deepEqual([await param(page, "from"), await param(page, "to")], zoomed);
+});
+
+const finding = (kind) => page.locator(`[data-finding=${kind}]`);
+
+test("findings stand first and each leads to its panel, its window and its time", async () => {
+  await open(page, server, OOM);
+  assert.equal(
+    await finding("failed").textContent(),
+    "4 requests above 16.00 MiB failed, the first at 278 ms (step 4)",
+  );
+  const [list, plot] = [await boxOf(page, ".finding-list"), await boxOf(page, PLOT)];
+  assert.ok(list.y + list.height < plot.y);
+  await finding("failed").click();
+  await settle(page);
+  assert.equal(await param(page, "panel"), "fragmentation");
+  const numbers = await Promise.all(["at", "from", "to"].map((key) => param(page, key)));
+  const [at, from, to] = numbers.map(Number);
+  assert.ok(at > 277e9 && at < 279e9 && from < at && to > at + 10e12, `${from} ${at} ${to}`);
+  await open(page, server, "?run=tf_leak&tag=memory_profile");
+  assert.equal(await finding("leak").textContent(), "Relu grew by 1.00 MiB in each of 11 steps, and 1 more op grows");
+  await press("f");
+  assert.equal(await param(page, "panel"), "leaks");
+  assert.equal(await page.evaluate(() => document.activeElement?.getAttribute("data-finding")), "leak");
+  await press("f");
+  assert.equal(await param(page, "panel"), null, "who holds the peak is in the breakdown, the first tab");
+  assert.match(await page.textContent(".moment"), /^At the peak/);
+  assert.deepEqual(page.complaints, []);
 });
 
 test("without memory events the page says what was looked for and where to go on", async () => {
@@ -332,7 +360,7 @@ test("each tool says how the other differs and leads to it", async () => {
 
 test("a host or a memory that is not there is named, with those that are", async () => {
   await open(page, server, `${HOSTS}&host=worker9`);
-  assert.match(await page.textContent(".message"), /no host "worker9".*worker0.*worker1/s);
+  assert.match(await page.textContent(".message"), /no host "worker9".*worker1.*worker0/s);
   await page.click(".message button >> text=worker1");
   await settle(page);
   assert.match(await selectedRow(), /worker1/);

@@ -80,7 +80,15 @@ test("a row leads to its first allocation; the filter and the least size leave r
   await page.press(".op-filter", "Escape");
   await page.selectOption(".breakdown-options select", "1MiB");
   await settle(page);
-  assert.match(await text(".panel-content > .note"), /^Left out: 5 rows below 1\.00 MiB, \S+ KiB together\./);
+  const leftOut = /^Left out: 5 rows below 1\.00 MiB, \S+ KiB together\./;
+  assert.match(await text(".panel-content > .note"), leftOut);
+  assert.equal(await param(page, "min"), "1MiB");
+  await openPanel("tf_leak", "breakdown", "&min=1MiB");
+  assert.match(await text(".panel-content > .note"), leftOut, "the address brings it back");
+  await openPanel("tf_leak", "breakdown", "&min=512KiB&group=path");
+  assert.equal(await page.inputValue(".breakdown-options select"), "512KiB", "a size of one's own");
+  assert.ok(await page.isChecked(".breakdown-options input"));
+  assert.ok(await page.isVisible("text=open all"));
 });
 
 test("grouped by op path, by keyboard: right opens, left closes, a group sums up", async () => {
@@ -183,7 +191,7 @@ test("fragmentation: the failing moment is said, drawn and one click away", asyn
 });
 
 test("fragmentation: the sentence follows the mouse", async () => {
-  await openPanel("tf_oom", "fragmentation");
+  await openPanel("tf_oom", "fragmentation", "&idle=whole");
   await page.locator(".free-chart").scrollIntoViewIfNeeded();
   await page.mouse.move(...(await boxOf(page, ".free-area")).at(0.3, 0.5));
   await settle(page);

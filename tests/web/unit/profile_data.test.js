@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { eventText, eventsOf, factsOf } from "../../../web/js/tools/memory_profile/data/event_facts.js";
 import {
   chooseMemory,
+  highestFirst,
   isStillRead,
   listMemories,
   listMoreMemories,
@@ -42,13 +43,27 @@ const REPLY = {
 };
 const LIST = listMemories(REPLY);
 
-test("without an address the first host's busiest memory is meant, and an address wins", () => {
+test("without an address the highest memory is meant, and an address wins", () => {
   const choose = (host = null, memory_id = null) => chooseMemory(LIST, { host, memory_id })?.token ?? null;
-  assert.equal(choose(), "a/GPU_1");
-  assert.equal(choose("b/c"), "b%2Fc/GPU_0");
-  assert.equal(choose(null, "GPU_0"), "a/GPU_0");
+  assert.equal(choose(), "b%2Fc/GPU_0");
+  assert.equal(choose("a"), "a/GPU_1");
+  assert.equal(choose("a", "GPU_0"), "a/GPU_0");
+  assert.equal(choose(null, "GPU_1"), "a/GPU_1");
+  assert.equal(choose(null, "GPU_0"), "b%2Fc/GPU_0");
   assert.equal(choose("b/c", "GPU_1"), null);
   assert.equal(choose("d"), null);
+});
+
+test("the highest come first: hosts, and the memories of each; those without events stay as they are listed", () => {
+  assert.deepEqual(
+    LIST.map((one) => one.token),
+    ["b%2Fc/GPU_0", "a/GPU_1", "a/GPU_0"],
+  );
+  const more = [host("x", [], { state: "loading" }), ...REPLY.hosts];
+  assert.deepEqual(
+    highestFirst(more).map((one) => one.host),
+    ["b/c", "a", "x", "d"],
+  );
 });
 
 test("hosts that are read later join those that are shown, which stay what they are", () => {
@@ -70,8 +85,8 @@ test("hosts that are read later join those that are shown, which stay what they 
   });
   const more = listMoreMemories(shown, reply);
   assert.equal(reply, first);
-  assert.deepEqual(more.map((one) => one.token), ["a/GPU_0", "b/GPU_0"]);
-  assert.equal(more[1], kept);
+  assert.deepEqual(more.map((one) => one.token), ["b/GPU_0", "a/GPU_0"]);
+  assert.equal(more[0], kept);
   assert.equal(readCount(reply), 3);
   assert.deepEqual([reply.complete, reply.notes], [true, ["more"]]);
   assert.match(overviewRows(reply, more).map((row) => (row.memory ? "" : reasonOf(row.host))).join(""), /cut short/);
@@ -82,7 +97,7 @@ test("memories drawn over the chosen one come and go in the address", () => {
   assert.equal(both, "a/GPU_0,b%2Fc/GPU_0");
   assert.deepEqual(
     overlaidMemories(LIST, both, LIST[0]).map((one) => one.token),
-    ["b%2Fc/GPU_0"],
+    ["a/GPU_0"],
   );
   assert.equal(toggleOverlay(toggleOverlay(both, "a/GPU_0"), "b%2Fc/GPU_0"), null);
 });

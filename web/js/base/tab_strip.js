@@ -61,9 +61,16 @@ export function createTabStrip(panels, context, label) {
     mounted.start?.();
   }
 
+  /** By name; comes into sight. */
+  function open(id) {
+    const i = panels.findIndex((panel) => panel.id === id);
+    if (i >= 0) choose(i, true);
+  }
+
   const stop = params.watch(["panel"], show);
   return {
     node,
+    open,
     start: show,
     redraw: () => mounted?.update(),
     dispose() {

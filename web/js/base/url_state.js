@@ -31,6 +31,8 @@ export const KEYS = [
   "panel",
   "filter",
   "sort",
+  "group",
+  "min",
   "unit",
   "capacity",
   "ways",

@@ -18,8 +18,10 @@ export const MIN_SPAN_PS = 1000;
 const MIN_BYTES = 64;
 
 /**
- * @param {{window: {begin: number, end: number}, silences: any[], showsIdle: boolean, heights: {use: any, all: any, usual: any}, peak: {ps: number | null,
- *          row: number | null}}} scene `silences`: what the axis may leave out; `showsIdle`: not unless it is asked to
+ * @typedef {import("../../base/range.js").Range} Range
+ * @param {{window: Range, silences: Range[], showsIdle: boolean, heights: {use: Range, all: Range, usual: Range},
+ *          peak: {ps: number | null, row: number | null}}} scene `silences`: what the axis may leave out; `showsIdle`:
+ *     not unless it is asked to
  */
 export function createProfileState(scene, params) {
   const { window: full, peak, showsIdle } = scene;

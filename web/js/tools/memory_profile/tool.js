@@ -9,6 +9,7 @@ import { createPicker } from "../../shell/picker.js";
 import { createStage } from "../../shell/stage.js";
 import {
   chooseMemory,
+  highestFirst,
   isStillRead,
   listMoreMemories,
   readCount,
@@ -74,7 +75,7 @@ export function mount(shell) {
   function openFromAddress() {
     if (!reply) return;
     const wanted = params.get();
-    const found = chooseMemory(memories, wanted);
+    const found = memoryOf(wanted);
     showPickers(found);
     if (!found && chosen && isHostOnly(wanted)) return params.set({ memory_id: null });
     if (!found) return showEmpty(whyNone(wanted));
@@ -84,6 +85,13 @@ export function mount(shell) {
     const parts = { session, reply, memories, chosen, shell, overviewNode: overview.node };
     stage.open(`${chosen.memory.memory_id}, ${session}`, () => createWorkspace(parts)).start();
     showOverview();
+  }
+
+  /** Where the address names none: the highest that is known by then. If that may change, the address names it. */
+  function memoryOf(wanted) {
+    const found = chooseMemory(memories, wanted);
+    if (found && wanted.host === null && !reply.complete) params.set({ host: found.host.host });
+    return found;
   }
 
   /** The host was changed to one that has other memory ids. */
@@ -114,7 +122,7 @@ export function mount(shell) {
   function showPickers(found) {
     const named = reply.hosts.find((one) => one.host === params.get().host);
     const host = found?.host ?? named ?? (reply.hosts.length === 1 ? reply.hosts[0] : null);
-    const options = reply.hosts.map((one) => ({ value: one.host, label: hostLabel(one) }));
+    const options = highestFirst(reply.hosts).map((one) => ({ value: one.host, label: hostLabel(one) }));
     shell.hosts.show(options, params.get().host ?? host?.host ?? null, { count: reply.hosts.length });
     const own = memories.filter((one) => one.host === host);
     ids.show(

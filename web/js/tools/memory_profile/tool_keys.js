@@ -29,6 +29,8 @@ export function toolKeys({ act, neighbour }) {
     { keys: ["k"], label: "previous memory", run: () => neighbour(-1) },
     { keys: ["ArrowRight"], shown: "→", label: "one event forward (Shift: 100)", run: move(1) },
     { keys: ["ArrowLeft"], shown: "←", label: "one event back (Shift: 100)", run: move(-1) },
+    { keys: ["f"], label: "the next finding", run: act((now) => now.nextFinding(1)) },
+    { keys: ["F"], shown: "Shift f", label: "the finding before", run: act((now) => now.nextFinding(-1)) },
     { keys: ["p"], label: "to the peak", run: act((now) => now.goTo({ at: null })) },
     ...zoomKeys(onState, cursorsOf),
     ...byteZoomKeys(onState),

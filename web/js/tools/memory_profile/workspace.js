@@ -1,6 +1,6 @@
 // @ts-check
 // One memory on the page: its state, the timeline with those drawn over it, and the panels below.
-import { fetchModuleRuns, fetchSteps } from "../../api.js";
+import { fetchFindings, fetchModuleRuns, fetchSteps } from "../../api.js";
 import { el } from "../../base/dom.js";
 import { requestFrame } from "../../base/frame.js";
 import { range } from "../../base/range.js";
@@ -20,6 +20,7 @@ import { panels } from "./panels/index.js";
 import { createProfileState } from "./profile_state.js";
 import { createTimelineFeed } from "./timeline_feed.js";
 import { createEventCard } from "./views/event_card.js";
+import { createFindings } from "./views/findings_view.js";
 import { createHeadline } from "./views/headline.js";
 import { createSummary } from "./views/summary_view.js";
 import { createTimeline } from "./views/timeline_view.js";
@@ -30,8 +31,10 @@ export function createWorkspace({ session, reply, memories, chosen, shell, overv
   const { host, memory } = chosen;
   const where = { session, host: host.host, memoryId: memory.memory_id };
   const full = windowOf(memories);
+  const peak = { ps: memory.peak_ps, row: memory.peak_row };
+  const showsIdle = host.module_runs > 0; // they may run while no allocator is asked
   const state = createProfileState(
-    { window: full, silences: silencesNow(), showsIdle: host.module_runs > 0, heights: heightsNow(), peak: { ps: memory.peak_ps, row: memory.peak_row } },
+    { window: full, silences: silencesNow(), showsIdle, heights: heightsNow(), peak },
     params,
   );
   const details = createEventDetails(where, memory.events);
@@ -49,11 +52,13 @@ export function createWorkspace({ session, reply, memories, chosen, shell, overv
   );
   const context = { where, overview: memory, host, state, params, progress, goTo, goToEvent };
   const strip = createTabStrip(panels, context, "about this memory");
-  const parts = [timeline, card, headline, summary, strip];
+  const findings = createFindings({ fetch: (signal) => fetchFindings(where, signal), onOpen: openFinding });
+  const parts = [timeline, card, headline, findings, summary, strip];
   const main = el(
     "div",
     { class: "workspace profile" },
     el("div", { class: "figures-line" }, headline.node),
+    findings.node,
     overviewNode,
     summary.node,
     timeline.node,
@@ -97,8 +102,10 @@ export function createWorkspace({ session, reply, memories, chosen, shell, overv
   function onCurve() {
     fault.hidden = true;
     timeline.curvesChanged();
-    if (!isPainted) requestFrame(() => performance.mark("hbmview-painted"));
+    if (isPainted) return;
     isPainted = true;
+    requestFrame(() => performance.mark("hbmview-painted"));
+    findings.load();
   }
 
   function onError(error) {
@@ -126,6 +133,12 @@ export function createWorkspace({ session, reply, memories, chosen, shell, overv
 
   async function goToEvent(row) {
     await orSay(details.at(row).then((event) => event && goTo({ at: event.time_ps, row })));
+  }
+
+  /** Its panel first: the window that it shows is then drawn once. */
+  function openFinding({ panel, to }) {
+    strip.open(panel);
+    goTo(to);
   }
 
   /** @param {{at?: number | null, row?: number | null, from?: number, to?: number}} place */
@@ -189,6 +202,7 @@ export function createWorkspace({ session, reply, memories, chosen, shell, overv
     goTo,
     moveEvent,
     showNextBand,
+    nextFinding: findings.next,
     over: () => new Map(overNow().map((one, i) => [one.token, `over-${(i % OVER_COLORS) + 1}`])),
     parts: { top, main, dock: card.node },
     redraw: () => parts.forEach((part) => part.redraw?.()),

@@ -4,11 +4,21 @@
  * ("host/memory id"). Pure.
  */
 
-/** @returns {{host: any, memory: any, token: string}[]} */
+/** The highest peak first, by host and within each. @returns {{host: any, memory: any, token: string}[]} */
 export function listMemories(reply) {
-  return reply.hosts.flatMap((host) =>
-    host.memories.map((memory) => ({ host, memory, token: tokenOf(host.host, memory.memory_id) })),
+  return highestFirst(reply.hosts).flatMap((host) =>
+    [...host.memories]
+      .sort((a, b) => peakOf(b) - peakOf(a))
+      .map((memory) => ({ host, memory, token: tokenOf(host.host, memory.memory_id) })),
   );
+}
+
+const peakOf = (memory) => memory.peak_bytes ?? 0;
+const highestOf = (host) => Math.max(-1, ...host.memories.map(peakOf));
+
+/** Hosts whose memory filled most first; those without events as they are listed. */
+export function highestFirst(hosts) {
+  return [...hosts].sort((a, b) => highestOf(b) - highestOf(a));
 }
 
 /**
@@ -45,18 +55,14 @@ function escaped(text) {
 }
 
 /**
- * The memory that an address means. Without a host the session's busiest one is meant: the highest peak of the first
- * host that has any; null when the address names what is not there.
+ * The memory that an address means: the highest of those that it names, of all when it names none; null when the
+ * address names what is not there.
  */
 export function chooseMemory(list, { host, memory_id: memoryId }) {
   const wanted = list.filter(
     (one) => (host === null || one.host.host === host) && (memoryId === null || one.memory.memory_id === memoryId),
   );
-  const first = wanted.filter((one) => one.host === wanted[0].host);
-  return first.reduce(
-    (best, one) => (best && (best.memory.peak_bytes ?? 0) >= (one.memory.peak_bytes ?? 0) ? best : one),
-    null,
-  );
+  return wanted.reduce((best, one) => (best && peakOf(best.memory) >= peakOf(one.memory) ? best : one), null);
 }
 
 /** The memories drawn over the chosen one, in the order of the list. */

@@ -1,6 +1,7 @@
 // @ts-check
 // The overview table: one row a memory, and one for each host that has none, with the reason. Pure.
 import { column } from "../../../base/column.js";
+import { highestFirst } from "./memories.js";
 
 const figure = (key) => (row) => row.memory?.[key];
 
@@ -26,7 +27,7 @@ export const COLUMNS = [
 
 /** @returns {{host: any, memory: any | null, token: string}[]} */
 export function overviewRows(reply, memories) {
-  return reply.hosts.flatMap((host) => {
+  return highestFirst(reply.hosts).flatMap((host) => {
     const own = memories.filter((one) => one.host === host);
     return own.length ? own : [{ host, memory: null, token: `${host.host}/` }];
   });

@@ -56,7 +56,7 @@ export function createAreaPainter(canvas) {
   let columns = null;
 
   /**
-   * @param {{curves: any[], over: any[][], view: any, axis: any, inks: any}} scene `over`: curves of those drawn over it
+   * @param {{curves: any[], over: any[][], view: any, axis: any, inks: any}} scene `over`: curves of others drawn over
    */
   function paint({ curves, over, view, axis, inks }) {
     const ratio = fit();

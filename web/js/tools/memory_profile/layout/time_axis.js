@@ -1,7 +1,7 @@
 // @ts-check
 /**
- * The axis of time, with or without its idle stretches. What is drawn, zoomed and panned is in axis units; times (hover,
- * address, what the server is asked) are ps as ever. Where nothing is left out the two are the same. Pure.
+ * The axis of time, with or without its idle stretches. What is drawn, zoomed and panned is in axis units; times
+ * (hover, address, what the server is asked) are ps as ever. Where nothing is left out the two are the same. Pure.
  *
  *     time   0 . 1 . 2 ............................... 31 . 32     a busy ps is one unit
  *                    |           break                |

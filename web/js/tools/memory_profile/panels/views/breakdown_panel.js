@@ -21,7 +21,7 @@ function create(context) {
   const { state } = context;
   const head = createMomentHead(context);
   const filter = createOpFilter(state);
-  const options = createBreakdownOptions(() => requestFrame(panel.update));
+  const options = createBreakdownOptions(context.params, () => requestFrame(panel.update));
   const facts = el("span", { class: "facts" });
   const leftOut = el("p", { class: "note", role: "status" });
   const openAll = button("open all", openOrCloseAll, { class: "quiet small" });
@@ -57,7 +57,7 @@ function create(context) {
     },
     arrange,
     watches: ["filter", "unit", "sort"],
-    stops: [inFrame(state, ["at", "row"], () => panel.load()), table.dispose, filter.dispose],
+    stops: [inFrame(state, ["at", "row"], () => panel.load()), table.dispose, filter.dispose, options.dispose],
   });
   let rows = [];
   let tree = null;
