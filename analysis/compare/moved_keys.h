@@ -1,0 +1,28 @@
+// Which group of one program is which of another: by its key, or where the lines of a file have moved, by its buffers.
+//
+//     A  train.py:53 [x y]    train.py:55 [z]         x y z are paired one by one (buffer_pairs.h)
+//     B  train.py:55 [x y]    train.py:57 [z]         so 53 is 55 now, and 55 is 57
+//
+// A key stays with itself as long as some of its buffers do. Else the two lines of one file that share most bytes are
+// one, where these are half of either's, and where the whole program says so: more of what A computes in line 53, at
+// the peak or not, is computed in B's line 55 than in B's line 53. What is then left over is paired by key.
+#pragma once
+
+#include "analysis/compare/buffer_pairs.h"
+#include "analysis/groups/memory_groups.h"
+
+struct grouped_side {
+    const struct buffer_sources *sources;
+    const struct memory_grouping *grouping;
+    const struct memory_groups *groups;  // at the peak
+    const struct compared_buffers *buffers;
+};
+
+struct moved_keys {
+    uint32_t *of_a;  // for each row of A's groups its row in B's, or UNPAIRED
+    uint32_t *of_b;
+};
+
+// Without `pairs` (NULL) by key only. False at the arena's limit.
+MUST_USE bool moved_keys_find(const struct grouped_side *a, const struct grouped_side *b,
+                              const struct buffer_pairs *pairs, struct arena *arena, struct moved_keys *moved);
