@@ -149,11 +149,15 @@ static bool read_flag(struct walk *walk, const struct flag_set *set, const char 
 }
 
 static bool take_word(const struct flag_set *set, const char *word, char *problem) {
-    bool is_second = *set->word != NULL;
-    if (!is_second) *set->word = word;
-    if (!is_second || !set->word_name) return true;
-    snprintf(problem, FLAGS_PROBLEM_BYTES, "One %s at a time: \"%.80s\" and \"%.80s\" are two.", set->word_name,
-             *set->word, word);
+    const char **place = *set->word && set->second_word ? set->second_word : set->word;
+    bool is_taken = *place != NULL;
+    if (!is_taken) *place = word;
+    if (!is_taken || !set->word_name) return true;
+    if (set->second_word)
+        snprintf(problem, FLAGS_PROBLEM_BYTES, "Two %s at a time: \"%.80s\" is one more.", set->word_name, word);
+    else
+        snprintf(problem, FLAGS_PROBLEM_BYTES, "One %s at a time: \"%.80s\" and \"%.80s\" are two.", set->word_name,
+                 *place, word);
     return false;
 }
 

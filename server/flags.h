@@ -30,8 +30,9 @@ struct flag {
 struct flag_set {
     const struct flag *flags;
     size_t count;
-    const char **word;      // where the first word that is no flag goes
-    const char *word_name;  // what it is called, "PATH", and then a second one is a problem; NULL: more are passed over
+    const char **word;         // where the first word that is no flag goes
+    const char *word_name;     // what it is called, "PATH", and then one more is a problem; NULL: more are passed over
+    const char **second_word;  // where the next one goes; NULL: there is none
 };
 
 enum { FLAGS_PROBLEM_BYTES = 256 };

@@ -15,6 +15,7 @@ const char *options_help(void) {
            "  hbmview report PATH                  the same facts as text, for terminals and scripts\n"
            "  hbmview explain [FILE|-]             an out-of-memory message: what it means, what to change\n"
            "  hbmview advise PATH                  what a change to the program would save, in bytes\n"
+           "  hbmview diff A B                     what changed between two programs, by line and by buffer\n"
            "\n"
            "  --logdir PATH     a log directory, a session folder, a folder of XLA's --xla_dump_to, or one\n"
            "                    *.xplane.pb, *.hlo_proto.pb or memory.prof file (each also .gz)\n"
@@ -50,7 +51,7 @@ bool options_parse(int count, char *const arguments[], struct options *options, 
         {"help", FLAG_SWITCH, .on = &options->show_help},
     };
     const char *word = NULL;
-    const struct flag_set set = {flags, sizeof flags / sizeof flags[0], &word, NULL};
+    const struct flag_set set = {flags, sizeof flags / sizeof flags[0], &word, NULL, NULL};
     if (!flags_read(count, arguments, &set, problem)) return false;
     if (word) {
         snprintf(problem, OPTIONS_PROBLEM_BYTES,

@@ -23,6 +23,7 @@ static const struct route routes[] = {
     {"/api/v1/memory_view", REPLY_API, api_memory_view, GET},
     {"/api/v1/memory_view/overview", REPLY_API, api_memory_overview, GET},
     {"/api/v1/memory_view/groups", REPLY_API, api_memory_groups, GET},
+    {"/api/v1/diff", REPLY_API, api_diff, GET},
     {"/api/v1/buffer", REPLY_API, api_buffer, GET},
     {"/api/v1/advise", REPLY_API, api_advise, GET},
     {"/api/v1/memory_profile", REPLY_API, api_profile_overview, GET},

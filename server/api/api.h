@@ -8,6 +8,7 @@ request_handler api_buffer;
 request_handler api_device_memory;
 request_handler api_device_memory_profile;
 request_handler api_explain;
+request_handler api_diff;
 request_handler api_memory_groups;
 request_handler api_memory_overview;
 request_handler api_memory_view;

@@ -51,7 +51,7 @@ static bool parse(int count, char *const arguments[], struct advise_options *opt
         {"ways", FLAG_NUMBER, .number = &ways, .min = 2, .max = WAYS_MAX},
         {"help", FLAG_SWITCH, .on = &options->show_help},
     };
-    const struct flag_set set = {flags, sizeof flags / sizeof flags[0], &options->path, "PATH"};
+    const struct flag_set set = {flags, sizeof flags / sizeof flags[0], &options->path, "PATH", NULL};
     if (!flags_read(count, arguments, &set, problem)) return false;
     options->request.batch = batch;
     options->request.ways = ways;

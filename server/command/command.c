@@ -9,6 +9,8 @@ const struct flag_choice format_choices[] = {
 const struct flag_choice format_choices_without_csv[] = {
     {"text", FORMAT_TEXT}, {"json", FORMAT_JSON}, {"markdown", FORMAT_MARKDOWN}, {NULL, 0}};
 
+const struct flag_choice figure_choices[] = {{"peak", FIGURE_PEAK}, {"total", FIGURE_TOTAL}, {NULL, 0}};
+
 enum exit_code command_complain(enum exit_code code, const char *problem) {
     fprintf(stderr, "hbmview: %s\n", problem);
     return code;

@@ -7,13 +7,17 @@
 
 // Each runs with its arguments, without the names of program and command; its --help says what it does.
 enum exit_code advise_run(int count, char *const arguments[]);
+enum exit_code diff_run(int count, char *const arguments[]);
 enum exit_code explain_run(int count, char *const arguments[]);
 enum exit_code report_run(int count, char *const arguments[]);
 
+// What a limit is about.
+enum memory_figure { FIGURE_PEAK, FIGURE_TOTAL };
+
 enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_CSV, FORMAT_MARKDOWN };
 
-// For flags: all of them, and those of commands whose answer is no table.
-extern const struct flag_choice format_choices[], format_choices_without_csv[];
+// For flags: all formats, those of commands whose answer is no table; figures.
+extern const struct flag_choice format_choices[], format_choices_without_csv[], figure_choices[];
 
 // One line on stderr; returns `code`.
 enum exit_code command_complain(enum exit_code code, const char *problem);

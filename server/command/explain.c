@@ -53,7 +53,7 @@ static bool parse(int count, char *const arguments[], struct explain_options *op
         {"format", FLAG_CHOICE, .choice = &options->format, .choices = format_choices_without_csv},
         {"help", FLAG_SWITCH, .on = &options->show_help},
     };
-    const struct flag_set set = {flags, sizeof flags / sizeof flags[0], &options->path, "FILE"};
+    const struct flag_set set = {flags, sizeof flags / sizeof flags[0], &options->path, "FILE", NULL};
     if (!flags_read(count, arguments, &set, problem)) return false;
     if (!options->path) options->path = "-";
     return true;

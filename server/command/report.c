@@ -1,7 +1,9 @@
 #include "server/command/report_device_memory.h"
 #include "server/command/report_formats.h"
+#include "server/command/report_limit.h"
 
-static void write_modules(struct report *report) {
+// False: a program is above --fail-over, and stderr says which.
+static bool write_modules(struct report *report) {
     struct report_inventory inventory = {0};
     struct report_device_memory device_memory = {.report = report};
     bool is_found = report_find_sessions(report);
@@ -18,6 +20,7 @@ static void write_modules(struct report *report) {
         if (!device_memory.is_all) report_text_write(report, &inventory);
         report_device_memory_write_text(&device_memory);
     }
+    return report_limit_check(report, &inventory);
 }
 
 // Memory over time. False: a peak is above --fail-over, and stderr says which.
@@ -39,7 +42,7 @@ static enum exit_code run(const struct report_options *options) {
     if (has_begun && options->tool == REPORT_MEMORY_PROFILE)
         is_within = write_profiles(&report);
     else if (has_begun)
-        write_modules(&report);
+        is_within = write_modules(&report);
     enum exit_code code = report_end(&report, "report");
     if (!has_begun) return EXIT_CODE_UNREADABLE;
     return code == EXIT_CODE_GOOD && !is_within ? EXIT_CODE_CHECK_FAILED : code;

@@ -18,6 +18,7 @@ const char *report_options_help(void) {
            "\n"
            "  hbmview report PATH [--session S] [--module M] [--memory-space HBM]\n"
            "                      [--by KEY] [--step N] [--frameworks LIST]\n"
+           "                      [--fail-over SIZE] [--of peak|total]\n"
            "                      [--top N] [--format text|json|csv|markdown]\n"
            "  hbmview report PATH --tool memory_profile [--session S] [--host H]\n"
            "                      [--memory-id I] [--fail-over SIZE] [--top N] [--format F]\n"
@@ -39,6 +40,8 @@ const char *report_options_help(void) {
            "  --step N          at this step of the program (the peak)\n"
            "  --frameworks L    files of these packages are not your lines: a,b/c; +a,b adds\n"
            "                    to the usual ones (jax, flax, keras, ...)\n"
+           "  --fail-over SIZE  exit 1 when a peak is above it: 16GiB, 512MiB, 1073741824\n"
+           "  --of F            ... or the total: peak or total (peak)\n"
            "  --top N           so many rows: buffers at the peak, or groups (text: 10; json\n"
            "                    and csv: all)\n"
            "  --format F        text, json, csv or markdown (text)\n"
@@ -59,13 +62,12 @@ const char *report_options_help(void) {
            "filled it then, what grows from step to step, whether a request may have failed.\n"
            "  --host H          this host only (all)\n"
            "  --memory-id I     this memory only: an allocator, a device (all)\n"
-           "  --fail-over SIZE  exit 1 when a peak is above it: 16GiB, 512MiB, 1073741824\n"
            "  --top N           so many rows at the peak, and so many ops that grow\n"
            "Of several sessions, text and markdown list every memory, then take the one\n"
            "with the highest peak apart. csv has the rows at each peak and rows for the\n"
            "rest, so that those of a memory sum to its heap.\n"
            "\n"
-           "Exit codes: 0 good; 1 a peak is above --fail-over; 2 wrong usage; 3 something\n"
+           "Exit codes: 0 good; 1 a figure is above --fail-over; 2 wrong usage; 3 something\n"
            "that was asked for could not be read, or the output not written. Then all that\n"
            "could be read is printed, and stderr (and \"errors\" in json) says which file, at\n"
            "which byte, and why. A session without compiled programs, or without memory\n"
@@ -81,7 +83,7 @@ static bool parse_space_number(const char *text, int64_t *space) {
     return true;
 }
 
-static bool parse_space(const char *text, int64_t *space, char *problem) {
+bool report_space_read(const char *text, int64_t *space, char problem[OPTIONS_PROBLEM_BYTES]) {
     char name[MEMORY_SPACE_NAME_BYTES];
     for (int64_t i = 0; i < NAMED_SPACES; i++) {
         if (strcasecmp(text, memory_space_name(i, name)) != 0) continue;
@@ -99,16 +101,14 @@ static bool is_of_other_tool(const struct report_options *options, char *problem
     bool is_viewer = options->tool == REPORT_MEMORY_VIEWER;
     const char *name = NULL;
     if (is_viewer)
-        name = options->host                            ? "host"
-               : options->memory_id                     ? "memory-id"
-               : options->fail_over_bytes != REPORT_ALL ? "fail-over"
-                                                        : NULL;
+        name = options->host ? "host" : options->memory_id ? "memory-id" : NULL;
     else
         name = options->module                          ? "module"
                : options->space != REPORT_ALL           ? "memory-space"
                : options->by != GROUP_BY_COUNT          ? "by"
                : options->step != MEMORY_GROUPS_AT_PEAK ? "step"
                : options->frameworks                    ? "frameworks"
+               : options->fail_of                       ? "of"
                                                         : NULL;
     if (name)
         snprintf(problem, OPTIONS_PROBLEM_BYTES, "--%s goes with --tool=%s only.", name,
@@ -117,7 +117,7 @@ static bool is_of_other_tool(const struct report_options *options, char *problem
 }
 
 static bool finish(const char *space, struct report_options *options, char *problem) {
-    if (space && !parse_space(space, &options->space, problem)) return false;
+    if (space && !report_space_read(space, &options->space, problem)) return false;
     if (is_of_other_tool(options, problem)) return false;
     options->has_groups = options->by != GROUP_BY_COUNT || options->step != MEMORY_GROUPS_AT_PEAK;
     if (options->by == GROUP_BY_COUNT) options->by = GROUP_BY_SOURCE;
@@ -156,9 +156,10 @@ bool report_options_parse(int count, char *const arguments[], struct report_opti
         {"host", FLAG_TEXT, .text = &options->host},
         {"memory-id", FLAG_TEXT, .text = &options->memory_id},
         {"fail-over", FLAG_SIZE, .bytes = &options->fail_over_bytes},
+        {"of", FLAG_CHOICE, .choice = &options->fail_of, .choices = figure_choices},
         {"help", FLAG_SWITCH, .on = &options->show_help},
     };
-    const struct flag_set set = {flags, sizeof flags / sizeof flags[0], &options->path, "PATH"};
+    const struct flag_set set = {flags, sizeof flags / sizeof flags[0], &options->path, "PATH", NULL};
     if (!flags_read(count, arguments, &set, problem)) return false;
     return options->show_help || finish(space, options, problem);
 }

@@ -20,6 +20,7 @@ struct report_options {
     const char *host;         // of a memory profile, as the next two; NULL: all
     const char *memory_id;    // NULL: all
     int64_t fail_over_bytes;  // the most that a peak may be; REPORT_ALL: anything
+    unsigned fail_of;         // enum memory_figure; of a memory profile the peak
     bool has_groups;          // --by or --step was given
     unsigned by;              // enum memory_group_by
     int step;                 // MEMORY_GROUPS_AT_PEAK: that of the peak
@@ -35,6 +36,9 @@ static inline uint32_t report_at_most(uint32_t count, int top) {
 // Reads `arguments` (they must outlive the options). False: `problem` is one sentence.
 bool report_options_parse(int count, char *const arguments[], struct report_options *options,
                           char problem[OPTIONS_PROBLEM_BYTES]);
+
+// A memory space by name or number. False: `problem` is one sentence.
+bool report_space_read(const char *text, int64_t *space, char problem[OPTIONS_PROBLEM_BYTES]);
 
 // The text of --help.
 const char *report_options_help(void);

@@ -27,7 +27,7 @@ static const struct memory_summary *choose(const struct memory_summary_list *lis
     return best;
 }
 
-static struct report_overview_row look_at(struct report *report, const struct report_program *program) {
+struct report_overview_row report_overview_look(struct report *report, const struct report_program *program) {
     struct report_overview_row row = {.program = program};
     struct report_module module;
     struct memory_summary_list spaces = {0};
@@ -67,7 +67,7 @@ static bool read_overview(struct report *report, const struct report_inventory *
     overview->rows = arena_new(arena, struct report_overview_row, inventory->program_count);
     if (!overview->rows) return false;
     for (size_t i = 0; i < inventory->program_count; i++)
-        overview->rows[overview->row_count++] = look_at(report, &inventory->programs[i]);
+        overview->rows[overview->row_count++] = report_overview_look(report, &inventory->programs[i]);
     if (overview->row_count) qsort(overview->rows, overview->row_count, sizeof overview->rows[0], by_session_peak);
     overview->biggest = find_biggest(overview);
     return true;

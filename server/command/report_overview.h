@@ -12,6 +12,9 @@ struct report_overview_row {
     int64_t space, peak_bytes, total_bytes;
 };
 
+// The row of one program, which is loaded and dropped for it. What cannot be read is among the report's errors.
+struct report_overview_row report_overview_look(struct report *report, const struct report_program *program);
+
 // The memory space of one row: its categories, and the largest buffers at the peak. `others` says whether there are
 // more modules than this one. A failure is among the report's errors.
 void report_details_write(struct report *report, const struct report_overview_row *row, bool others, struct page *page);

@@ -21,17 +21,31 @@ static bool open_and_find(struct request *request, const struct session_place *p
 }
 
 static bool find_of_api(struct request *request, struct module_request *asked, struct error *error) {
-    const char *host = request_query(request, "host");
-    return module_store_find(&request->work, &asked->session, host, asked->module, &asked->found, error);
+    return module_store_find(&request->work, &asked->session, asked->host, asked->module, &asked->found, error);
 }
 
 bool module_request_of_api(struct request *request, struct module_request *asked, struct error *error) {
     struct session_place place = {0};
-    *asked = (struct module_request){0};
+    *asked = (struct module_request){.host = request_query(request, "host")};
     return request_need(request, "session", &place.name, error) &&
            request_need(request, "module", &asked->module, error) &&
            request_int64(request, "memory_space", 0, &asked->space, error) &&
            open_and_find(request, &place, find_of_api, asked, error);
+}
+
+static const char *query_or(const struct request *request, const char *name, const char *otherwise) {
+    const char *value = request_query(request, name);
+    return value ? value : otherwise;
+}
+
+bool module_request_of_api_b(struct request *request, const struct module_request *a, struct module_request *asked,
+                             struct error *error) {
+    struct session_place place = {.name = query_or(request, "session_b", request_query(request, "session"))};
+    bool is_elsewhere = request_query(request, "session_b") != NULL;
+    *asked = (struct module_request){.space = a->space,
+                                     .module = query_or(request, "module_b", a->module),
+                                     .host = query_or(request, "host_b", is_elsewhere ? NULL : a->host)};
+    return open_and_find(request, &place, find_of_api, asked, error);
 }
 
 struct session_place session_place_of_xprof(const struct request *request) {

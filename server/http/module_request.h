@@ -12,6 +12,7 @@
 struct module_request {
     struct session session;
     const char *module;  // "jit_f(1)"
+    const char *host;    // as asked for; NULL: any
     struct found_module found;
     int64_t space;
 };
@@ -20,6 +21,11 @@ struct module_request {
 struct session_place session_place_of_xprof(const struct request *request);
 
 MUST_USE bool module_request_of_api(struct request *request, struct module_request *asked, struct error *error);
+
+// What a request compares it with: session_b, module_b, host_b, each as of `a` when absent (the host only where the
+// session is the same), in the same memory space.
+MUST_USE bool module_request_of_api_b(struct request *request, const struct module_request *a,
+                                      struct module_request *asked, struct error *error);
 
 // As XProf reads its arguments: a memory_space that is no number means 0; program_id is looked for inside the names.
 MUST_USE bool module_request_of_xprof(struct request *request, struct module_request *asked, struct error *error);

@@ -246,7 +246,7 @@ class Filters(ReportTest):
                 done = self.report(LEAK, *arguments, code=USAGE)
                 self.assertEqual(done.out, "")
                 self.assertRegex(done.errors, r"\Ahbmview: .*\.\n\Z")
-        for flag in ("--host=vm", "--memory-id=x", "--fail-over=1GiB"):
+        for flag in ("--host=vm", "--memory-id=x"):
             done = hbmview("report", LEAK, flag)
             self.assertEqual((done.code, done.out), (USAGE, ""), flag)
             self.assertIn("memory_profile", done.errors)

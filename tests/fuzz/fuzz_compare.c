@@ -1,5 +1,5 @@
-// Any bytes as an HloProto: its memory spaces, compared with each other and with themselves, end in a result or an error,
-// and a result adds up.
+// Any bytes as an HloProto: its memory spaces, compared with each other and with themselves, end in a result or an
+// error, and a result adds up.
 //
 //     make fuzz T=compare
 #include <assert.h>

@@ -193,7 +193,7 @@ static void options_are_of_their_tool(void **state) {
                                            {"p", "--tool=memory_profile", "--fail-over=2XB"},
                                            {"p", "--tool=memory_viewer", "--host=h"},
                                            {"p", "--tool=memory_viewer", "--memory-id=i"},
-                                           {"p", "--tool=memory_viewer", "--fail-over=1"},
+                                           {"p", "--tool=memory_profile", "--of=total"},
                                            {"p", "--tool=memory", "--top=1"}};
     struct report_options options;
     char problem[OPTIONS_PROBLEM_BYTES];
@@ -205,6 +205,10 @@ static void options_are_of_their_tool(void **state) {
     assert_true(parse(&options, 2, viewer, problem));
     assert_int_equal(options.tool, REPORT_MEMORY_VIEWER);
     assert_int_equal(options.fail_over_bytes, REPORT_ALL);
+    static const char *const limited[] = {"p", "--fail-over=1MiB", "--of=total"};
+    assert_true(parse(&options, 3, limited, problem));
+    assert_int_equal(options.fail_over_bytes, 1 << 20);
+    assert_int_equal(options.fail_of, FIGURE_TOTAL);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) assert_false(parse(&options, 3, wrong[i], problem));
 }
 

@@ -1,0 +1,119 @@
+#include "server/command/diff_sides.h"
+
+#include <stdio.h>
+
+#include "server/text/known_names.h"
+#include "server/text/printable.h"
+
+bool diff_side_begin(const struct diff_options *options, const struct diff_side_options *of, struct diff_side *side) {
+    const struct report_options report = {.path = of->path,
+                                          .session = of->session,
+                                          .module = of->module,
+                                          .space = options->space,
+                                          .top = REPORT_ALL,
+                                          .format = options->format,
+                                          .fail_over_bytes = REPORT_ALL,
+                                          .step = MEMORY_GROUPS_AT_PEAK,
+                                          .frameworks = options->frameworks};
+    if (!report_begin(&report, &side->report)) return false;
+    if (report_find_sessions(&side->report)) report_inventory_read(&side->report, &side->inventory);
+    return true;
+}
+
+// --- Which program ---
+
+static struct bytes name_of(const struct report_program *program) {
+    return program->program->name;
+}
+
+// What there is to choose from, on stderr.
+static void list_programs(struct diff_side *side, const char *why) {
+    struct arena *arena = &side->report.work.arena;
+    struct known_names known = {.count = 0};
+    for (size_t i = 0; i < side->inventory.program_count; i++)
+        known_names_add(&known, name_of(&side->inventory.programs[i]), arena);
+    fprintf(stderr, "hbmview: %s: %s: %s.\n", printable_text(bytes_of(side->report.options.path), arena), why,
+            known_names_text(&known, KNOWN_NAMES_MAX, arena));
+}
+
+static bool is_in_one_session(const struct diff_side *side) {
+    const struct report_inventory *inventory = &side->inventory;
+    for (size_t i = 1; i < inventory->program_count; i++) {
+        if (inventory->programs[i].session != inventory->programs[0].session) return false;
+    }
+    return true;
+}
+
+static void list_sessions(struct diff_side *side) {
+    struct arena *arena = &side->report.work.arena;
+    struct known_names known = {.count = 0};
+    for (size_t i = 0; i < side->inventory.program_count; i++)
+        known_names_add(&known, bytes_of(side->inventory.programs[i].session->name), arena);
+    fprintf(stderr, "hbmview: %s: several sessions have such a program; give the folder of one, or --session%s: %s.\n",
+            printable_text(bytes_of(side->report.options.path), arena), "",
+            known_names_text(&known, KNOWN_NAMES_MAX, arena));
+}
+
+typedef bool is_like(const struct report_program *program, const struct report_program *like);
+
+static bool has_its_name(const struct report_program *program, const struct report_program *like) {
+    return bytes_equal(name_of(program), name_of(like));
+}
+
+static bool is_its_module(const struct report_program *program, const struct report_program *like) {
+    return bytes_equal(program->program->module_name, like->program->module_name);
+}
+
+static bool is_any(const struct report_program *program, const struct report_program *like) {
+    (void)program;
+    (void)like;
+    return true;
+}
+
+// The largest of those that are like it. False: none can be read.
+static bool choose_largest(struct diff_side *side, is_like *accepts, const struct report_program *like) {
+    const struct report_inventory *inventory = &side->inventory;
+    bool is_found = false;
+    for (size_t i = 0; i < inventory->program_count; i++) {
+        if (!accepts(&inventory->programs[i], like)) continue;
+        struct report_overview_row row = report_overview_look(&side->report, &inventory->programs[i]);
+        if (row.has_failed || (is_found && row.total_bytes <= side->row.total_bytes)) continue;
+        side->row = row;
+        is_found = true;
+    }
+    return is_found;
+}
+
+bool diff_side_choose(struct diff_side *side, const struct diff_side *like, enum exit_code *code) {
+    static is_like *const ways[] = {has_its_name, is_its_module, is_any};
+    *code = EXIT_CODE_UNREADABLE;
+    if (side->inventory.program_count == 0) {
+        if (!report_errors_any(&side->report.errors))
+            list_programs(side, "There is no compiled program in that path; there are");
+        return false;
+    }
+    if (!is_in_one_session(side)) {
+        *code = EXIT_CODE_USAGE;
+        list_sessions(side);
+        return false;
+    }
+    bool is_found = false;
+    for (size_t i = like && like->row.program ? 0 : 2; i < sizeof ways / sizeof *ways && !is_found; i++)
+        is_found = choose_largest(side, ways[i], like ? like->row.program : NULL);
+    if (is_found && side->inventory.program_count > 1) {
+        const char *why = arena_printf(&side->report.work.arena,
+                                       "%s is compared (--module or --module-b names another of these %zu)",
+                                       side->row.program->name, side->inventory.program_count);
+        if (why) list_programs(side, why);
+    }
+    return is_found;
+}
+
+bool diff_side_load(struct diff_side *side) {
+    struct error error;
+    if (!report_module_load(&side->report, side->row.program, &side->module)) return false;
+    return buffer_sources_read(&side->module.module, side->report.options.frameworks, &side->module.arena,
+                               &side->sources, &error) ||
+           report_errors_add_in(&side->report.errors, &error, side->row.program->file->path,
+                                side->row.program->program->offset);
+}
