@@ -178,6 +178,21 @@ test("search dims and filters, Enter goes through the matches", async () => {
   assert.equal(await param(page, "filter"), null);
 });
 
+test("Enter in the search shows the match in the card, wherever the mouse rests", async () => {
+  await open(page, server, OOM);
+  await page.mouse.move(...(await boxOf(page, BARS[1])).at(0.5, 0.5));
+  await settle(page);
+  const hovered = await cardName();
+  await page.keyboard.press("/");
+  await page.keyboard.type("copy.1");
+  await page.keyboard.press("Enter");
+  await settle(page);
+  assert.ok(await param(page, "buffer"));
+  assert.notEqual(await cardName(), hovered);
+  assert.match(await cardName(), /copy\.1/);
+  assert.match(await page.textContent(".card-sub"), /pinned/);
+});
+
 test("the table sorts, is walked by keys, and copies as CSV", async () => {
   await open(page, server, TABLE);
   await page.click('.buffers [data-sort="name"]');

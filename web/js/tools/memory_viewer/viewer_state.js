@@ -168,6 +168,7 @@ export function createViewerState(firstModel, params) {
       if (ranked.length === 0) return;
       const at = ranked.indexOf(pinned);
       const row = ranked[at < 0 ? 0 : (at + direction + ranked.length) % ranked.length];
+      store.set({ hover: null }); // the card tells of the match, not of what the mouse rests on
       store.write({ pinned: row });
       actions.reveal(row);
     },
