@@ -34,7 +34,7 @@ test("XProf's own address opens the same view", async () => {
 
 test("modules: largest first, filtered, walked with j and k", async () => {
   await open(page, server, "?run=h100_programs");
-  await page.waitForFunction(() => !document.querySelector(".modules-section .entry > .figure.unit"));
+  await page.waitForFunction(() => !document.querySelector(".modules-section .entry-figures > .figure.unit"));
   const names = await moduleNames();
   assert.ok(names.length > 3);
   assert.equal(await openModule(), names[0]);
@@ -72,11 +72,11 @@ test("a poll makes only the rows anew of which it tells something new", async ()
     return route.fulfill({ json: { ...reply, since: first.version, modules: [last] } });
   });
   await page.goto(new URL(`?run=h100_programs&module_name=${reply.modules[0].name}`, server.url).href);
-  await page.waitForSelector(".modules-section .entry > .figure.unit");
+  await page.waitForSelector(".modules-section .entry-figures > .figure.unit");
   await page.evaluate(() => document.querySelectorAll(".modules-section .entry").forEach((one) => (one.isOld = true)));
   await page.locator(".modules-section .entry").nth(1).focus();
   release();
-  await page.waitForFunction(() => !document.querySelector(".modules-section .entry > .figure.unit"));
+  await page.waitForFunction(() => !document.querySelector(".modules-section .entry-figures > .figure.unit"));
   const anew = await page.evaluate(() =>
     [...document.querySelectorAll(".modules-section .entry")].filter((one) => !one.isOld).map((one) => one.textContent),
   );
@@ -139,6 +139,32 @@ test("a capacity says whether the program fits", async () => {
   await page.fill("#capacity", "a lot");
   await page.keyboard.press("Enter");
   assert.equal(await page.getAttribute("#capacity", "aria-invalid"), "true");
+});
+
+test("a device is chosen by name, is remembered for its host, and marks the modules", async () => {
+  const page = await newPage(browser, server);
+  await open(page, server, "?run=v5e_gpt_12layer_oom");
+  await page.fill("#capacity", "v5e");
+  await page.keyboard.press("Enter");
+  await settle(page);
+  assert.equal(await param(page, "capacity"), "15.75GiB");
+  assert.equal(await page.inputValue("#capacity"), "15.75GiB");
+  assert.match(await page.textContent(".verdict"), /^OVERFLOW by 37\.15 GiB$/);
+  assert.equal(await page.textContent(".modules-section .entry-fit"), "over");
+  await open(page, server, "?run=v5e_matmul");
+  assert.match(await page.textContent(".verdict"), /^fits/, "a program of the same host");
+  assert.equal(await page.textContent(".modules-section .entry-fit"), "fits");
+  await open(page, server, "?run=v5e_matmul&capacity=1MiB");
+  assert.match(await page.textContent(".verdict"), /^OVERFLOW/, "the address wins");
+  await open(page, server, "?run=h100_programs");
+  assert.equal(await page.textContent(".verdict"), "", "another host has other devices");
+  await open(page, server, "?run=v5e_matmul");
+  await page.fill("#capacity", "");
+  await page.keyboard.press("Enter");
+  await settle(page);
+  await open(page, server, "?run=v5e_matmul");
+  assert.equal(await page.textContent(".verdict"), "", "forgotten");
+  assert.deepEqual(page.complaints, []);
 });
 
 test("the whole state survives a reload and travels in a link", async () => {

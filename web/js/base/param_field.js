@@ -1,5 +1,6 @@
 // @ts-check
 // A text field for one word of the address, kept as it was typed: "15.75GiB" says more than its bytes.
+import { aboutDevice, deviceNamed, DEVICES } from "./devices.js";
 import { el } from "./dom.js";
 import { parseSize } from "./size_text.js";
 
@@ -7,10 +8,11 @@ import { parseSize } from "./size_text.js";
  * @param {any} params the page's (shell/params.js)
  * @param {string} key
  * @param {{id: string, label: string, title: string, size: number, placeholder?: string,
- *          accepts: (text: string) => boolean, clears?: boolean}} options what is not accepted is marked, and leaves
- *     the word as it is or `clears` it
+ *          accepts: (text: string) => boolean, clears?: boolean, wordOf?: (text: string) => string,
+ *          list?: string}} options what is not accepted is marked, and leaves the word as it is or `clears` it;
+ *     `wordOf`: what is kept in the address of what was typed; `list` names its suggestions
  */
-export function createParamField(params, key, { label, accepts, clears = false, ...attributes }) {
+export function createParamField(params, key, { label, accepts, clears = false, wordOf = asTyped, ...attributes }) {
   const field = el("input", {
     type: "text",
     spellcheck: "false",
@@ -28,7 +30,8 @@ export function createParamField(params, key, { label, accepts, clears = false, 
 
   function take() {
     const taken = isTaken();
-    if (taken || clears) params.set({ [key]: (taken && field.value.replaceAll(" ", "")) || null });
+    if (taken) field.value = wordOf(field.value);
+    if (taken || clears) params.set({ [key]: (taken && field.value) || null });
   }
 
   function show() {
@@ -47,8 +50,23 @@ export function createParamField(params, key, { label, accepts, clears = false, 
   return { node: el("label", { class: "param-field" }, `${label} `, field), field, dispose };
 }
 
-/** What the device has. What is no size leaves no verdict of an earlier one beside it. */
+function asTyped(text) {
+  return text.replaceAll(" ", "");
+}
+
+/** What the device has, as a size or by its name. What is neither leaves no verdict of an earlier one beside it. */
 export function createCapacityField(params, { id, label = "capacity", placeholder = "15.75GiB", title }) {
-  const accepts = (text) => parseSize(text) !== null;
-  return createParamField(params, "capacity", { id, label, placeholder, title, size: 9, accepts, clears: true });
+  const accepts = (text) => capacityWord(text) !== null;
+  const wordOf = (text) => capacityWord(text) ?? asTyped(text);
+  const list = `${id}-devices`;
+  const options = { id, label, placeholder, title, size: 9, accepts, wordOf, clears: true, list };
+  const field = createParamField(params, "capacity", options);
+  const names = DEVICES.map((device) => el("option", { value: device.name, label: aboutDevice(device) }));
+  field.node.append(el("datalist", { id: list }, ...names));
+  return field;
+}
+
+/** @returns {string | null} a size as it was typed, or that of the device that was named */
+function capacityWord(text) {
+  return parseSize(text) === null ? (deviceNamed(text)?.capacity ?? null) : asTyped(text);
 }

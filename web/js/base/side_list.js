@@ -5,8 +5,9 @@ import { sizeFigure } from "./figures.js";
 
 /**
  * @typedef {{value: any, label: string, title: string, bytes: number | null, isBroken?: boolean, isPending?: boolean,
- *            key?: string, share?: number, below?: string}} Entry `key` names it where `value` is no word; `share`: a
- *     bar of so much of the width behind it; `below`: a line in small print
+ *            key?: string, share?: number, below?: string, fit?: {state: string, word: string} | null}} Entry `key`
+ *     names it where `value` is no word; `share`: a bar of so much of the width behind it; `below`: a line in small
+ *     print; `fit`: whether the device has room for it
  * @param {string} noun
  * @param {(value: any) => void} onPick
  * @param {any[]} above what stands between the title and the list
@@ -59,9 +60,14 @@ function entryNode(entry, isChosen, mode, onPick) {
     },
     bar,
     el("span", { class: "entry-name ellipsis" }, label),
-    figureOf(entry, mode),
+    el("span", { class: "entry-figures" }, fitOf(entry), figureOf(entry, mode)),
     below === undefined ? null : el("span", { class: "entry-below ellipsis" }, below),
   );
+}
+
+/** @param {Entry} entry */
+function fitOf({ fit }) {
+  return fit ? el("span", { class: `entry-fit ${fit.state}` }, fit.word) : null;
 }
 
 /** @param {Entry} entry */

@@ -15,6 +15,7 @@ import { createModuleFeed } from "./module_feed.js";
 import { createModuleList } from "./views/module_list.js";
 import { createMemoryTypes } from "./views/memory_types.js";
 import { createWorkspace } from "./workspace.js";
+import { remember, remembered } from "../../base/remembered.js";
 import { MOUSE, toolKeys } from "./tool_keys.js";
 import { findModule, moduleAddress, namedHosts } from "./data/modules.js";
 import { errorOfOne, errorSentence, noModules } from "../../shell/messages.js";
@@ -31,10 +32,12 @@ export function mount(shell) {
   const feed = createModuleFeed(session, progress, { onReply: showModules, onError: stage.sayError });
   let opened = "";
   let reply = null;
+  let capacityOf = null; // what the capacity is remembered by
 
   shell.side.append(list.node, types.node);
   const stops = [
     params.watch(["module_name", "host", "memory_space"], openFromAddress),
+    params.watch(["capacity"], rememberCapacity),
     shell.keys.add("Memory Viewer", toolKeys({ act: stage.act, list, openModule }), MOUSE),
   ];
   openFromAddress();
@@ -108,9 +111,16 @@ export function mount(shell) {
 
   function showView(view, where) {
     types.setSpaces(view.memory_spaces);
+    capacityOf = capacityName(view);
+    if (capacityOf && params.get().capacity === null) params.set({ capacity: remembered(capacityOf) });
     return stage.open(`${view.module}, ${view.session}`, () =>
       createWorkspace(view, params, requestsOf(view, where), shell.openTool),
     );
+  }
+
+  /** Typed here, for the device that is shown; not what comes with another place. */
+  function rememberCapacity({ capacity }, changed) {
+    if (capacityOf && changed.length === 1) remember(capacityOf, capacity);
   }
 
   /** Groups are asked for as the address has it: as early as that is (ask_ahead.js). */
@@ -138,4 +148,9 @@ export function mount(shell) {
   }
 
   return { unmount, redraw: stage.redraw };
+}
+
+/** A host's devices are of one kind; files without a host may be of any. */
+function capacityName({ host, memory_space: space }) {
+  return host ? `capacity-${host}-${space}` : null;
 }

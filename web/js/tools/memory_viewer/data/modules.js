@@ -1,11 +1,22 @@
 // @ts-check
 // The modules of a session: their order and the figure they are known by. Pure.
+import { fitOf } from "./composition.js";
 
 /** Peak in HBM, else in the first space there is; null while it is not known. */
 export function peakOf(module) {
   if (module.state !== "ready") return null;
   const space = module.memory_spaces.find((one) => one.space === 0) ?? module.memory_spaces[0];
   return space ? space.peak_bytes : 0;
+}
+
+const FIT_WORDS = { overflow: "over", fragmented: "may fit", fits: "fits" };
+
+/** Whether it has room in a memory space of so many bytes; null where that is not known. */
+export function fitOfModule(module, space, capacityBytes) {
+  const totals = module.state === "ready" ? module.memory_spaces.find((one) => one.space === space) : undefined;
+  if (!totals || capacityBytes === null) return null;
+  const { state } = fitOf(totals, capacityBytes);
+  return { state, word: FIT_WORDS[state] };
 }
 
 /** Largest first, then by name; those still unknown after the known ones. */

@@ -12,8 +12,10 @@ export function createHeadline(state, params, view) {
   const capacity = createCapacityField(params, {
     id: "capacity",
     label: "of",
-    placeholder: "capacity",
-    title: "Memory of the device, such as 15.75GiB: draws the line and says whether the program fits",
+    placeholder: "size or device",
+    title:
+      "Memory of the device, such as 15.75GiB or TPU v5e: draws the line and says whether the program fits; " +
+      "remembered for this host",
   });
   const figures = el("div", { class: "headline-figures" });
   const verdict = el("span", { class: "verdict", role: "status" });

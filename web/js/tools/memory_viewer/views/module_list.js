@@ -7,7 +7,8 @@ import { createSearchBox } from "../../../base/search_box.js";
 import { createSideList } from "../../../base/side_list.js";
 import { createStore } from "../../../base/store.js";
 import { matcher } from "../../../base/text_match.js";
-import { findModule, namedHosts, peakOf, sortModules } from "../data/modules.js";
+import { parseSize } from "../../../base/size_text.js";
+import { findModule, fitOfModule, namedHosts, peakOf, sortModules } from "../data/modules.js";
 
 export function createModuleList(params, onOpen) {
   const wanted = createStore({ name: "" });
@@ -23,6 +24,7 @@ export function createModuleList(params, onOpen) {
   list.node.append(none);
   let modules = [];
   let asTold = [];
+  let isEmpty = true;
   let hasHosts = false;
   let saysWhere = false;
 
@@ -32,7 +34,10 @@ export function createModuleList(params, onOpen) {
     hasHosts = namedHosts(reply).length > 0;
     saysWhere = reply.hosts.length > 1;
     filter.node.hidden = modules.length < 4;
+    const wasEmpty = isEmpty;
+    isEmpty = modules.length === 0;
     show();
+    if (wasEmpty) list.showChosen();
   }
 
   function shown() {
@@ -46,11 +51,15 @@ export function createModuleList(params, onOpen) {
   function show() {
     const rows = shown();
     const largest = Math.max(1, ...modules.map((one) => peakOf(one) ?? 0));
-    const entries = rows.map((one) => entryOf(one, largest, saysWhere));
+    const capacity = parseSize(params.get().capacity);
+    const fit = (one) => fitOfModule(one, spaceNow(), capacity);
+    const entries = rows.map((one) => entryOf(one, { largest, saysWhere, fit: fit(one) }));
     const count = rows.length === modules.length ? modules.length : `${rows.length} of ${modules.length}`;
     list.show(entries, openModule(), unitMode(params.get()), count);
     setText(none, modules.length > 0 && rows.length === 0 ? "No module matches." : "");
   }
+
+  const spaceNow = () => Number(params.get().memory_space ?? 0);
 
   function openModule() {
     const { module_name: name, host } = params.get();
@@ -65,14 +74,14 @@ export function createModuleList(params, onOpen) {
     return rows[Math.max(0, Math.min(rows.length - 1, at + delta))];
   }
 
-  const stop = params.watch(["module_name", "host", "unit"], () => {
+  const stop = params.watch(["module_name", "host", "unit", "capacity", "memory_space"], () => {
     show();
     list.showChosen();
   });
   return { node: list.node, setModules, neighbour, first: () => modules[0] ?? null, dispose: stop };
 }
 
-function entryOf(one, largest, saysWhere) {
+function entryOf(one, { largest, saysWhere, fit }) {
   const peak = peakOf(one);
   return {
     value: one,
@@ -83,6 +92,7 @@ function entryOf(one, largest, saysWhere) {
     isBroken: one.state === "error",
     isPending: peak === null,
     share: (peak ?? 0) / largest,
+    fit,
     below: (saysWhere && one.hosts.join(", ")) || undefined,
   };
 }
