@@ -1,7 +1,7 @@
 // "Who holds it": by mouse and by keyboard, on a program that does not fit.
 import { after, before, test } from "node:test";
 import assert from "node:assert/strict";
-import { newPage, open, param, picture, settle, startBrowser, startServer } from "./harness.js";
+import { boxOf, newPage, open, param, picture, settle, startBrowser, startServer } from "./harness.js";
 
 const OOM = "?run=v5e_gpt_12layer_oom&tag=memory_viewer";
 const BARS = "canvas[data-order=size]";
@@ -123,4 +123,37 @@ test("tiles of one line share a tint, those of another have another", async () =
   const [line70, line69, line53, again53] = await tints([0.05, 0.17, 0.31, 0.55]);
   assert.equal(line53, again53);
   assert.equal(new Set([line70, line69, line53]).size, 3);
+});
+
+const ICICLE = ".who-icicle canvas";
+const onTop = () => page.textContent(".who-icicle .icicle-path strong");
+
+test("stacks are an icicle: a click shows what goes on from a frame alone, the path leads back", async () => {
+  await open(page, server, `${OOM}&by=stack&panel=table`);
+  const box = await boxOf(page, ICICLE);
+  await page.mouse.click(box.x + 0.3 * box.width, box.y + 4.5 * 20);
+  await page.mouse.move(2, 2);
+  await settle(page);
+  assert.match(await param(page, "group"), /;train\.py:53$/);
+  assert.equal(await onTop(), "train.py:53");
+  assert.match(await page.textContent("#table-count"), /^34 of 391 buffers, 33\.09 GiB/);
+  await page.click(".who-icicle .icicle-path button >> nth=0");
+  await settle(page);
+  assert.equal(await param(page, "group"), null);
+  assert.match(await page.textContent("#table-count"), /^391 buffers/);
+});
+
+test("the icicle is walked, zoomed and left by keys", async () => {
+  await open(page, server, `${OOM}&by=scope`);
+  await page.focus(ICICLE);
+  for (const key of ["ArrowDown", "ArrowDown"]) await page.keyboard.press(key);
+  await settle(page);
+  assert.match(await page.textContent(".who-told"), /^attention:\s+3\d\.\d\d GiB, 6\d\.\d %/);
+  await page.keyboard.press("Enter");
+  await settle(page);
+  assert.equal(await param(page, "group"), "attention");
+  await page.focus(ICICLE);
+  await page.keyboard.press("Backspace");
+  await settle(page);
+  assert.equal(await param(page, "group"), null);
 });

@@ -6,13 +6,12 @@ import {
   figuresFor,
   nodeLabel,
   nodeSource,
-  stackOf,
 } from "../../../web/js/tools/device_memory/data/model.js";
 import { csvText } from "../../../web/js/base/csv.js";
 import { parseSort, sortRows } from "../../../web/js/base/sorting.js";
 import { COLUMNS, rowsFound, topRows } from "../../../web/js/tools/device_memory/data/top_rows.js";
 import { foundTotal, matchFunctions } from "../../../web/js/tools/device_memory/data/search.js";
-import { layoutIcicle, neighbour, nodeAt } from "../../../web/js/tools/device_memory/layout/icicle.js";
+import { layoutIcicle, neighbour, nodeAt } from "../../../web/js/base/icicle_layout.js";
 import { choicesOf } from "../../../web/js/tools/device_memory/views/choices.js";
 
 /**
@@ -45,7 +44,6 @@ const ALL = { kind: null, device: null };
 test("the tree's shape follows from the parents", () => {
   assert.deepEqual([...model.depth], [0, 1, 2, 3, 3, 2]);
   assert.deepEqual([...model.end], [6, 6, 5, 4, 5, 6]);
-  assert.deepEqual(stackOf(model, 4), [1, 2, 4]);
   assert.equal(nodeSource(model, 4), "/v/site-packages/ones.py:30");
   assert.equal(nodeLabel(model, 2), "train   train.py:20");
   assert.equal(nodeLabel(model, 4), "ones");

@@ -2,8 +2,9 @@
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { buildModel } from "../../../web/js/tools/memory_viewer/data/model.js";
-import { groupNamed, groupsOf, rulesOf } from "../../../web/js/tools/memory_viewer/data/groups.js";
+import { groupsOf, membersOf, rulesOf } from "../../../web/js/tools/memory_viewer/data/groups.js";
 import { memberLines } from "../../../web/js/tools/memory_viewer/data/group_lines.js";
+import { groupTree, nodeOfKey } from "../../../web/js/tools/memory_viewer/data/group_tree.js";
 import { groupsOfRows, labelOf } from "../../../web/js/tools/memory_viewer/data/labels.js";
 import { flagsWithin } from "../../../web/js/tools/memory_viewer/data/search.js";
 import { layoutBar, runsOf } from "../../../web/js/tools/memory_viewer/layout/bars.js";
@@ -31,13 +32,13 @@ const share = (part) => `${100 * part} %`;
 
 test("a group has its members, and says in whole what its key says in short", () => {
   const groups = groupsOf(REPLY);
-  assert.deepEqual(groupNamed(groups, "params").members, [0, 1]);
+  assert.deepEqual(membersOf(groups, "params"), [0, 1]);
   assert.deepEqual(
     groups.rows.map(({ title }) => title),
     ["/home/u/a.py:1", "params", "(unknown)"],
   );
-  assert.equal(groupNamed(groups, "b.py:2"), null);
-  assert.equal(groupNamed(null, "params"), null);
+  assert.deepEqual(membersOf(groups, "b.py:2"), []);
+  assert.equal(membersOf(groups, null), null);
 });
 
 test("the rule is said where it is not the usual one, and so is what nobody knows", () => {
@@ -95,6 +96,37 @@ test("neighbours of one group too narrow for names are named together", () => {
   const wide = layoutBar(model, Uint32Array.from([3, 4, 0]), 90);
   assert.deepEqual(runsOf(wide, groups), [{ key: "a.py:1", x0: 0, x1: 56.25 }]);
   assert.deepEqual(runsOf(wide, null), []);
+});
+
+const STACKS = groupsOf({
+  ...REPLY,
+  by: "stack",
+  rows: { ...REPLY.rows, key: ["t:9;g:5;n:1", "t:9;g:5;n:7", "params"] },
+});
+
+test("stacks are a tree: the larger first, what all have in common in one node", () => {
+  const tree = groupTree(STACKS);
+  assert.deepEqual(tree.names, ["all", "t:9 › g:5", "n:1", "n:7", "params"]);
+  assert.deepEqual(tree.keys, ["", "t:9;g:5", "t:9;g:5;n:1", "t:9;g:5;n:7", "params"]);
+  assert.deepEqual([...tree.bytes], [200, 190, 100, 90, 10]);
+  assert.deepEqual([tree.parent, tree.depth, tree.end], [
+    [-1, 0, 1, 1, 0],
+    [0, 1, 2, 2, 1],
+    [5, 4, 3, 4, 5],
+  ]);
+  assert.deepEqual([nodeOfKey(tree, null), nodeOfKey(tree, "t:9;g:5"), nodeOfKey(tree, "gone")], [0, 1, 0]);
+});
+
+test("a path of a great many frames ends in one for the rest", () => {
+  const key = Array.from({ length: 50000 }, (_, i) => `f${i}`).join(";");
+  const tree = groupTree({ ...STACKS, rows: [{ ...STACKS.rows[0], key }] });
+  assert.deepEqual([tree.count, tree.keys[1] === key], [2, true]);
+});
+
+test("a path stands for all that goes on from it, and for nothing that only begins like it", () => {
+  assert.deepEqual(membersOf(STACKS, "t:9;g:5"), [3, 4, 0, 1]);
+  assert.deepEqual(membersOf(STACKS, "t:9;g"), []);
+  assert.deepEqual(membersOf({ ...STACKS, by: "shape" }, "t:9;g:5"), [], "other keys are no paths");
 });
 
 test("what is found within a group", () => {

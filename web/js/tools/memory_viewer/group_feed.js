@@ -9,7 +9,7 @@
 import { createLatest } from "../../api.js";
 import { createStore } from "../../base/store.js";
 import { together } from "../../base/upkeep.js";
-import { groupNamed, groupsOf } from "./data/groups.js";
+import { groupsOf, membersOf } from "./data/groups.js";
 import { groupsOfRows } from "./data/labels.js";
 
 const REST_MS = 60; // of a cursor that moves on
@@ -57,8 +57,8 @@ export function createGroupFeed(state, fetchGroups) {
   function light() {
     if (!state.model.isWhole) return;
     const { group, hoverGroup } = state.get();
-    const rowsOf = (key) => (key === null ? null : (groupNamed(store.get().groups, key)?.members ?? []));
-    state.actions.light(rowsOf(group), rowsOf(hoverGroup));
+    const { groups } = store.get();
+    state.actions.light(membersOf(groups, group), membersOf(groups, hoverGroup));
   }
 
   const stop = together(

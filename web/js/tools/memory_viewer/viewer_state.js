@@ -129,6 +129,10 @@ export function createViewerState(firstModel, params) {
     hoverGroup(key) {
       store.set({ hoverGroup: key });
     },
+    /** Of groups that are paths: the one on top, null for all. */
+    zoomGroup(key) {
+      store.write({ group: key, hoverGroup: null });
+    },
     pinGroup(key) {
       store.write({ group: key === store.get().group ? null : key });
     },

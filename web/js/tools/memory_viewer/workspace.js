@@ -113,7 +113,7 @@ export function createWorkspace(view, params, requests, openTool) {
     /** Of all buffers; null until they are here. */
     state: () => (state.model.isWhole ? state : null),
     focusSearch: () => search.focus(),
-    redraw: () => charts.forEach((chart) => chart.redraw?.()),
+    redraw: () => [who, ...charts].forEach((chart) => chart.redraw?.()),
     dispose() {
       [...parts, ...charts].forEach((part) => part.dispose?.());
       details.stop();

@@ -93,10 +93,3 @@ export function figuresFor(model, choice) {
   }
   return figures;
 }
-
-/** From the outermost frame to the node; without node 0. */
-export function stackOf(model, node) {
-  const stack = [];
-  for (let at = node; at > 0; at = model.parent[at]) stack.unshift(at);
-  return stack;
-}

@@ -10,6 +10,8 @@
  *            rows: Group[]}} Groups
  */
 
+import { isWithin } from "./group_tree.js";
+
 /** The ways to group: the word of the address and of the API, and what a reader calls it. The first is usual. */
 export const WAYS = [
   { by: "source", label: "line", title: "your line; parameters: the root of their argument path" },
@@ -68,9 +70,13 @@ export function groupsOf(reply) {
   };
 }
 
-/** @param {Groups | null} groups @param {string | null} key */
-export function groupNamed(groups, key) {
-  return groups?.rows.find((group) => group.key === key) ?? null;
+/**
+ * The rows of a group, or of all that go on from a path; null where no group, or the path of all, is meant.
+ * @param {Groups | null} groups
+ */
+export function membersOf(groups, key) {
+  if (!key) return null;
+  return (groups?.rows ?? []).filter((group) => isWithin(groups?.by, group.key, key)).flatMap(({ members }) => members);
 }
 
 /** The sentence beside the title: the rule, and what nobody knows. @param {Groups} groups */

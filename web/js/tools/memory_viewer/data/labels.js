@@ -7,8 +7,10 @@
  *     copy.7                                neither is known
  */
 import { TEMPORARY } from "./categories.js";
-import { USUAL_WAY } from "./groups.js";
+import { lastFrame } from "./group_tree.js";
 import { nameOf } from "./model.js";
+
+const LINES = ["source", "stack"]; // whose groups are called by lines
 
 /**
  * Which group each row of the model belongs to.
@@ -26,7 +28,7 @@ export function groupsOfRows(model, groups) {
       if (at !== undefined) of[at] = i;
     }
   });
-  return { by: groups.by, keys: groups.rows.map(({ key }) => key), of };
+  return { by: groups.by, keys: groups.rows.map(({ key }) => lastFrame(groups.by, key)), of };
 }
 
 /** @param {import("./model.js").Model} model @param {GroupOfRow | null} groups */
@@ -38,7 +40,7 @@ export function labelOf(model, row, groups) {
 function holderOf(model, row, groups) {
   const path = model.strings[model.opName[row]];
   if (model.category[row] !== TEMPORARY && /[[.]/.test(path)) return path;
-  const group = groups?.by === USUAL_WAY ? groups.keys[groups.of[row]] : undefined;
+  const group = LINES.includes(groups?.by) ? groups.keys[groups.of[row]] : undefined;
   if (group !== undefined && group !== "(unknown)") return group;
   const source = model.strings[model.source[row]];
   return source.slice(source.lastIndexOf("/") + 1);

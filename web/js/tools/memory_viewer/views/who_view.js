@@ -1,7 +1,7 @@
 // @ts-check
 // "Who holds it": the groups that hold most, at the peak or at the step of the cursor. The largest at first, all when
 // asked; a row's twisty lists its buffers, a click pins it: every chart then shows it alone.
-import { shareText, treeName } from "../../../base/cells.js";
+import { opName, shareText, treeName } from "../../../base/cells.js";
 import { chartSection } from "../../../base/chart_section.js";
 import { copyButton } from "../../../base/clipboard.js";
 import { csvText } from "../../../base/csv.js";
@@ -13,6 +13,7 @@ import { errorLine } from "../../../shell/messages.js";
 import { COMPACT_ROWS, GROUP_COLUMNS, groupLine, memberLines } from "../data/group_lines.js";
 import { rulesOf } from "../data/groups.js";
 import { createWaySwitch } from "./way_switch.js";
+import { createWhoIcicle } from "./who_icicle.js";
 
 /** @param {ReturnType<import("../group_feed.js").createGroupFeed>} feed */
 export function createWho(state, feed) {
@@ -43,12 +44,15 @@ export function createWho(state, feed) {
     onToggle: toggle,
     onHover: hover,
   });
-  const node = chartSection(title, [ways.node, rules, copy], [table.node, rest, failed], { class: "chart who" });
+  const icicle = createWhoIcicle(state, feed);
+  const content = [icicle.node, table.node, rest, failed];
+  const node = chartSection(title, [ways.node, rules, copy], content, { class: "chart who" });
 
   const groups = () => feed.get().groups;
 
   function arrange() {
     const { isBusy, error } = feed.get();
+    node.hidden = state.model.wholeCount === 0;
     node.setAttribute("aria-busy", String(isBusy));
     failed.hidden = !error;
     failed.replaceChildren(...(error ? [errorLine(error)] : []));
@@ -121,15 +125,17 @@ export function createWho(state, feed) {
     inFrame(state, ["unit", "rows"], arrange),
     inFrame(state, ["group", "pinned"], mark),
     ways.dispose,
+    icicle.dispose,
     table.dispose,
   );
-  return { node, start: arrange, redraw: arrange, dispose };
+  return { node, start: arrange, redraw: icicle.redraw, dispose };
 }
 
 const isPinned = (line, group) => group !== null && line.row === null && line.group.key === group;
 
 function fillHeld(cell, line) {
-  cell.append(treeName(line, true, el("span", { class: "ellipsis" }, line.told.key)));
+  const name = line.row === null ? opName(line.told.key) : el("span", { class: "ellipsis" }, line.told.key);
+  cell.append(treeName(line, true, name));
   cell.title = line.told.title ?? line.told.key;
   return true;
 }

@@ -1,12 +1,14 @@
 // @ts-check
 /**
- * The icicle: the stack tree below one node as rectangles, the node itself on top at full width. Pure.
+ * The icicle: a tree below one node as rectangles, the node itself on top at full width. Pure.
  *
  *     depth 0   [ main                                   ]
  *           1   [ train                  ][ eval         ]     width to scale; what a frame holds itself stays bare
  *           2   [ ones         ][ jit ]    [ ones   ]
  *
  * Frames narrower than MIN_WIDTH are merged with their neighbours into one sliver (node -1), and counted.
+ * The tree is its nodes in preorder: `parent[i]` < i, `depth[i]`, and `end[i]`, where the subtree of i ends.
+ * @typedef {{count: number, parent: ArrayLike<number>, depth: ArrayLike<number>, end: ArrayLike<number>}} Tree
  * @typedef {{node: number, row: number, x0: number, x1: number}} Rect
  */
 const MIN_WIDTH = 1;
