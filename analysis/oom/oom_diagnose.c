@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analysis/oom/oom_facts.h"
+#include "analysis/oom/oom_match.h"
 
 enum { PADDING_SHARE_PERCENT = 20, HALF_PERCENT = 50, BALANCED_PERCENT = 60 };
 
@@ -239,8 +240,22 @@ static void diagnose_compile(struct oom_facts *facts) {
         diagnose_sum(facts);
 }
 
+// The buffer of the instruction that the message names, in the program that has it.
+static const struct oom_buffer *blamed_buffer(const struct oom_facts *facts) {
+    struct bytes instruction = oom_blamed_instruction(facts->message, facts->arena);
+    for (size_t i = 0; facts->evidence && i < facts->evidence->largest_count; i++) {
+        const struct oom_buffer *buffer = &facts->evidence->largest[i];
+        if (instruction.size && bytes_equal(buffer->words.instruction, instruction)) return buffer;
+    }
+    return NULL;
+}
+
 static void diagnose_exceeding(struct oom_facts *facts) {
+    const struct oom_buffer *blamed = blamed_buffer(facts);
     struct suspect suspect = largest_of(facts);
+    if (blamed)
+        suspect = (struct suspect){blamed->size_bytes,    blamed->words.name, blamed->words.shape,
+                                   blamed->words.op_name, blamed->source,     blamed};
     if (suspect.size_bytes < facts->message->requested_bytes) suspect.size_bytes = facts->message->requested_bytes;
     diagnose_one(facts, &suspect);
 }
@@ -254,6 +269,10 @@ void oom_diagnose(const struct oom_message *message, const struct oom_evidence *
                               .needed = message->needed_bytes,
                               .arena = arena,
                               .diagnosis = diagnosis};
+    if (evidence && !oom_is_size_near(message, evidence->totals.total_bytes)) {
+        oom_disagree_on_size(&facts);
+        evidence = facts.evidence = NULL;
+    }
     if (facts.needed == OOM_ABSENT && evidence) facts.needed = evidence->totals.total_bytes;
     static void (*const rules[OOM_KIND_COUNT])(struct oom_facts *) = {
         [OOM_COMPILE] = diagnose_compile,

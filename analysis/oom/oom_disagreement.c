@@ -50,6 +50,15 @@ static void check_row(struct oom_facts *facts, const char *row, int64_t bytes, c
                             oom_size(facts, value), row, oom_size(facts, bytes), what));
 }
 
+void oom_disagree_on_size(struct oom_facts *facts) {
+    add(facts,
+        arena_printf(facts->arena,
+                     "The sizes do not match: the message needs %s, this program takes %s. It is another program "
+                     "or another compilation of it, so nothing here is concluded from its buffers.",
+                     oom_size(facts, facts->message->needed_bytes),
+                     oom_size(facts, facts->evidence->totals.total_bytes)));
+}
+
 void oom_disagreements(struct oom_facts *facts) {
     check_words(facts);
     check_sum(facts);

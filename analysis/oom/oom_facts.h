@@ -47,3 +47,6 @@ void oom_diagnose_allocator(struct oom_facts *facts);
 
 // Where the message and the buffers contradict each other; there are buffers.
 void oom_disagreements(struct oom_facts *facts);
+
+// The buffers are of a program of another size.
+void oom_disagree_on_size(struct oom_facts *facts);

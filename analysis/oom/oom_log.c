@@ -147,6 +147,7 @@ bool oom_log_read(struct bytes log, struct arena *arena, struct oom_log *found, 
             continue;
         if (!parse(anchor, text.text, end, arena, &message, &parsed_end)) continue;
         message.line = oom_text_line(&text, anchor->at);
+        message.last_line = oom_text_line(&text, parsed_end);
         keep(found, &message);
     }
     return true;

@@ -66,6 +66,7 @@ struct oom_message {
     size_t entries_left_out;  // beyond OOM_ENTRIES_MAX
     int64_t count;            // how often the log has it
     uint32_t line;            // of the log, where it is first
+    uint32_t last_line;       // what was understood of that one ends here
 };
 
 struct oom_message oom_message_empty(enum oom_kind kind);

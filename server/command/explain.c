@@ -95,7 +95,7 @@ static void write_explanation(const struct explain_options *options, const struc
                               struct arena *arena, struct output *output) {
     struct json_writer w = json_writer_on(output);
     if (options->format != FORMAT_JSON) {
-        explain_text_write(explanation, options->format == FORMAT_MARKDOWN, options->logdir != NULL, arena, output);
+        explain_text_write(explanation, options->format == FORMAT_MARKDOWN, arena, output);
         return;
     }
     explain_json_write(explanation, arena, &w);
@@ -129,7 +129,8 @@ static bool can_join(struct work *work, struct store *store, const struct explai
 
 static enum exit_code explain(struct work *work, struct store *store, const struct explain_options *options,
                               struct bytes log) {
-    struct explain_request asked = {log, options->session, options->module, options->capacity_bytes};
+    struct explain_request asked = {
+        .log = log, .session = options->session, .module = options->module, .capacity_bytes = options->capacity_bytes};
     struct explanation explanation;
     struct error error;
     if (store && !can_join(work, store, options)) return EXIT_CODE_UNREADABLE;

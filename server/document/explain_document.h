@@ -8,6 +8,6 @@
 // `scratch` is for links and words; at its limit they are null.
 void explain_json_write(const struct explanation *explanation, struct arena *scratch, struct json_writer *w);
 
-// `has_logdir`: profiles were looked for, so that a missing join is told.
-void explain_text_write(const struct explanation *explanation, bool is_markdown, bool has_logdir, struct arena *arena,
+// The answer first: the verdict, who holds it, the plan; then each change, and what all that rests on.
+void explain_text_write(const struct explanation *explanation, bool is_markdown, struct arena *arena,
                         struct output *output);

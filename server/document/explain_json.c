@@ -62,16 +62,16 @@ static struct oom_entry entry_of(const struct oom_buffer *buffer, struct arena *
 
 static void write_largest(const struct explained *item, struct arena *scratch, struct json_writer *w) {
     const struct oom_message *message = item->message;
-    bool is_listed = message->entry_count > 0;
+    bool is_listed = message->entry_count > 0, is_profile = !is_listed && item->is_same_size;
     json_open_array_key(w, "largest");
     for (size_t i = 0; i < message->entry_count; i++) write_entry(&message->entries[i], NULL, w);
-    for (size_t i = 0; !is_listed && item->join && i < item->join->evidence.largest_count; i++) {
+    for (size_t i = 0; is_profile && i < item->join->evidence.largest_count; i++) {
         const struct oom_buffer *buffer = &item->join->evidence.largest[i];
         struct oom_entry entry = entry_of(buffer, scratch);
         write_entry(&entry, explain_link(item->join, buffer->logical_buffer_id, scratch), w);
     }
     json_close_array(w);
-    json_write_text_key(w, "largest_from", is_listed ? "message" : item->join ? "profile" : NULL);
+    json_write_text_key(w, "largest_from", is_listed ? "message" : is_profile ? "profile" : NULL);
 }
 
 // --- What we say ---
@@ -148,6 +148,52 @@ static void write_replicated(const struct oom_evidence *evidence, struct json_wr
     json_close_array(w);
 }
 
+// --- Who holds it, and where it was looked for ---
+
+static const struct field holder_fields[] = {
+    FIELD("key", struct oom_holder, key),
+    FIELD("about", struct oom_holder, about),
+    FIELD("size_bytes", struct oom_holder, size_bytes),
+    FIELD("share", struct oom_holder, share),
+    FIELD("buffers", struct oom_holder, buffers),
+    FIELD("alike", struct oom_holder, alike),
+    FIELD("alike_bytes", struct oom_holder, alike_bytes),
+    FIELD_END,
+};
+
+static void write_holders(const struct oom_holders *holders, struct json_writer *w) {
+    json_open_object_key(w, "who_holds");
+    json_write_text_key(w, "from", holders->is_listed ? holders->count ? "message" : NULL : "profile");
+    json_write_text_key(w, "by", holders->is_by_names ? "operation" : "line");
+    fields_write_objects_key(w, "rows", holder_fields, holders->rows, holders->count, sizeof *holders->rows);
+    json_write_int64_key(w, "left_out", (int64_t)holders->left_out);
+    json_write_int64_key(w, "left_out_bytes", holders->left_out_bytes);
+    json_close_object(w);
+}
+
+static void write_search(const struct explain_search *search, struct json_writer *w) {
+    if (!search->has_begun) {
+        json_write_text_key(w, "search", NULL);
+        return;
+    }
+    json_open_object_key(w, "search");
+    json_write_int64_key(w, "sessions", (int64_t)search->sessions);
+    json_write_int64_key(w, "session_count", (int64_t)search->session_count);
+    json_write_int64_key(w, "programs", (int64_t)search->programs);
+    json_write_bool_key(w, "is_cut_short", search->is_cut_short);
+    if (search->near_program) {
+        json_open_object_key(w, "nearest");
+        json_write_text_key(w, "session", search->near_session);
+        json_key(w, "module");
+        json_write_string(w, search->near_program->name);
+        json_write_int64_key(w, "total_allocation_bytes", search->near_total_bytes);
+        json_close_object(w);
+    } else {
+        json_write_text_key(w, "nearest", NULL);
+    }
+    json_close_object(w);
+}
+
 static void write_join(const struct explained *item, struct arena *scratch, struct json_writer *w) {
     const struct explain_join *join = item->join;
     const struct oom_diagnosis *diagnosis = &item->diagnosis;
@@ -160,6 +206,7 @@ static void write_join(const struct explained *item, struct arena *scratch, stru
     json_write_text_key(w, "host", join->host);
     json_write_text_key(w, "module", join->module);
     json_write_text_key(w, "link", explain_link(join, -1, scratch));
+    json_write_bool_key(w, "is_same_size", item->is_same_size);
     fields_write_object_key(w, "totals", total_fields, &join->evidence);
     write_replicated(&join->evidence, w);
     json_write_texts_key(w, "disagreements", diagnosis->disagreements, diagnosis->disagreement_count);
@@ -176,6 +223,7 @@ static void write_plan(const struct explained *item, struct json_writer *w) {
 static void write_message(const struct explained *item, struct arena *scratch, struct json_writer *w) {
     const struct oom_message *message = item->message;
     const struct oom_diagnosis *diagnosis = &item->diagnosis;
+    int64_t over = explained_over_bytes(item);
     json_open_object(w);
     json_write_text_key(w, "kind", oom_kind_name(message->kind));
     json_write_text_key(w, "error_code", message->error_code);
@@ -195,6 +243,10 @@ static void write_message(const struct explained *item, struct arena *scratch, s
     json_write_int64_key(w, "largest_left_out", (int64_t)message->entries_left_out);
     json_write_int64_key(w, "count", message->count);
     json_write_int64_key(w, "line", message->line);
+    json_write_int64_key(w, "last_line", message->last_line);
+    json_write_known_key(w, "over_bytes", over != OOM_ABSENT, over);
+    write_holders(&item->holders, w);
+    write_search(&item->search, w);
     json_close_object(w);
 }
 

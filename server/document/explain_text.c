@@ -39,6 +39,24 @@ static void put_figure(struct page *page, const char *name, int64_t bytes) {
                            page->is_markdown ? ": " : "", size_string(bytes, page->arena)));
 }
 
+// "52.93 GiB of 15.75 GiB: OVERFLOW by 37.18 GiB".
+static void put_verdict(struct page *page, const struct explained *item) {
+    int64_t needed = explained_needed_bytes(item), over = explained_over_bytes(item);
+    bool is_request = item->message->needed_bytes == OOM_ABSENT;
+    const char *text = size_string(needed, page->arena);
+    if (needed == OOM_ABSENT) return put_figure(page, "capacity", item->capacity_bytes);
+    if (item->capacity_bytes == OOM_ABSENT)
+        text = arena_printf(page->arena, "%s %s", text, is_request ? "asked for" : "needed");
+    else if (over == OOM_ABSENT)
+        text = arena_printf(page->arena, "%s of %s", text, size_string(item->capacity_bytes, page->arena));
+    else
+        text = arena_printf(page->arena, "%s of %s: OVERFLOW by %s", text,
+                            size_string(item->capacity_bytes, page->arena), size_string(over, page->arena));
+    put(page, page->is_markdown ? "**" : "  ");
+    put(page, text);
+    put(page, page->is_markdown ? "**\n" : "\n");
+}
+
 static void put_head(struct page *page, const struct explained *item) {
     const struct oom_message *message = item->message;
     const char *title = arena_printf(
@@ -50,14 +68,52 @@ static void put_head(struct page *page, const struct explained *item) {
             : "",
         message->line, message->count > 1 ? ", " : "; ", message->count, message->count > 1 ? " times" : " time");
     put_heading(page, 1, title);
-    put_figure(page, "needed", message->needed_bytes);
-    put_figure(page, "requested", message->requested_bytes);
-    put_figure(page, "capacity", message->capacity_bytes);
-    put_figure(page, "exceeded by", message->exceeded_bytes);
+    put_verdict(page, item);
+    if (message->needed_bytes != OOM_ABSENT) put_figure(page, "requested", message->requested_bytes);
     put_figure(page, "free", message->free_bytes);
     put_figure(page, "reservable", message->reservable_bytes);
     put_figure(page, "TensorCore", message->tensorcore_bytes);
     put_figure(page, "SparseCore", message->sparsecore_bytes);
+}
+
+// --- Who holds it ---
+
+// "34 buffers, 11 of them 3.00 GiB each", "11 x 3.00 GiB".
+static const char *alike_words(const struct oom_holder *holder, struct arena *arena) {
+    const char *size = size_string(holder->alike_bytes, arena);
+    if (holder->buffers == 1) return "1 buffer";
+    if (holder->alike == holder->buffers) return arena_printf(arena, "%" PRId64 " x %s", holder->alike, size);
+    if (holder->alike == 1) return arena_printf(arena, "%" PRId64 " buffers, largest %s", holder->buffers, size);
+    return arena_printf(arena, "%" PRId64 " x %s and %" PRId64 " more", holder->alike, size,
+                        holder->buffers - holder->alike);
+}
+
+static const char *holders_title(const struct oom_holders *holders) {
+    if (holders->is_listed) return "Who holds it, of what the message lists";
+    return holders->is_by_names ? "Who holds it at the peak, by operation" : "Who holds it at the peak, by line";
+}
+
+static void put_holders(struct page *page, const struct oom_holders *holders) {
+    static const struct table_column columns[] = {{"SIZE", TABLE_RIGHT, false},
+                                                  {"SHARE", TABLE_RIGHT, false},
+                                                  {"HELD BY", TABLE_SHRINKING, false},
+                                                  {"BUFFERS", TABLE_LEFT, false},
+                                                  {"ABOUT", TABLE_SHRINKING, false}};
+    struct table table = table_make(columns, sizeof columns / sizeof columns[0], page->arena);
+    for (size_t i = 0; i < holders->count; i++) {
+        const struct oom_holder *holder = &holders->rows[i];
+        TABLE_ADD(&table, size_string(holder->size_bytes, page->arena),
+                  arena_printf(page->arena, "%.1f%%", 100 * holder->share),
+                  printable_text(bytes_of(holder->key), page->arena), alike_words(holder, page->arena),
+                  holder->about ? printable_text(bytes_of(holder->about), page->arena) : "");
+    }
+    if (!table.row_count) return;
+    put_heading(page, 2, holders_title(holders));
+    page->has_begun = false;  // it stands right below its heading
+    page_table(page, &table);
+    if (holders->left_out)
+        put_item(page, arena_printf(page->arena, "%zu more hold %s.", holders->left_out,
+                                    size_string(holders->left_out_bytes, page->arena)));
 }
 
 static void put_why(struct page *page, const struct oom_diagnosis *diagnosis) {
@@ -67,10 +123,23 @@ static void put_why(struct page *page, const struct oom_diagnosis *diagnosis) {
     for (size_t i = 0; i < diagnosis->cause_count; i++) put_item(page, diagnosis->causes[i]);
 }
 
-static void put_join(struct page *page, const struct explained *item, bool has_logdir) {
-    const struct explain_join *join = item->join;
-    if (!join && has_logdir && item->message->module)
+// What was looked for and not found, and how far the search came.
+static void put_search(struct page *page, const struct explain_search *search) {
+    const char *name = search->near_program ? printable_text(search->near_program->name, page->arena) : "";
+    if (search->near_program)
+        put_item(page, arena_printf(page->arena,
+                                    "No program there fits this message: the nearest, %s of %s, takes %s. Nothing is "
+                                    "concluded from it.",
+                                    name, search->near_session, size_string(search->near_total_bytes, page->arena)));
+    else
         put_item(page, "No profile or dump there holds this program in this size.");
+    put_item(page, arena_printf(page->arena, "Searched %zu of %zu sessions%s.", search->sessions, search->session_count,
+                                search->is_cut_short ? "; name the session with --session to look in it" : ""));
+}
+
+static void put_join(struct page *page, const struct explained *item) {
+    const struct explain_join *join = item->join;
+    if (!join && item->search.has_begun) put_search(page, &item->search);
     if (!join) return;
     put_heading(page, 2, arena_printf(page->arena, "In the profile: %s / %s", join->session, join->module));
     put_figure(page, "arguments", join->evidence.argument_bytes);
@@ -95,8 +164,8 @@ static void put_largest(struct page *page, const struct explained *item) {
         const struct oom_entry *entry = &message->entries[i];
         TABLE_ADD(&table, size_string(entry->size_bytes, page->arena), entry->shape, entry->label, entry->source);
     }
-    for (size_t i = 0; item->join && !message->entry_count && i < item->join->evidence.largest_count && i < SHOWN_MAX;
-         i++) {
+    bool is_profile = !message->entry_count && item->is_same_size;
+    for (size_t i = 0; is_profile && i < item->join->evidence.largest_count && i < SHOWN_MAX; i++) {
         const struct oom_buffer *buffer = &item->join->evidence.largest[i];
         TABLE_ADD(&table, size_string(buffer->size_bytes, page->arena), words_of(page, buffer->words.shape),
                   words_of(page, buffer->words.name), buffer->source);
@@ -183,20 +252,22 @@ static void put_suggested(struct page *page, const struct oom_diagnosis *diagnos
     }
 }
 
-void explain_text_write(const struct explanation *explanation, bool is_markdown, bool has_logdir, struct arena *arena,
+static void put_message(struct page *page, const struct explained *item) {
+    put_head(page, item);
+    put_holders(page, &item->holders);
+    if (item->advice && item->advice->plan.is_needed) put_plan(page, item->advice);
+    if (item->advice) put_predicted(page, &item->diagnosis, item->advice);
+    put_suggested(page, &item->diagnosis, item->advice);
+    put_why(page, &item->diagnosis);
+    put_join(page, item);
+    put_largest(page, item);
+}
+
+void explain_text_write(const struct explanation *explanation, bool is_markdown, struct arena *arena,
                         struct output *output) {
     struct page page = {
         .output = output, .arena = arena, .is_markdown = is_markdown, .keeps_words = true, .width = WIDTH};
-    for (size_t i = 0; i < explanation->log.message_count; i++) {
-        const struct explained *item = &explanation->items[i];
-        put_head(&page, item);
-        put_why(&page, &item->diagnosis);
-        put_join(&page, item, has_logdir);
-        put_largest(&page, item);
-        if (item->advice && item->advice->plan.is_needed) put_plan(&page, item->advice);
-        if (item->advice) put_predicted(&page, &item->diagnosis, item->advice);
-        put_suggested(&page, &item->diagnosis, item->advice);
-    }
+    for (size_t i = 0; i < explanation->log.message_count; i++) put_message(&page, &explanation->items[i]);
     if (explanation->log.left_out)
         put_item(&page, arena_printf(arena, "%zu more messages are not shown.", explanation->log.left_out));
 }

@@ -1,20 +1,14 @@
-// The program that a message is about, among the sessions of a log directory.
+// The program that a message is about, with all that is known of it: buffers, who holds them, advice.
 //
-//     "HLO module: jit_h" ──> sessions, newest first ──> jit_h(1), jit_h(7) ──> that of the nearest total
+//     message ──> explain_search.h ──> program ──> evidence, holders at the peak, advice
 //
-// A name like jit_train_step stands in many sessions, so where the message says how much was needed, a module counts
-// only when its total is within a tenth of that; a session that was asked for by name counts in any case, and then the
-// disagreement is told. At most EXPLAIN_CANDIDATES_MAX modules are loaded and EXPLAIN_SESSIONS_MAX sessions searched.
-// What cannot be read is passed over: a join is a help, its absence no error. Messages about one program share its
-// join, so that it is read and advised on once, however often a log tells of it.
+// Messages about one program share its join, so that it is read and advised on once, however often a log tells of it.
 #pragma once
 
 #include "analysis/oom/oom_evidence.h"
-#include "analysis/oom/oom_message.h"
+#include "analysis/oom/oom_holders.h"
 #include "server/explanation/explain_advice.h"
-#include "server/store/module_list.h"
-
-enum { EXPLAIN_CANDIDATES_MAX = 24, EXPLAIN_SESSIONS_MAX = 500 };
+#include "server/explanation/explain_search.h"
 
 struct explain_join {
     struct explain_join *next;  // of the same log
@@ -23,25 +17,19 @@ struct explain_join {
     int64_t space;
     const struct hlo_module *program;  // valid while the work lives
     struct oom_evidence evidence;
+    struct oom_holders holders;
     const struct advice *advice;  // NULL: none can be made
 };
 
-struct explain_session {
-    struct explain_session *next;
-    const char *asked, *name;
-    struct module_list modules;  // none where it cannot be read
-};
-
 struct explain_joins {  // of one log
-    struct work *work;
-    struct store *store;
-    const char *session, *module;  // NULL: any; the message's own
+    struct explain_sessions sessions;
+    struct explain_search_for asked;
     struct explain_join *made;
-    struct explain_session *sessions;  // those that were searched: once for all messages
 };
 
-// NULL: no module fits. On the work's arena.
-const struct explain_join *explain_join(struct explain_joins *joins, const struct oom_message *message);
+// NULL: no program fits; `told` says how it was looked for. On the work's arena.
+const struct explain_join *explain_join(struct explain_joins *joins, const struct oom_message *message,
+                                        struct explain_search *told);
 
 // The page's address of the joined module, or of one of its buffers (-1: none). On `arena`, NULL at its limit.
 const char *explain_link(const struct explain_join *join, int64_t logical_buffer_id, struct arena *arena);

@@ -13,9 +13,19 @@
 struct explained {
     const struct oom_message *message;
     const struct explain_join *join;  // NULL: none
+    struct explain_search search;     // how it was looked for
+    bool is_same_size;                // the joined program's size fits the message: its figures are used
+    int64_t capacity_bytes;           // asked for, else the message's; OOM_ABSENT
+    struct oom_holders holders;       // of the joined program, else of the message's list
     struct oom_diagnosis diagnosis;
     const struct advice *advice;  // of the joined program; NULL: none
 };
+
+// What the program or the request needs: the message's figure, else the joined program's. OOM_ABSENT: unknown.
+int64_t explained_needed_bytes(const struct explained *item);
+
+// How much of that the capacity lacks; OOM_ABSENT: it does not, or it is unknown.
+int64_t explained_over_bytes(const struct explained *item);
 
 struct explanation {
     struct oom_log log;
@@ -25,6 +35,7 @@ struct explanation {
 struct explain_request {
     struct bytes log;
     const char *session;     // NULL: any
+    const char *preferred;   // session to look at first; NULL: none
     const char *module;      // NULL: the message's own
     int64_t capacity_bytes;  // OOM_ABSENT: the message's own
 };

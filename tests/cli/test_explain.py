@@ -127,6 +127,67 @@ class Explain(unittest.TestCase):
             self.assertEqual(joined is not None, is_joined)
         self.assertIn("another compilation", " ".join(joined["disagreements"]))
 
+    def test_who_holds_it_at_the_peak_of_the_joined_program(self):
+        message = self.explain("v5e_gpt_12layer_oom", f"--logdir={LOGDIR}")
+        holders = message["who_holds"]
+        self.assertEqual((holders["from"], holders["by"]), ("profile", "line"))
+        first = holders["rows"][0]
+        self.assertEqual((first["key"], first["about"], first["buffers"]), ("train.py:53", "attention", 34))
+        self.assertEqual((first["alike"], first["alike_bytes"]), (11, 3 * GIB))
+        report = hbmview("report", LOGDIR, "--session=v5e_gpt_12layer_oom", "--by=source", "--format=json").json()
+        space = report["modules"][0]["memory_spaces"][0]
+        self.assertEqual([(row["key"], row["size_bytes"]) for row in holders["rows"]],
+                         [(row["key"], row["size_bytes"]) for row in space["groups"]["rows"][:10]])
+        self.assertEqual(sum(row["size_bytes"] for row in holders["rows"]) + holders["left_out_bytes"],
+                         message["joined"]["totals"]["peak_bytes"])
+        text = hbmview("explain", message_file("v5e_gpt_12layer_oom"), f"--logdir={LOGDIR}").out
+        self.assertIn("52.93 GiB of 15.75 GiB: OVERFLOW by 37.18 GiB", text)
+        self.assertRegex(text, r"33\.09 GiB +62\.6% +train\.py:53 +11 x 3\.00 GiB and 23 more")
+        self.assertLess(text.index("train.py:53"), text.index("The plan"))
+
+    def test_who_holds_it_of_what_the_message_lists(self):
+        message = self.explain("tpu_hbm_used")
+        holders = message["who_holds"]
+        self.assertEqual(holders["from"], "message")
+        self.assertEqual(sum(row["size_bytes"] for row in holders["rows"]) + holders["left_out_bytes"],
+                         sum(entry["size_bytes"] for entry in message["largest"]))
+
+    def test_a_message_without_a_name_is_joined_by_operation_and_shape(self):
+        text = ("XlaRuntimeError: RESOURCE_EXHAUSTED: Allocation (size=107374182400) would exceed memory "
+                "(size=17179869184) :: #allocation7 [shape = 'u8[327680,327680]{1,0:T(8,128)(4,1)}', space=hbm, "
+                "size = 0xffffffffffffffff, tag = 'output of xor_convert_fusion@{}'] :: <no-hlo-instruction>\n")
+        for name, is_there in (("xor_convert_fusion", True), ("xor_convert_fusion.2", False)):
+            code, out, _ = self.piped(text.replace("xor_convert_fusion", name).encode(), f"--logdir={LOGDIR}",
+                                      "--format=json")
+            [message] = json.loads(out)["messages"]
+            self.assertEqual((code, message["joined"] is not None), (GOOD, is_there))
+            if is_there:
+                self.assertEqual(message["joined"]["session"], "v5e_readme_oom")
+                self.assertIn("train.py:32", message["scenario_reason"])
+        text = text.replace("327680,327680", "327680,163840")
+        [message] = json.loads(self.piped(text.encode(), f"--logdir={LOGDIR}", "--format=json")[1])["messages"]
+        self.assertIsNone(message["joined"])
+
+    def test_of_another_size_nothing_is_concluded(self):
+        message = self.explain("v5e_gpt_12layer_oom", f"--logdir={LOGDIR}", "--session=v5e_gpt_4layer")
+        self.assertFalse(message["joined"]["is_same_size"])
+        self.assertIn("sizes do not match", message["joined"]["disagreements"][0])
+        self.assertEqual((message["plan"], message["largest"], message["who_holds"]["rows"]), (None, [], []))
+        self.assertEqual(message["scenario"], "3", "of the message alone")
+        self.assertTrue(all(fix["saves_bytes"] is None for fix in message["fixes"]))
+
+    def test_what_was_searched_and_what_came_near(self):
+        text = message_file("v5e_gpt_12layer_oom").read_text().replace("52.93G", "20.00G").encode()
+        [message] = json.loads(self.piped(text, "--format=json", f"--logdir={LOGDIR}")[1])["messages"]
+        search = message["search"]
+        self.assertEqual(search["sessions"], search["session_count"])
+        self.assertGreater(search["programs"], 3)
+        self.assertFalse(search["is_cut_short"])
+        self.assertIsNotNone(search["nearest"])
+        told = " ".join(self.piped(text, f"--logdir={LOGDIR}")[1].split())
+        self.assertIn("No program there fits this message", told)
+        self.assertIn("Searched %d of %d sessions" % (search["sessions"], search["session_count"]), told)
+
     def test_program_load_causes(self):
         self.assertEqual(self.explain("tpu_program_load_big")["cause"], "program_too_big")
         self.assertEqual(self.explain("tpu_program_load_fragmented")["cause"], "fragmented")

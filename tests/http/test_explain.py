@@ -30,6 +30,17 @@ class ExplainOverHttp(unittest.TestCase):
         page = self.server.get("/" + message["joined"]["link"])
         self.assertEqual(page.status, 200)
 
+    def test_the_program_of_the_size_whatever_session_is_open(self):
+        body = (MESSAGES / "v5e_gpt_12layer_oom.txt").read_bytes()
+        for query in ("", "?prefer=v5e_gpt_4layer", "?prefer=v5e_gpt_12layer_oom", "?prefer=gone"):
+            [message] = self.post(body, query).json()["messages"]
+            self.assertEqual(message["joined"]["session"], "v5e_gpt_12layer_oom", query)
+            self.assertTrue(message["joined"]["is_same_size"])
+
+    def test_a_session_that_is_not_there(self):
+        answer = self.post((MESSAGES / "v5e_readme_oom.txt").read_bytes(), "?session=gone")
+        self.assertEqual((answer.status, answer.json()["error"]["code"]), (404, "not_found"))
+
     def test_session_and_capacity(self):
         body = (MESSAGES / "v5e_gpt_12layer_oom.txt").read_bytes()
         [message] = self.post(body, "?session=v5e_gpt_4layer").json()["messages"]
@@ -58,10 +69,10 @@ class ExplainOverHttp(unittest.TestCase):
         self.assertEqual(self.server.get(f"/api/v1/memory_view{query}&module={module}").status, 200)
         before = self.loads()
         one = self.post(message, query)
-        self.assertEqual((one.status, self.loads() - before), (200, 1), "its advice, kept")
+        self.assertEqual((one.status, self.loads() - before), (200, 2), "its total and its advice, kept")
         log = "".join(message.replace("300.00G", f"{290 + i / 10:.2f}G") + "noise\n" * 9 for i in range(100))
         answer = self.post(log, query)
-        self.assertEqual((answer.status, self.loads() - before), (200, 1))
+        self.assertEqual((answer.status, self.loads() - before), (200, 2))
         told = answer.json()["messages"]
         self.assertGreater(len(told), 60)
         self.assertEqual({item["joined"]["module"] for item in told}, {module})

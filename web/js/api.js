@@ -75,8 +75,8 @@ export const fetchDeviceMemoryProfile = (query, signal) =>
   getJson(apiUrl("device_memory/profile", query), signal);
 
 /** A log with out-of-memory messages, joined to the programs of `session`. @param {string | Blob} log */
-export function fetchExplanation(log, { session, capacity }, signal) {
-  const url = apiUrl("explain", { session, capacity });
+export function fetchExplanation(log, { prefer, capacity }, signal) {
+  const url = apiUrl("explain", { prefer, capacity });
   return postText(url, log, signal);
 }
 

@@ -4,7 +4,7 @@
  * so that a look at the Memory Viewer and back finds all as it was; a reload forgets it. Never in the address.
  *
  *     paste, drop, file, example ──> source ──ask──> reply | error
- *     session, capacity ─────────────────────┘
+ *     prefer, capacity ──────────────────────┘
  */
 import { createLatest, fetchExplanation } from "../../api.js";
 import { formatSize } from "../../base/format.js";
@@ -17,12 +17,12 @@ export function createExplainState() {
   const latest = createLatest();
   let askedFor = "";
 
-  /** @param {{session: string | null, capacity: number | null}} where */
+  /** @param {{prefer: string | null, capacity: number | null}} where */
   async function explain(source, where, progress) {
     askedFor = JSON.stringify(where);
     store.set({ source, isBusy: true, isEditing: false, draft: source.text ?? "" });
     try {
-      const asked = latest.run((signal) => fetchJoined(source.body, where, signal));
+      const asked = latest.run((signal) => fetchExplanation(source.body, where, signal));
       const reply = await progress.during(`explaining ${formatSize(source.sentBytes)} of text`, asked);
       store.set({ reply, error: null, isBusy: false });
     } catch (error) {
@@ -43,13 +43,3 @@ export function createExplainState() {
 
   return { get: store.get, set: store.set, watch: store.watch, explain, explainAgain, clear };
 }
-
-/** A program that the open session does not hold is looked for in all of them. */
-async function fetchJoined(log, where, signal) {
-  const reply = await fetchExplanation(log, where, signal);
-  if (where.session === null || !reply.messages.some(isApart)) return reply;
-  const wide = await fetchExplanation(log, { ...where, session: null }, signal);
-  return { ...reply, messages: reply.messages.map((message, i) => (isApart(message) ? wide.messages[i] : message)) };
-}
-
-const isApart = (message) => message.module !== null && !message.joined;

@@ -19,7 +19,7 @@ const state = createExplainState(); // of the page, not of one mount
 export function mount(shell) {
   const { params, progress } = shell;
   const actions = {
-    explain: async (source) => state.explain(source, await whereOf(shell), progress),
+    explain: (source) => state.explain(source, whereOf(shell), progress),
     example: () => actions.explain(sourceOfText(SAMPLE, SAMPLE_NAME)),
     clear: () => state.clear(),
     follow: (patch) => params.go({ ...patch, unit: params.get().unit }),
@@ -32,7 +32,7 @@ export function mount(shell) {
   shell.hosts.show([], null);
   shell.side.append(list.node);
   shell.show({ title: "Out of memory", main: results.wrap(input.node) });
-  const again = async () => state.explainAgain(await whereOf(shell), progress);
+  const again = () => state.explainAgain(whereOf(shell), progress);
   const stops = [
     params.watch(["run", "capacity"], again),
     shell.keys.add("Out of memory", toolKeys(input, results), MOUSE),
@@ -48,12 +48,10 @@ export function mount(shell) {
   return { unmount, redraw() {} };
 }
 
-/** A session that is not there (any more) does not keep a message from being explained. */
-async function whereOf({ params, sessions }) {
+/** The program is looked for in all sessions; of equal ones that of the open session is meant. */
+function whereOf({ params }) {
   const { run, capacity } = params.get();
-  const reply = await sessions().catch(() => null);
-  const isKnown = reply?.sessions.some((session) => session.name === run) ?? false;
-  return { session: isKnown ? run : null, capacity: parseSize(capacity) };
+  return { prefer: run, capacity: parseSize(capacity) };
 }
 
 function toolKeys(input, results) {

@@ -1,0 +1,76 @@
+#include "analysis/oom/oom_match.h"
+
+#include <string.h>
+
+#include "analysis/memory/buffer_description.h"
+
+enum { TOLERANCE_DIVISOR = 10 };
+
+static int64_t apart(int64_t a, int64_t b) {
+    return a > b ? a - b : b - a;
+}
+
+int64_t oom_size_distance(const struct oom_message *message, int64_t total_bytes) {
+    int64_t reserved = oom_message_row(message, "reserved"), program = oom_message_row(message, "program");
+    int64_t needed = message->needed_bytes;
+    if (needed == OOM_ABSENT) return OOM_ABSENT;
+    int64_t counted = needed - (reserved > 0 ? reserved : 0) - (program > 0 ? program : 0);
+    int64_t whole = apart(total_bytes, needed), bare = apart(total_bytes, counted);
+    return counted > 0 && bare < whole ? bare : whole;
+}
+
+bool oom_is_size_near(const struct oom_message *message, int64_t total_bytes) {
+    int64_t distance = oom_size_distance(message, total_bytes);
+    return distance == OOM_ABSENT || distance <= message->needed_bytes / TOLERANCE_DIVISOR;
+}
+
+// --- By instruction ---
+
+static const struct oom_entry *largest_entry(const struct oom_message *message) {
+    const struct oom_entry *largest = NULL;
+    for (size_t i = 0; i < message->entry_count; i++) {
+        const struct oom_entry *entry = &message->entries[i];
+        if (!largest || entry->size_bytes > largest->size_bytes) largest = entry;
+    }
+    return largest;
+}
+
+static bool is_name_byte(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || (c && strchr("_.-", c));
+}
+
+struct bytes oom_blamed_instruction(const struct oom_message *message, struct arena *arena) {
+    static const char output_of[] = "output of ";
+    const struct oom_entry *entry = largest_entry(message);
+    const char *name = entry ? entry->label : NULL;
+    size_t size = 0;
+    if (!name || !entry->shape || !strchr(entry->shape, ']')) return (struct bytes){0};
+    if (strncmp(name, output_of, sizeof output_of - 1) == 0) name += sizeof output_of - 1;
+    if (name[0] == '%') name++;
+    while (is_name_byte(name[size])) size++;
+    const char *copy = arena_string(arena, (struct bytes){(const uint8_t *)name, size});
+    return copy ? bytes_of(copy) : (struct bytes){0};
+}
+
+// "u8[327680,327680]" of "u8[327680,327680]{1,0:T(8,128)(4,1)}".
+static struct bytes dimensions_of(struct bytes shape) {
+    const uint8_t *close = shape.size ? memchr(shape.data, ']', shape.size) : NULL;
+    return (struct bytes){shape.data, close ? (size_t)(close - shape.data) + 1 : 0};
+}
+
+bool oom_has_instruction(const struct oom_message *message, struct bytes instruction, const struct hlo_module *module,
+                         struct arena *arena) {
+    const struct oom_entry *entry = largest_entry(message);
+    struct buffer_describer describer;
+    if (!entry || !entry->shape || !instruction.size) return false;
+    struct bytes dimensions = dimensions_of(bytes_of(entry->shape));
+    if (!dimensions.size || !buffer_describer_init(&describer, module, MEMORY_VIEW_EXACT, arena)) return false;
+    for (uint32_t i = 0; i < module->buffer_count; i++) {
+        const struct hlo_buffer *buffer = &module->buffers[i];
+        if (buffer->size_bytes != entry->size_bytes || buffer->color != 0) continue;
+        struct buffer_description words = buffer_describe(&describer, i);
+        if (bytes_equal(words.instruction, instruction) && bytes_equal(dimensions_of(words.shape), dimensions))
+            return true;
+    }
+    return false;
+}

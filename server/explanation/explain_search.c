@@ -1,0 +1,204 @@
+#include "server/explanation/explain_search.h"
+
+#include <string.h>
+#include <time.h>
+
+#include "analysis/memory/memory_totals.h"
+#include "analysis/oom/oom_match.h"
+
+struct search {
+    struct explain_sessions *from;
+    const struct oom_message *message;
+    const char *preferred;        // session that was looked at first; NULL: none
+    struct bytes name;            // "jit_h" or "jit_h(1)"; empty where the instruction tells
+    struct bytes instruction;     // that the message names
+    bool is_size_free;            // a total that is off is no reason against it
+    struct explain_search *told;  // what was found
+    int64_t best_distance;        // from the total to what was needed; -1: none found yet
+    int64_t near_distance;        // of the one of that name that is nearest, but not near
+};
+
+// --- How long ---
+
+static int64_t now_ms(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static bool is_late(struct explain_sessions *from) {
+    if (!from->deadline_ms) from->deadline_ms = now_ms() + EXPLAIN_SEARCH_MS;
+    return now_ms() > from->deadline_ms;
+}
+
+// --- One program ---
+
+static bool fill_total(const struct filling *from, void *thing, struct error *error) {
+    struct memory_totals_list totals;
+    const struct hlo_module *module = from->of;
+    *(int64_t *)thing = OOM_ABSENT;
+    if (module->allocation_count == 0) return true;
+    if (!memory_totals_list(module, from->arena, &totals, error)) return false;
+    *(int64_t *)thing = memory_totals_of(&totals, 0).total_bytes;
+    return true;
+}
+
+static const struct stored_kind total_kind = {.name = "hbm-total",
+                                              .thing_bytes = sizeof(int64_t),
+                                              .arena_limit_bytes = WORK_ARENA_LIMIT_BYTES,
+                                              .is_derived = true,
+                                              .fill = fill_total};
+
+// In HBM, kept once it is known; OOM_ABSENT when the module cannot be read or has no buffers.
+static int64_t total_of(struct work *work, const struct found_module *found) {
+    struct error error;
+    const char *key = arena_printf(&work->arena, "%s %s", total_kind.name, found->key);
+    const int64_t *total = key ? file_store_peek(work, key) : NULL;
+    if (!total && key) {
+        const struct hlo_module *module = module_store_load(work, found, &error);
+        total = module ? file_store_get(work, &total_kind, key, found->file, module, &error) : NULL;
+    }
+    return total ? *total : OOM_ABSENT;
+}
+
+static bool has_instruction(const struct search *search, struct work *work, const struct found_module *found) {
+    struct error error;
+    const struct hlo_module *module = module_store_load(work, found, &error);
+    return module && oom_has_instruction(search->message, search->instruction, module, &work->arena);
+}
+
+// --- Which is the best ---
+
+static bool is_nearer(int64_t distance, int64_t best) {
+    return best < 0 || distance < best;
+}
+
+static void take(struct search *search, const char *session, const struct input_file *file,
+                 const struct xspace_program *program, int64_t distance) {
+    search->told->session = session;
+    search->told->file = file;
+    search->told->program = program;
+    search->best_distance = distance;
+}
+
+static void remember_near(struct search *search, const char *session, const struct xspace_program *program,
+                          int64_t total_bytes, int64_t distance) {
+    if (!is_nearer(distance, search->near_distance)) return;
+    search->near_distance = distance;
+    search->told->near_session = session;
+    search->told->near_program = program;
+    search->told->near_total_bytes = total_bytes;
+}
+
+// What is loaded to look at a program is let go at once: it may be one of hundreds.
+static void consider(struct search *search, const char *session, const struct input_file *file,
+                     const struct xspace_program *program) {
+    struct work work;
+    struct found_module found;
+    struct error error;
+    work_init(&work, search->from->work->cache);
+    if (module_store_name(&work, file, program, &found, &error)) {
+        int64_t total = total_of(&work, &found), distance = oom_size_distance(search->message, total);
+        bool is_near = search->is_size_free || oom_is_size_near(search->message, total);
+        bool is_it = total != OOM_ABSENT && (search->name.size || has_instruction(search, &work, &found));
+        if (distance == OOM_ABSENT) distance = 0;
+        search->told->programs++;
+        if (is_it && !is_near) remember_near(search, session, program, total, distance);
+        if (is_it && is_near && is_nearer(distance, search->best_distance))
+            take(search, session, file, program, distance);
+    }
+    work_free(&work);
+}
+
+// --- Sessions ---
+
+// NULL without memory.
+static const struct explain_session *read_session(struct explain_sessions *from, const char *name) {
+    struct work *work = from->work;
+    struct explain_session *read = arena_new(&work->arena, struct explain_session, 1);
+    struct session session;
+    struct error error;
+    struct session_place place = {.name = name};
+    if (!read) return NULL;
+    *read = (struct explain_session){.next = from->read, .asked = name, .name = name};
+    from->read = read;
+    if (!store_open_session(from->store, work, &place, STORE_LIST_SEEN, &session, &error)) return read;
+    read->name = session.name;
+    if (!module_list_read(work, &session, &read->modules, &error)) read->modules.row_count = 0;
+    return read;
+}
+
+static const struct explain_session *session_of(struct explain_sessions *from, const char *name) {
+    for (const struct explain_session *known = from->read; known; known = known->next) {
+        if (strcmp(known->asked, name) == 0) return known;
+    }
+    return read_session(from, name);
+}
+
+static bool is_named(const struct xspace_program *program, struct bytes name) {
+    return !name.size || bytes_equal(program->name, name) || bytes_equal(program->module_name, name);
+}
+
+static void search_session(struct search *search, const char *name) {
+    const struct explain_session *session = session_of(search->from, name);
+    for (size_t i = 0; session && i < session->modules.row_count; i++) {
+        const struct module_row *row = &session->modules.rows[i];
+        if (!is_named(row->program, search->name)) continue;
+        if (is_late(search->from)) return;
+        consider(search, session->name, session->modules.hosts[row->hosts[0]].file, row->program);
+    }
+    search->told->sessions += !is_late(search->from);
+}
+
+// What is rounded away of "52.93G".
+static bool is_settled(const struct search *search) {
+    enum { ROUNDING_BYTES = 6 << 20 };
+    return search->told->program && search->best_distance <= ROUNDING_BYTES;
+}
+
+static bool is_session(const struct catalog *catalog, const char *name) {
+    return name && catalog_find(catalog, bytes_of(name));
+}
+
+static void search_all(struct search *search) {
+    struct error error;
+    const struct catalog *catalog = store_catalog(search->from->store, search->from->work, false, &error);
+    const char *first = catalog && is_session(catalog, search->preferred) ? search->preferred : NULL;
+    if (!store_logdir(search->from->store)) {
+        search->told->session_count = 1;
+        search_session(search, STORE_SAMPLE_SESSION);
+        return;
+    }
+    search->told->session_count = catalog ? catalog->session_count : 0;
+    if (first) search_session(search, first);
+    for (size_t i = 0; catalog && i < catalog->session_count; i++) {
+        if (is_settled(search) || is_late(search->from)) break;
+        if (!first || strcmp(catalog->sessions[i].name, first) != 0) search_session(search, catalog->sessions[i].name);
+    }
+}
+
+bool explain_search(struct explain_sessions *from, const struct explain_search_for *asked,
+                    const struct oom_message *message, struct explain_search *told) {
+    *told = (struct explain_search){0};
+    const char *name = asked->module ? asked->module : message->module;
+    if (message->memory_space && strcmp(message->memory_space, "hbm") != 0) return false;
+    struct search search = {.from = from,
+                            .message = message,
+                            .preferred = asked->preferred,
+                            .is_size_free = asked->session != NULL,
+                            .told = told,
+                            .best_distance = -1,
+                            .near_distance = -1};
+    if (name) search.name = bytes_of(name);
+    if (!name) search.instruction = oom_blamed_instruction(message, &from->work->arena);
+    if (!name && !search.instruction.size) return false;
+    told->has_begun = true;
+    if (asked->session) {
+        told->session_count = 1;
+        search_session(&search, asked->session);
+    } else {
+        search_all(&search);
+    }
+    told->is_cut_short = !is_settled(&search) && told->sessions < told->session_count;
+    return told->program != NULL;
+}

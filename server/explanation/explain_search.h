@@ -1,0 +1,53 @@
+// Which program of a log directory a message is about.
+//
+//     "HLO module: jit_h", 18.00G    preferred session, then the others, newest first:  jit_h(1) 18.00 GiB   <- it
+//                                                                                       jit_h(7)  2.10 GiB   near miss
+//     no name, but an allocation     any program that has the instruction of that name, with its shape and bytes
+//
+// A name like jit_train_step stands in many sessions, so where the message says how much was needed, only a program of
+// about that size counts (oom_match.h), whichever session is open; of several the nearest. A session that was asked for
+// by name counts in any case: then whoever tells of it says that the sizes do not match. Totals are kept in the cache,
+// what is loaded for them is let go at once, and after EXPLAIN_SEARCH_MS the search ends and says how far it came. What
+// cannot be read is passed over: a program is a help, its absence no error.
+#pragma once
+
+#include "analysis/oom/oom_message.h"
+#include "server/store/module_list.h"
+
+enum { EXPLAIN_SEARCH_MS = 4000 };  // for all messages of a log
+
+struct explain_session {
+    struct explain_session *next;
+    const char *asked, *name;
+    struct module_list modules;  // none where it cannot be read
+};
+
+struct explain_sessions {  // read once for all messages of a log
+    struct work *work;
+    struct store *store;
+    struct explain_session *read;
+    int64_t deadline_ms;  // 0: the search has not begun
+};
+
+struct explain_search_for {
+    const char *session;    // this one only; NULL: any
+    const char *preferred;  // looked at first; NULL: none
+    const char *module;     // NULL: the message's own
+};
+
+struct explain_search {
+    const char *session;  // of the program that was found
+    const struct input_file *file;
+    const struct xspace_program *program;  // NULL: none
+    bool has_begun;                        // the message tells what to look for
+    bool is_cut_short;                     // for want of time
+    size_t sessions, session_count;        // looked through, of how many
+    size_t programs;                       // whose figures were compared
+    const char *near_session;              // of the program of that name whose size is the least off; NULL: none
+    const struct xspace_program *near_program;
+    int64_t near_total_bytes;
+};
+
+// False: no program was found. All in `told` lives as long as the work.
+bool explain_search(struct explain_sessions *from, const struct explain_search_for *asked,
+                    const struct oom_message *message, struct explain_search *told);
