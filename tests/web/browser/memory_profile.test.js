@@ -366,3 +366,71 @@ test("a host or a memory that is not there is named, with those that are", async
   assert.match(await selectedRow(), /worker1/);
   assert.deepEqual(page.complaints, []);
 });
+
+test("facts and notes are a click away, and the choice is remembered", async () => {
+  const fresh = await newPage(browser, server);
+  await open(fresh, server, "?run=tf_leak&tag=memory_profile");
+  assert.ok(!(await fresh.isVisible(".profile-summary")));
+  await fresh.click("#facts-fold");
+  assert.ok(await fresh.isVisible(".profile-summary"));
+  assert.ok(await fresh.isVisible(".memories"), "a memory that is alone has its row there");
+  await open(fresh, server, OOM);
+  assert.ok(await fresh.isVisible(".profile-summary"));
+  await fresh.click("#facts-fold");
+  assert.ok(!(await fresh.isVisible(".profile-summary")));
+  await open(fresh, server, HOSTS);
+  assert.ok(await fresh.isVisible(".memories"), "several are there to choose from");
+  await fresh.close();
+});
+
+test("on a wide window the breakdown stands beside the timeline and follows it", async () => {
+  const wide = await newPage(browser, server, { viewport: { width: 1440, height: 900 } });
+  await open(wide, server, OOM);
+  const [plot, beside] = [await boxOf(wide, PLOT), await boxOf(wide, ".beside")];
+  assert.ok(beside.x > plot.x + plot.width && beside.y < plot.y);
+  assert.equal(await wide.locator("#tab-breakdown").count(), 0);
+  assert.equal(await wide.getAttribute("#tab-leaks", "aria-selected"), "true");
+  assert.match(await wide.textContent(".beside .moment"), /^At the peak/);
+  await wide.mouse.click(...plot.at(0.3, 0.5));
+  await settle(wide);
+  assert.match(await wide.textContent(".beside .moment"), /^At the chosen time/);
+  await wide.click("#to-peak");
+  await settle(wide);
+  assert.match(await wide.textContent(".beside .moment"), /^At the peak/);
+  await wide.setViewportSize({ width: 1300, height: 900 });
+  await settle(wide);
+  assert.ok(!(await wide.isVisible(".beside")));
+  assert.equal(await wide.getAttribute("#tab-breakdown", "aria-selected"), "true");
+  assert.deepEqual(wide.complaints, []);
+  await wide.close();
+});
+
+const SIZES = [
+  [1440, 900],
+  [1280, 800],
+  [1024, 768],
+  [640, 400],
+  [390, 844],
+];
+const PARTS =
+  ".headline-figures, .figures-tools, .finding, .timeline, .timeline-foot button, .tab, .panel-body, .beside";
+
+test("nothing is clipped, on any window", async () => {
+  const other = await newPage(browser, server);
+  for (const [width, height] of SIZES) {
+    await other.setViewportSize({ width, height });
+    await open(other, server, `${HOSTS}&panel=leaks`);
+    const beyond = await other.$$eval(
+      PARTS,
+      (nodes, most) => {
+        const isBeyond = (one) => one.getBoundingClientRect().right > most + 0.5;
+        return nodes.filter(isBeyond).map((one) => one.className);
+      },
+      width,
+    );
+    assert.deepEqual(beyond, [], `${width}`);
+    const whole = await other.evaluate(() => document.documentElement.scrollWidth);
+    assert.ok(whole <= width, `${whole} of ${width}`);
+  }
+  await other.close();
+});

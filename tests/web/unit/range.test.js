@@ -1,7 +1,7 @@
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { clampRange, niceStep, panRange, range, revealRange, ticks, zoomRange } from "../../../web/js/base/range.js";
-import { byteTicks, toPixel } from "../../../web/js/base/axes.js";
+import { byteLabels, byteTicks, toPixel } from "../../../web/js/base/axes.js";
 import { parseZoom, stepTicks, zoomText } from "../../../web/js/tools/memory_viewer/layout/axes.js";
 import { pickUnit } from "../../../web/js/base/format.js";
 
@@ -57,4 +57,17 @@ test("a zoom survives the address", () => {
   assert.deepEqual(parseZoom(zoomText(range(1, 2), range(3, 4))), { x: range(1, 2), y: range(3, 4) });
   for (const text of [null, "", "1", "1,1", "2,1", "1,2,3", "1,2,4,3", "a,b", "1,2,3,4,5"])
     assert.equal(parseZoom(text), null, String(text));
+});
+
+test("labels of bytes stay short, however close one looks", () => {
+  const longest = (r) => Math.max(...byteLabels(r, 240, "auto").map(({ text }) => text.length));
+  assert.deepEqual(
+    byteLabels(range(0, 16 * 2 ** 20), 132, "auto").map(({ text }) => text),
+    ["0 MiB", "10 MiB"],
+  );
+  for (let wide = 64; wide < 2 ** 36; wide *= 2) {
+    for (const begin of [0, 16658176, 15 * 2 ** 30]) {
+      assert.ok(longest(range(begin, begin + wide)) <= 13, `${begin} ${wide}`);
+    }
+  }
 });

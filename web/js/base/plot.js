@@ -15,13 +15,14 @@
  * @typedef {import("./range.js").Range} Range
  * @typedef {ReturnType<typeof openPlot>} Plot
  */
-import { byteTickDigits, byteTicks, toPixel } from "./axes.js";
+import { byteLabels, toPixel } from "./axes.js";
 import { drawSideways, fitCanvas, labelOnScrap } from "./canvas.js";
-import { pickAxisUnit, tickText } from "./format.js";
 import { palette } from "./palette.js";
 
 const PEAK_SIGN = 6;
 const MARK_ALPHA = 0.15;
+const LABEL_GAP = 6; // between a label and the frame
+const TITLE_ROOM = 15; // that a sideways title needs: longer labels take its place
 const GRID_ALPHA = 0.12;
 
 /**
@@ -70,19 +71,19 @@ export function drawXAxis({ context, colors, left, top, width, height, bottom, t
 /** The axis of bytes at the left, with lines across the plot where `grid` asks for them. */
 export function drawByteAxis(plot, unitMode, title, grid = false) {
   const { context, colors, view, left, width, height, toY } = plot;
-  const unit = pickAxisUnit(view.y.end, unitMode);
-  const digits = byteTickDigits(view.y, unit);
+  const labels = byteLabels(view.y, height, unitMode);
+  const room = left - LABEL_GAP - Math.max(0, ...labels.map(({ text }) => context.measureText(text).width));
   context.textAlign = "right";
   context.textBaseline = "middle";
-  for (const bytes of byteTicks(view.y, height, unit)) {
+  for (const { bytes, text } of labels) {
     context.globalAlpha = GRID_ALPHA;
     context.fillStyle = colors.ink;
     if (grid) context.fillRect(left, Math.round(toY(bytes)), width, 1);
     context.globalAlpha = 1;
     context.fillStyle = colors["ink-3"];
-    context.fillText(tickText(bytes, unit, digits), left - 6, besideFrame(plot, toY(bytes)));
+    context.fillText(text, left - LABEL_GAP, besideFrame(plot, toY(bytes)));
   }
-  drawSideways(context, title, 8, plot.top + height / 2);
+  if (room >= TITLE_ROOM) drawSideways(context, title, 8, plot.top + height / 2);
   context.textAlign = "left";
 }
 

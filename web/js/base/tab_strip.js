@@ -7,8 +7,11 @@
 import { el } from "./dom.js";
 import { requestFrame } from "./frame.js";
 
-/** @param {any[]} panels @param {any} context @param {string} label what the tabs are about */
-export function createTabStrip(panels, context, label) {
+/**
+ * @param {any[]} panels @param {any} context @param {string} label what the tabs are about
+ * @param {string} usual the panel that the address need not name
+ */
+export function createTabStrip(panels, context, label, usual = panels[0]?.id) {
   const { params } = context;
   const tabs = panels.map((panel, i) =>
     tabOf(
@@ -36,7 +39,7 @@ export function createTabStrip(panels, context, label) {
 
   /** Asked for with the mouse it comes into sight: the tabs often stand at the foot of the window. */
   function choose(i, comesIntoSight = false) {
-    params.set({ panel: i === 0 ? null : panels[i].id });
+    params.set({ panel: panels[i].id === usual ? null : panels[i].id });
     show();
     if (comesIntoSight) requestFrame(() => node.scrollIntoView({ block: "nearest" }));
   }

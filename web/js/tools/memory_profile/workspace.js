@@ -4,7 +4,6 @@ import { fetchFindings, fetchModuleRuns, fetchSteps } from "../../api.js";
 import { el } from "../../base/dom.js";
 import { requestFrame } from "../../base/frame.js";
 import { range } from "../../base/range.js";
-import { createTabStrip } from "../../base/tab_strip.js";
 import { together } from "../../base/upkeep.js";
 import { viewName } from "../../base/view_name.js";
 import { errorSentence } from "../../shell/messages.js";
@@ -22,6 +21,7 @@ import { createTimelineFeed } from "./timeline_feed.js";
 import { createEventCard } from "./views/event_card.js";
 import { createFindings } from "./views/findings_view.js";
 import { createHeadline } from "./views/headline.js";
+import { createPanelPlaces } from "./views/panel_places.js";
 import { createSummary } from "./views/summary_view.js";
 import { createTimeline } from "./views/timeline_view.js";
 
@@ -43,27 +43,31 @@ export function createWorkspace({ session, reply, memories, chosen, shell, overv
   const fault = el("p", { class: "note error-line", hidden: true, role: "status" });
   const timeline = createTimeline({ state, memory, feeds: feedsNow, lanes: lanes.get, onRow: chooseRow });
   const card = createEventCard(state, memory, details, moveEvent);
-  const headline = createHeadline(state, memory);
-  const summary = createSummary(
-    state,
-    memory,
-    notesOf(reply, chosen),
+  const headline = createHeadline(state, memory, () => goTo({ at: null }));
+  const isAlone = memories.length === 1 && reply.hosts.length === 1; // its row says what the facts say
+  const summary = createSummary(state, memory, notesOf(reply, chosen), [
+    ...(isAlone ? [overviewNode] : []),
     otherToolLine("memory_profile", shell.openTool),
-  );
+  ]);
   const context = { where, overview: memory, host, state, params, progress, goTo, goToEvent };
-  const strip = createTabStrip(panels, context, "about this memory");
+  const places = createPanelPlaces(panels, context);
   const findings = createFindings({ fetch: (signal) => fetchFindings(where, signal), onOpen: openFinding });
-  const parts = [timeline, card, headline, findings, summary, strip];
+  const parts = [timeline, card, headline, findings, summary, places];
   const main = el(
     "div",
     { class: "workspace profile" },
-    el("div", { class: "figures-line" }, headline.node),
+    el(
+      "div",
+      { class: "figures-line" },
+      headline.node,
+      el("span", { class: "figures-tools" }, ...summary.openers),
+    ),
     findings.node,
-    overviewNode,
-    summary.node,
+    ...summary.bodies,
+    isAlone ? null : overviewNode,
     timeline.node,
     fault,
-    strip.node,
+    places.node,
   );
   const top = viewName(session, memory.memory_id, host.host, `${session} / ${memory.memory_id}, host ${host.host}`);
   let steppingFrom = null;
@@ -137,7 +141,7 @@ export function createWorkspace({ session, reply, memories, chosen, shell, overv
 
   /** Its panel first: the window that it shows is then drawn once. */
   function openFinding({ panel, to }) {
-    strip.open(panel);
+    places.open(panel);
     goTo(to);
   }
 
@@ -182,7 +186,7 @@ export function createWorkspace({ session, reply, memories, chosen, shell, overv
   function start() {
     timeline.start();
     card.start();
-    strip.start();
+    places.start();
     findRow();
     orSay(lanes.load()).then(timeline.refresh);
   }
@@ -190,7 +194,7 @@ export function createWorkspace({ session, reply, memories, chosen, shell, overv
   const dispose = together(
     state.watch(["at", "row"], findRow),
     params.watch(["overlay"], overlayChanged),
-    state.watch(["unit"], strip.redraw),
+    state.watch(["unit"], places.redraw),
     () => feeds.forEach((feed) => feed.stop()),
     details.stop,
     ...parts.map((part) => part.dispose),
@@ -204,7 +208,7 @@ export function createWorkspace({ session, reply, memories, chosen, shell, overv
     showNextBand,
     nextFinding: findings.next,
     over: () => new Map(overNow().map((one, i) => [one.token, `over-${(i % OVER_COLORS) + 1}`])),
-    parts: { top, main, dock: card.node },
+    parts: { top, main, dock: [places.beside, card.node] },
     redraw: () => parts.forEach((part) => part.redraw?.()),
     dispose,
   };

@@ -29,7 +29,7 @@ export function createFindings({ fetch, onOpen }) {
       last = i;
       onOpen(row);
     };
-    return el("li", {}, button(row.text, open, { class: `finding ${row.weight}`, data: { finding: row.kind } }));
+    return el("li", {}, button(row.text, open, { class: `finding is-${row.weight}`, data: { finding: row.kind } }));
   }
 
   /** Around, and the focus with it. */

@@ -1,21 +1,34 @@
 // @ts-check
-// "Memory Profile Summary": XProf's card with true figures, what it lacks beside it, and the notes.
+// What stands behind the headline, a click away: XProf's "Memory Profile Summary" with true figures, what it lacks
+// beside it, and the notes.
 import { el } from "../../../base/dom.js";
+import { createFold } from "../../../base/fold.js";
 import { formatSize } from "../../../base/format.js";
 import { sizeFigure } from "../../../base/figures.js";
 import { xprofTag } from "../../../base/xprof_tag.js";
 import { summaryLines } from "../data/summary.js";
 
-/** @param {HTMLElement} other the line that leads to the other tool */
-export function createSummary(state, memory, notes, other) {
+/** @param {any} state @param {HTMLElement[]} more that stands with the figures */
+export function createSummary(state, memory, notes, more) {
   const columns = summaryLines(memory);
   const lists = columns.map(() => el("dl", { class: "profile-facts" }));
-  const node = el(
-    "section",
-    { "aria-label": "Memory Profile Summary" },
-    el("div", { class: "profile-summary" }, ...lists),
-    aboutNode(notes, other),
+  const facts = createFold(
+    "facts",
+    "facts",
+    el(
+      "section",
+      { class: "facts-body", "aria-label": "Memory Profile Summary" },
+      el("div", { class: "profile-summary" }, ...lists),
+      ...more,
+    ),
   );
+  const lines = notes.map((note) => el("p", { class: "note" }, note));
+  const told = createFold(
+    "notes",
+    `notes (${notes.length})`,
+    el("section", { class: "notes-body", "aria-label": "notes" }, ...lines),
+  );
+  const folds = notes.length > 0 ? [facts, told] : [facts];
 
   function show() {
     const { unit } = state.get();
@@ -24,14 +37,7 @@ export function createSummary(state, memory, notes, other) {
 
   const stop = state.watch(["unit"], show);
   show();
-  return { node, dispose: stop };
-}
-
-/** The notes are a click away: the chart comes first. */
-function aboutNode(notes, other) {
-  const lines = notes.map((note) => el("p", { class: "note" }, note));
-  const details = el("details", { class: "profile-notes" }, el("summary", {}, `Notes (${notes.length})`), ...lines);
-  return el("div", { class: "profile-about" }, other, notes.length ? details : null);
+  return { openers: folds.map((fold) => fold.opener), bodies: folds.map((fold) => fold.body), dispose: stop };
 }
 
 function lineNodes(line, unit) {

@@ -50,18 +50,18 @@ export const BREAKDOWN_COLUMNS = [
   column("share", "Of heap", "share", "share", { csv: "ShareOfHeap", width: 86 }),
   column("allocated", "Allocation Size", "size", "allocated_bytes", {
     csv: "AllocationSizeBytes",
-    width: 118,
+    width: [118, 680, 0],
     title: "what the allocator set aside for one occurrence",
   }),
   column("requested", "Requested Size", "size", "requested_bytes", {
     csv: "RequestedSizeBytes",
-    width: 118,
+    width: [118, 800, 0],
     title: "what one occurrence asked for",
   }),
   column("occurrences", "Occurrences", "count", "occurrences", { csv: "Occurrences", width: 98 }),
-  column("region", "Region type", "text", "region_type", { csv: "RegionType", width: 112 }),
-  column("type", "Data type", "text", "data_type", { csv: "DataType", width: 78 }),
-  column("shape", "Shape", "text", "shape", { csv: "Shape", width: ["15%", 1360, 112] }),
+  column("region", "Region type", "text", "region_type", { csv: "RegionType", width: [112, 920, 0] }),
+  column("type", "Data type", "text", "data_type", { csv: "DataType", width: [78, 980, 0] }),
+  column("shape", "Shape", "text", "shape", { csv: "Shape", width: ["15%", 1360, 112, 560, 0] }),
   column("step", "Since step", "number", "first_step", {
     csv: "FirstStep",
     width: [94, 1360, 0],

@@ -21,7 +21,12 @@ export function createFreeChart(context, { onError, onSteps }) {
     "aria-label": "free memory and its largest block over time",
   });
   const area = el("div", { class: "free-area" });
-  const node = el("div", { class: "free-chart" }, canvas, area);
+  const node = el(
+    "div",
+    { class: "free-chart", tabindex: 0, role: "group", "aria-label": "free memory over time" },
+    canvas,
+    area,
+  );
   let controller = new AbortController();
   let timer = 0;
   let loaded = "";
