@@ -156,6 +156,7 @@ static bool set_source_keys(struct maker *m) {
     int64_t *bytes = arena_push_raw(m->arena, grouping->keys.count, sizeof *bytes);
     if (!bytes) return false;
     double by_lines = largest_part(m, grouping->key_of_row, bytes), by_names = largest_part(m, names, bytes);
+    grouping->line_share = by_lines;
     if (by_lines <= GROUP_RULE_LINE_MOST || by_names >= by_lines) return true;
     grouping->rule = GROUP_RULE_NAMES;
     grouping->key_of_row = names;

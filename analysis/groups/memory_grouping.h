@@ -39,6 +39,7 @@ struct memory_grouping {
     const struct memory_view *view;
     enum memory_group_by by;
     enum memory_group_rule rule;
+    double line_share;  // of GROUP_BY_SOURCE: what the largest line holds of what is computed at the peak
     struct string_table keys;
     uint32_t *key_of_row;
     uint32_t unknown;             // key

@@ -73,6 +73,11 @@ void groups_json_write_columns(const struct memory_grouping *grouping, const str
     struct json_column members = {groups->members, false, groups->member_count, sizeof *groups->members, false};
     json_write_text_key(w, "by", memory_group_by_name(grouping->by));
     json_write_text_key(w, "rule", grouping->by == GROUP_BY_SOURCE ? rules[grouping->rule] : NULL);
+    json_key(w, "line_share");
+    if (grouping->by == GROUP_BY_SOURCE)
+        json_write_double(w, grouping->line_share);
+    else
+        json_write_null(w);
     json_write_int64_key(w, "step", groups->step);
     json_write_int64_key(w, "live_bytes", groups->live_bytes);
     json_write_int64_key(w, "unknown_bytes", groups->unknown_bytes);

@@ -69,6 +69,9 @@ class MemoryGroups(unittest.TestCase):
     def test_frameworks_are_another_reply(self):
         usual, none = self.ask(by="source", session="h100_programs", module="jit_matmul(1)"), self.ask(frameworks="")
         self.assertEqual(usual["rule"], "names")
+        self.assertGreater(usual["line_share"], 0.8)
+        self.assertLess(none["line_share"], 0.8)
+        self.assertIsNone(self.ask(by="phase")["line_share"])
         self.assertEqual(none["rows"]["key"], self.ask()["rows"]["key"])
 
     def test_questions_that_make_no_sense(self):

@@ -50,14 +50,14 @@ test("a row under the mouse is lit in the charts, a click pins it in the address
   assert.equal(await page.textContent("#table-count"), all, "the table stays while the mouse wanders");
   await row("train.py:53").click();
   await settle(page);
-  assert.equal(await param(page, "group"), "train.py:53");
+  assert.equal(await param(page, "holder"), "train.py:53");
   assert.match(await page.textContent("#table-count"), /^34 of 391 buffers, 33\.09 GiB/);
   await open(page, server, page.url());
   assert.match(await page.textContent("#table-count"), /^34 of 391 buffers, 33\.09 GiB/);
   assert.equal(await row("train.py:53").getAttribute("aria-selected"), "true");
   await page.keyboard.press("Escape");
   await settle(page);
-  assert.equal(await param(page, "group"), null);
+  assert.equal(await param(page, "holder"), null);
   assert.equal(await page.textContent("#table-count"), all);
 });
 
@@ -85,7 +85,7 @@ test("an open row lists its buffers, equal ones in one line; a click there pins 
   await member.click();
   await settle(page);
   assert.ok(await param(page, "buffer"));
-  assert.equal(await param(page, "group"), null);
+  assert.equal(await param(page, "holder"), null);
 });
 
 test("at the cursor's step it tells that step, and says so", async () => {
@@ -134,12 +134,12 @@ test("stacks are an icicle: a click shows what goes on from a frame alone, the p
   await page.mouse.click(box.x + 0.3 * box.width, box.y + 4.5 * 20);
   await page.mouse.move(2, 2);
   await settle(page);
-  assert.match(await param(page, "group"), /;train\.py:53$/);
+  assert.match(await param(page, "holder"), /;train\.py:53$/);
   assert.equal(await onTop(), "train.py:53");
   assert.match(await page.textContent("#table-count"), /^34 of 391 buffers, 33\.09 GiB/);
   await page.click(".who-icicle .icicle-path button >> nth=0");
   await settle(page);
-  assert.equal(await param(page, "group"), null);
+  assert.equal(await param(page, "holder"), null);
   assert.match(await page.textContent("#table-count"), /^391 buffers/);
 });
 
@@ -151,9 +151,38 @@ test("the icicle is walked, zoomed and left by keys", async () => {
   assert.match(await page.textContent(".who-told"), /^attention:\s+3\d\.\d\d GiB, 6\d\.\d %/);
   await page.keyboard.press("Enter");
   await settle(page);
-  assert.equal(await param(page, "group"), "attention");
+  assert.equal(await param(page, "holder"), "attention");
   await page.focus(ICICLE);
   await page.keyboard.press("Backspace");
   await settle(page);
-  assert.equal(await param(page, "group"), null);
+  assert.equal(await param(page, "holder"), null);
+});
+
+test("options: a search in the groups, another weight, frameworks that are remembered", async () => {
+  const fresh = await newPage(browser, server);
+  const keys = () => fresh.locator(".who-grid .col-held").allTextContents();
+  await open(fresh, server, OOM);
+  await fresh.click("#who-options-fold");
+  await fresh.fill("#who-search", "params");
+  await settle(fresh);
+  assert.match(await fresh.textContent(".who"), /▸ \d+ more hold/);
+  assert.deepEqual((await keys()).slice(1, 3), ["▸params.layers", "▸params.emb"]);
+  await fresh.fill("#who-search", "no such line");
+  await settle(fresh);
+  assert.match(await fresh.textContent(".who"), /None of the 21 groups matches the search\./);
+  await fresh.fill("#who-search", "");
+  await fresh.selectOption("#who-weight", "padding");
+  await settle(fresh);
+  assert.equal(await param(fresh, "weight"), "padding");
+  const shares = await fresh.locator(".who-grid td.col-share").allTextContents();
+  assert.deepEqual(shares.slice(0, 1), ["61.8 %"]);
+  await fresh.selectOption("#who-weight", "size");
+  await fresh.fill("#who-frameworks", "+train.py");
+  await fresh.press("#who-frameworks", "Enter");
+  await settle(fresh);
+  assert.equal(await param(fresh, "frameworks"), "+train.py");
+  await open(fresh, server, "?run=v5e_gpt_scan&tag=memory_viewer");
+  assert.equal(await param(fresh, "frameworks"), "+train.py", "remembered");
+  assert.equal(await fresh.inputValue("#who-frameworks"), "+train.py");
+  await fresh.context().close();
 });

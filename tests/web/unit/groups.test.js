@@ -2,6 +2,11 @@
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { buildModel } from "../../../web/js/tools/memory_viewer/data/model.js";
+import {
+  areFrameworks,
+  groupsFound,
+  weighGroups,
+} from "../../../web/js/tools/memory_viewer/data/group_weights.js";
 import { groupsOf, membersOf, rulesOf } from "../../../web/js/tools/memory_viewer/data/groups.js";
 import { memberLines } from "../../../web/js/tools/memory_viewer/data/group_lines.js";
 import { groupTree, nodeOfKey } from "../../../web/js/tools/memory_viewer/data/group_tree.js";
@@ -43,7 +48,8 @@ test("a group has its members, and says in whole what its key says in short", ()
 
 test("the rule is said where it is not the usual one, and so is what nobody knows", () => {
   assert.equal(rulesOf(groupsOf(REPLY), share), "5 % of the bytes unknown");
-  assert.match(rulesOf(groupsOf({ ...REPLY, rule: "names", unknown_bytes: 0 }), share), /^by op name/);
+  const named = groupsOf({ ...REPLY, rule: "names", line_share: 0.91, unknown_bytes: 0 });
+  assert.equal(rulesOf(named, share), "by op name: one line holds 91 %");
   assert.equal(rulesOf(groupsOf({ ...REPLY, by: "shape", rule: null, unknown_bytes: 0 }), share), "");
 });
 
@@ -102,6 +108,31 @@ const STACKS = groupsOf({
   ...REPLY,
   by: "stack",
   rows: { ...REPLY.rows, key: ["t:9;g:5;n:1", "t:9;g:5;n:7", "params"] },
+});
+
+test("shares are of the weight: bytes, padding, or bytes times the steps that they live", () => {
+  const model = buildModel(sampleView());
+  const { rows } = groupsOf(REPLY);
+  const shares = (weight, of = model) => weighGroups(rows, of, weight).map((group) => group.share);
+  assert.deepEqual(shares("size"), [0.5, 0.45, 0.05]);
+  assert.deepEqual(shares("padding"), [0.5, 0.5, 0]);
+  const steps = weighGroups(rows, model, "lifetime").map(({ byteSteps }) => byteSteps);
+  assert.deepEqual(steps, [40 * 2 + 60 * 3, 90 * 6, 10 * 6]);
+  assert.deepEqual(shares("lifetime"), [260 / 860, 540 / 860, 60 / 860]);
+  assert.deepEqual(shares("lifetime", { ...model, isWhole: false }), [0, 0, 0], "not known yet");
+});
+
+test("groups are found by their key and by what they are about", () => {
+  const found = (query) => groupsFound(weighGroups(groupsOf(REPLY).rows, buildModel(sampleView()), "size"), query);
+  assert.deepEqual(
+    ["", "param", "ADD", "nothing"].map((query) => found(query).map(({ key }) => key)),
+    [["a.py:1", "params", "(unknown)"], ["params"], ["a.py:1"], []],
+  );
+});
+
+test("frameworks are names with commas between", () => {
+  for (const text of ["jax", "+mylib, other/part", "a-b,c.d"]) assert.ok(areFrameworks(text), text);
+  for (const text of ["", "a,,b", "a;b", "a b,c;"]) assert.ok(!areFrameworks(text), text);
 });
 
 test("stacks are a tree: the larger first, what all have in common in one node", () => {

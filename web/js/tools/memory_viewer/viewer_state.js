@@ -15,6 +15,7 @@ import { unitMode } from "../../shell/unit_switch.js";
 import { largestRow, liveRows } from "./data/live.js";
 import { rowOfBuffer } from "./data/model.js";
 import { USUAL_WAY, WAYS } from "./data/groups.js";
+import { USUAL_WEIGHT, WEIGHTS } from "./data/group_weights.js";
 import { flagsWithin, matchRows, rankedMatches } from "./data/search.js";
 import { fullSteps, parseZoom, zoomText } from "./layout/axes.js";
 import { buildBlocks } from "./layout/blocks.js";
@@ -40,18 +41,20 @@ export function createViewerState(firstModel, params) {
       buffer: ({ buffer }) => ({ pinned: buffer === null ? null : rowOfBuffer(model, Number(buffer)) }),
       by: ({ by }) => ({ by: WAYS.some((way) => way.by === by) ? by : USUAL_WAY }),
       frameworks: ({ frameworks }) => ({ frameworks }),
-      group: ({ group }) => ({ group }),
+      holder: ({ holder }) => ({ group: holder }),
+      weight: ({ weight }) => ({ weight: WEIGHTS.some((one) => one.weight === weight) ? weight : USUAL_WEIGHT }),
       zoom: ({ zoom }) => viewIn(parseZoom(zoom)),
       filter: ({ filter }) => ({ query: filter ?? "" }),
       sort: ({ sort }) => ({ sort }),
       unit: (now) => ({ unit: unitMode(now) }),
       capacity: ({ capacity }) => ({ capacity: parseSize(capacity) }),
     },
-    encode: ({ step, pinned, by, group, x, y, query, sort }) => ({
+    encode: ({ step, pinned, by, group, weight, x, y, query, sort }) => ({
       step: step === model.peakStep ? null : String(step),
       buffer: pinned === null ? null : String(model.id[pinned]),
       by: by === USUAL_WAY ? null : by,
-      group,
+      holder: group,
+      weight: weight === USUAL_WEIGHT ? null : weight,
       zoom: wordOfView(x, y),
       filter: query === "" ? null : query,
       sort,
@@ -125,6 +128,9 @@ export function createViewerState(firstModel, params) {
     },
     groupBy(by) {
       store.write({ by, group: null, hoverGroup: null });
+    },
+    weighBy(weight) {
+      store.write({ weight });
     },
     hoverGroup(key) {
       store.set({ hoverGroup: key });

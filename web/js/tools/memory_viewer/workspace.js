@@ -39,7 +39,7 @@ export function createWorkspace(view, params, requests, openTool) {
   const facts = createFacts(state, view, otherToolLine("memory_viewer", openTool));
   const advice = createAdvice(state, params, view, requests.advice);
   const groups = createGroupFeed(state, requests.groups);
-  const who = createWho(state, groups);
+  const who = createWho(state, groups, params);
   const curve = view.program.steps > 0 ? createCurve(state) : { node: noSimulation(view) };
   const bars = createBars(state);
   const parts = [search, headline, composition, facts, advice, who, groups, curve, bars];

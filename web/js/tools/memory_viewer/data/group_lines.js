@@ -18,6 +18,7 @@ export const GROUP_COLUMNS = [
   column("held", "Held by", "text", "key", { csv: "Key", width: ["34%", 900, "auto"] }),
   column("about", "What", "text", "about", { csv: "What", width: ["22%", 900, 0] }),
   column("size", "Size", "size", "bytes", { csv: "SizeBytes", width: 110 }),
+  column("byteSteps", "Size × steps", "size", "byteSteps", { csv: "ByteSteps", width: [110, 1150, 0] }),
   column("share", "Share", "share", "share", { csv: "Share", width: ["22%", 900, 150] }),
   column("buffers", "Buffers", "count", "buffers", { csv: "Buffers", width: 74 }),
   column("padding", "Padding", "size", "padding", { csv: "PaddingBytes", width: [110, 900, 92], noZero: true }),
@@ -50,6 +51,7 @@ function memberLine(model, group, rows, bytes) {
     bytes: size * rows.length,
     share: bytes > 0 ? (size * rows.length) / bytes : 0,
     buffers: rows.length,
+    byteSteps: null,
     padding: paddingOf(model, first) * rows.length,
   };
   return { id: `buffer ${group.key} ${first}`, depth: 1, isOpen: null, group, row: first, told };

@@ -6,8 +6,8 @@
  *                                                   group 0   1     2
  * @typedef {{key: string, bytes: number, padding: number, buffers: number, share: number, members: number[],
  *            about: string, title: string}} Group `title` says in whole what the key says in short
- * @typedef {{by: string, rule: string | null, step: number, bytes: number, unknownBytes: number,
- *            rows: Group[]}} Groups
+ * @typedef {{by: string, rule: string | null, lineShare: number | null, step: number, bytes: number,
+ *            unknownBytes: number, rows: Group[]}} Groups
  */
 
 import { isWithin } from "./group_tree.js";
@@ -54,6 +54,7 @@ export function groupsOf(reply) {
   return {
     by: reply.by,
     rule: reply.rule,
+    lineShare: reply.line_share ?? null,
     step: reply.step,
     bytes: reply.live_bytes,
     unknownBytes: reply.unknown_bytes,
@@ -80,9 +81,9 @@ export function membersOf(groups, key) {
 }
 
 /** The sentence beside the title: the rule, and what nobody knows. @param {Groups} groups */
-export function rulesOf({ by, rule, bytes, unknownBytes }, shareText) {
+export function rulesOf({ by, rule, lineShare, bytes, unknownBytes }, shareText) {
   const parts = [];
-  if (by === USUAL_WAY && rule === "names") parts.push("by op name: one line holds over 80 % of what is computed");
+  if (by === USUAL_WAY && rule === "names") parts.push(`by op name: one line holds ${shareText(lineShare)}`);
   if (unknownBytes > 0) parts.push(`${shareText(unknownBytes / bytes)} of the bytes unknown`);
   return parts.join("; ");
 }

@@ -9,7 +9,7 @@ import { inFrame, onResize, together } from "../../../base/upkeep.js";
 import { groupTree, isPath, nodeOfKey } from "../data/group_tree.js";
 
 const SHADES = [0.42, 0.52, 0.62];
-const NO_TREE = groupTree({ by: "stack", rule: null, step: 0, bytes: 0, unknownBytes: 0, rows: [] });
+const NO_TREE = groupTree({ by: "stack", rule: null, lineShare: null, step: 0, bytes: 0, unknownBytes: 0, rows: [] });
 
 /** @param {ReturnType<import("../group_feed.js").createGroupFeed>} feed */
 export function createWhoIcicle(state, feed) {

@@ -7,34 +7,42 @@ import { copyButton } from "../../../base/clipboard.js";
 import { csvText } from "../../../base/csv.js";
 import { button, el, setText } from "../../../base/dom.js";
 import { formatSize, groupDigits, pickUnit, plural } from "../../../base/format.js";
+import { createFold } from "../../../base/fold.js";
 import { createSortedTable } from "../../../base/sorted_table.js";
 import { inFrame, together } from "../../../base/upkeep.js";
 import { errorLine } from "../../../shell/messages.js";
 import { COMPACT_ROWS, GROUP_COLUMNS, groupLine, memberLines } from "../data/group_lines.js";
+import { groupsFound, weighGroups } from "../data/group_weights.js";
 import { rulesOf } from "../data/groups.js";
 import { createWaySwitch } from "./way_switch.js";
 import { createWhoIcicle } from "./who_icicle.js";
+import { createWhoOptions } from "./who_options.js";
 
 /** @param {ReturnType<import("../group_feed.js").createGroupFeed>} feed */
-export function createWho(state, feed) {
+export function createWho(state, feed, params) {
   const title = document.createTextNode("Who holds it");
   const ways = createWaySwitch(state);
   const rules = el("span", { class: "aside", id: "who-rules" });
-  const copy = copyButton(() => csvText(GROUP_COLUMNS, table.sorted(groups()?.rows ?? [])), {
+  const options = createWhoOptions(state, params);
+  const fold = createFold("who-options", "options", options.node);
+  const copy = copyButton(() => csvText(GROUP_COLUMNS, table.sorted(shown)), {
     label: "Copy as CSV",
-    title: "copy all groups, exact bytes, as CSV",
+    title: "copy the groups found, exact bytes, as CSV",
     className: "quiet small",
   });
   const rest = button("", () => showAll(!isWhole), { class: "bare who-rest", id: "who-rest" });
+  const none = el("p", { class: "note", hidden: true });
   const failed = el("div", { class: "who-error", hidden: true });
   const open = new Set();
   let isWhole = false;
+  /** @type {import("../data/group_weights.js").WeighedGroup[]} */
+  let shown = [];
   let sort = null;
   const table = createSortedTable({
     label: "who holds it",
     className: "who-grid",
     columns: GROUP_COLUMNS,
-    usual: "size",
+    usual: "share",
     order: { get: () => sort, set: (word) => ((sort = word), arrange()) },
     id: (line) => line.id,
     rowOf: (line) => line.told,
@@ -45,8 +53,8 @@ export function createWho(state, feed) {
     onHover: hover,
   });
   const icicle = createWhoIcicle(state, feed);
-  const content = [icicle.node, table.node, rest, failed];
-  const node = chartSection(title, [ways.node, rules, copy], content, { class: "chart who" });
+  const content = [options.node, icicle.node, table.node, none, rest, failed];
+  const node = chartSection(title, [ways.node, rules, fold.opener, copy], content, { class: "chart who" });
 
   const groups = () => feed.get().groups;
 
@@ -57,7 +65,9 @@ export function createWho(state, feed) {
     failed.hidden = !error;
     failed.replaceChildren(...(error ? [errorLine(error)] : []));
     showHead();
-    table.show(groups()?.rows ?? [], state.get().unit, { linesOf });
+    const all = weighGroups(groups()?.rows ?? [], state.model, state.get().weight);
+    shown = groupsFound(all, options.query());
+    table.show(shown, state.get().unit, { all, linesOf });
     showRest();
     mark();
   }
@@ -74,8 +84,8 @@ export function createWho(state, feed) {
 
   function linesOf(rows) {
     const { model } = state;
-    const shown = isWhole ? rows : rows.slice(0, COMPACT_ROWS);
-    return shown.flatMap((group) => {
+    const inSight = isWhole ? rows : rows.slice(0, COMPACT_ROWS);
+    return inSight.flatMap((group) => {
       const isOpen = model.isWhole ? open.has(group.key) : null;
       const line = groupLine(group, isOpen);
       return isOpen ? [line, ...memberLines(model, group, groups().bytes)] : [line];
@@ -83,9 +93,12 @@ export function createWho(state, feed) {
   }
 
   function showRest() {
-    const rows = table.sorted(groups()?.rows ?? []).slice(COMPACT_ROWS);
+    const rows = table.sorted(shown).slice(COMPACT_ROWS);
     const bytes = rows.reduce((sum, group) => sum + group.bytes, 0);
     const held = `${formatSize(bytes, state.get().unit)}, ${shareText(bytes / (groups()?.bytes || 1))}`;
+    const all = groups()?.rows.length ?? 0;
+    none.hidden = shown.length > 0 || all === 0;
+    setText(none, `None of the ${plural(all, "group")} matches the search.`);
     rest.hidden = rows.length === 0;
     rest.setAttribute("aria-expanded", String(isWhole));
     setText(rest, isWhole ? "▾ only the first five" : `▸ ${groupDigits(rows.length)} more hold ${held}`);
@@ -122,7 +135,9 @@ export function createWho(state, feed) {
 
   const dispose = together(
     feed.watch(["groups", "error", "isBusy"], arrange),
-    inFrame(state, ["unit", "rows"], arrange),
+    inFrame(state, ["unit", "rows", "weight"], arrange),
+    options.watch(["query"], arrange),
+    options.dispose,
     inFrame(state, ["group", "pinned"], mark),
     ways.dispose,
     icicle.dispose,

@@ -1,0 +1,50 @@
+// @ts-check
+/**
+ * What a group's bar and share are of: its bytes, those of them that are padding, or bytes times the steps that they
+ * stay, which tells a large buffer that comes and goes from one that is held throughout. Pure.
+ */
+import { matcher } from "../../../base/text_match.js";
+
+export const WEIGHTS = [
+  { weight: "size", label: "size", title: "shares are of the bytes" },
+  { weight: "padding", label: "padding", title: "shares are of the padding" },
+  { weight: "lifetime", label: "size × lifetime", title: "shares are of the bytes times the steps that they live" },
+];
+export const USUAL_WEIGHT = WEIGHTS[0].weight;
+
+/** @typedef {import("./groups.js").Group & {byteSteps: number | null}} WeighedGroup */
+
+/**
+ * Each with its share of `weight`; lifetimes are known of the whole model only.
+ * @param {import("./groups.js").Group[]} groups @param {import("./model.js").Model} model @param {string} weight
+ * @returns {WeighedGroup[]}
+ */
+export function weighGroups(groups, model, weight) {
+  const byteSteps = groups.map(({ members }) => (model.isWhole ? byteStepsOf(model, members) : null));
+  const weights = groups.map(({ bytes, padding }, i) =>
+    weight === "padding" ? padding : weight === "lifetime" ? (byteSteps[i] ?? 0) : bytes,
+  );
+  const whole = weights.reduce((sum, one) => sum + one, 0);
+  return groups.map((group, i) => ({
+    ...group,
+    byteSteps: byteSteps[i],
+    share: whole > 0 ? weights[i] / whole : 0,
+  }));
+}
+
+function byteStepsOf(model, rows) {
+  let sum = 0;
+  for (const row of rows) sum += model.size[row] * (model.aliveEnd[row] - model.aliveBegin[row]);
+  return sum;
+}
+
+/** Those that a search finds, by their key or by what they are about. @param {WeighedGroup[]} groups */
+export function groupsFound(groups, query) {
+  const test = matcher(query);
+  return test ? groups.filter(({ key, about }) => test(key) || test(about)) : groups;
+}
+
+/** "+mylib,other/part": names of libraries with commas between, the default list before them with a plus. */
+export function areFrameworks(text) {
+  return /^\+?[\w./-]+(,[\w./-]+)*$/.test(text.replaceAll(" ", ""));
+}
