@@ -91,6 +91,8 @@ bool group_deltas_make(const struct compared_side *a, const struct compared_side
     struct moved_keys moved;
     *deltas = (struct group_deltas){.by = by};
     if (!both) return too_big(error);
+    deltas->grouping_a = &both->grouping_a;
+    deltas->grouping_b = &both->grouping_b;
     both->a = a;
     both->b = b;
     if (!group(both, by, arena, error) || !agree(both, arena, error) || !sum(both, arena, error)) return false;

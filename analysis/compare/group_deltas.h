@@ -23,6 +23,7 @@ struct group_delta {
 };
 
 struct group_deltas {
+    const struct memory_grouping *grouping_a, *grouping_b;  // of every row of either view
     enum memory_group_by by;
     enum memory_group_rule rule;
     struct group_delta *rows;  // that differ, the largest difference first

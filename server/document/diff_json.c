@@ -89,12 +89,12 @@ static void write_groups(const struct group_deltas *deltas, int top, struct json
 
 struct buffer_told {
     int64_t id;
-    struct bytes name, opcode, shape, source, op_name;
+    struct bytes name, opcode, shape, source, op_name, key;
     const char *category;
     int64_t size_bytes;
 };
 
-static void write_buffer(const char *key, const struct buffer_changes *changes, const struct memory_view *view,
+static void write_buffer(const char *key, const struct buffer_changes *changes, const struct memory_grouping *grouping,
                          const struct compared_buffer *buffer, struct json_writer *w) {
     static const struct field fields[] = {
         FIELD_AS("logical_buffer_id", struct buffer_told, id, FIELD_KNOWN),
@@ -105,12 +105,15 @@ static void write_buffer(const char *key, const struct buffer_changes *changes, 
         FIELD("category", struct buffer_told, category),
         FIELD("opcode", struct buffer_told, opcode),
         FIELD("op_name", struct buffer_told, op_name),
+        FIELD("key", struct buffer_told, key),
         FIELD_END,
     };
     if (!buffer) {
         fields_write_object_key(w, key, fields, NULL);
         return;
     }
+    const struct memory_view *view = grouping->view;
+    bool has_row = buffer->row != HLO_NONE;
     uint32_t index = buffer->row == HLO_NONE ? HLO_NONE : view->rows[buffer->row].buffer;
     struct buffer_told told = {.id = index == HLO_NONE ? -1 : view->module->buffers[index].id,
                                .name = buffer_changes_word(changes, buffer->name),
@@ -119,6 +122,8 @@ static void write_buffer(const char *key, const struct buffer_changes *changes, 
                                .source = buffer_changes_word(changes, buffer->source),
                                .op_name = buffer_changes_word(changes, buffer->op_name),
                                .category = allocation_category_name(buffer->category),
+                               .key = has_row ? grouping->keys.texts[grouping->key_of_row[buffer->row]]
+                                              : MEMORY_GROUP_UNKNOWN,
                                .size_bytes = buffer->size_bytes};
     fields_write_object_key(w, key, fields, &told);
 }
@@ -127,8 +132,8 @@ static void write_change(const struct memory_diff *diff, const struct buffer_cha
     const struct buffer_changes *changes = &diff->buffers;
     json_open_object(w);
     json_write_text_key(w, "change", buffer_change_name(change->kind));
-    write_buffer("a", changes, diff->a.view, change->a == UNPAIRED ? NULL : &changes->a.list[change->a], w);
-    write_buffer("b", changes, diff->b.view, change->b == UNPAIRED ? NULL : &changes->b.list[change->b], w);
+    write_buffer("a", changes, diff->groups.grouping_a, change->a == UNPAIRED ? NULL : &changes->a.list[change->a], w);
+    write_buffer("b", changes, diff->groups.grouping_b, change->b == UNPAIRED ? NULL : &changes->b.list[change->b], w);
     json_write_int64_key(w, "delta_bytes", change->delta_bytes);
     json_write_bool_key(w, "is_alias", change->is_alias);
     json_close_object(w);

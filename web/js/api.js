@@ -68,6 +68,13 @@ function memoryKeys({ session, host, memoryId }) {
   return { session, host, memory_id: memoryId };
 }
 
+/** What changed from one program to another; each is {session, module, host, space}. query: by, top, frameworks */
+export function fetchDiff({ a, b }, query, signal) {
+  const before = { session: a.session, module: a.module, host: a.host, memory_space: a.space };
+  const after = { session_b: b.session, module_b: b.module, host_b: b.host };
+  return getJson(apiUrl("diff", { ...before, ...after, ...query }), signal);
+}
+
 /** The device memory profiles of a session. */
 export const fetchDeviceMemory = (session, signal) => getJson(apiUrl("device_memory", { session }), signal);
 /** query: session, file, frames */

@@ -24,6 +24,11 @@ export const TOOLS = [
     load: async () => (await import("./tools/device_memory/tool.js")).mount,
   },
   {
+    id: "compare",
+    name: "Compare",
+    load: async () => (await import("./tools/compare/tool.js")).mount,
+  },
+  {
     id: "out_of_memory",
     name: "Out of memory",
     anywhere: true,

@@ -38,13 +38,17 @@ export function mount(shell) {
   const stops = [
     params.watch(["module_name", "host", "memory_space"], openFromAddress),
     params.watch(["capacity"], rememberCapacity),
-    shell.keys.add("Memory Viewer", toolKeys({ act: stage.act, list, openModule }), MOUSE),
+    shell.keys.add("Memory Viewer", toolKeys({ act: stage.act, list, openModule, compare }), MOUSE),
   ];
   openFromAddress();
   feed.start();
 
   function openModule(module) {
     params.go({ ...moduleAddress(reply, module), step: null, buffer: null, holder: null, zoom: null });
+  }
+
+  function compare() {
+    shell.openTool("compare");
   }
 
   function showModules(now) {

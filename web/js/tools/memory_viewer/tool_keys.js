@@ -13,8 +13,11 @@ export const MOUSE = [
   ["double click", "show everything again"],
 ];
 
-/** @param {{act: any, list: any, openModule: (module: any) => void}} parts `act` of the stage (shell/stage.js) */
-export function toolKeys({ act: onWorkspace, list, openModule }) {
+/**
+ * @param {{act: any, list: any, openModule: (module: any) => void, compare: () => void}} parts `act` of the stage
+ *     (shell/stage.js)
+ */
+export function toolKeys({ act: onWorkspace, list, openModule, compare }) {
   const act = (run) =>
     onWorkspace((now, event) => {
       const state = now.state();
@@ -29,6 +32,7 @@ export function toolKeys({ act: onWorkspace, list, openModule }) {
     { keys: ["/"], label: "search buffers", run: onWorkspace((now) => now.focusSearch()) },
     { keys: ["j"], label: "next module", run: open(1) },
     { keys: ["k"], label: "previous module", run: open(-1) },
+    { keys: ["c"], label: "compare with another program", run: onWorkspace(compare) },
     { keys: ["ArrowRight"], shown: "→", label: "one step forward (Shift: many)", run: move(1) },
     { keys: ["ArrowLeft"], shown: "←", label: "one step back (Shift: many)", run: move(-1) },
     {

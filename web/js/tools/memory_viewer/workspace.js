@@ -6,7 +6,7 @@
  *     columns  -> complete  the same charts over all buffers and steps, tabs (timeline, table, advice), search, keys
  */
 import { createDetails } from "../../base/details.js";
-import { el } from "../../base/dom.js";
+import { button, el } from "../../base/dom.js";
 import { requestFrame } from "../../base/frame.js";
 import { createTabStrip } from "../../base/tab_strip.js";
 import { otherToolLine } from "../../shell/other_tool.js";
@@ -45,6 +45,8 @@ export function createWorkspace(view, params, requests, openTool) {
   const parts = [search, headline, composition, facts, advice, who, groups, curve, bars];
   const chartsNode = el("div", { class: "charts" });
   const dock = el("div", { class: "dock" });
+  const title = "Compare with another program, of this session or another (c)";
+  const compare = button("Compare", () => openTool("compare"), { class: "quiet small", id: "compare", title });
   const main = el(
     "div",
     { class: "workspace", "aria-busy": "true" },
@@ -52,7 +54,7 @@ export function createWorkspace(view, params, requests, openTool) {
       "div",
       { class: "figures-line" },
       headline.node,
-      el("span", { class: "figures-tools" }, ...facts.openers, search.node),
+      el("span", { class: "figures-tools" }, ...facts.openers, compare, search.node),
     ),
     composition.node,
     ...facts.bodies,
