@@ -49,3 +49,8 @@ test("sizes as people type them", () => {
   for (const [text, bytes] of Object.entries(table.sizes)) assert.equal(parseSize(text), bytes, text);
   for (const text of [...table.no_sizes, null]) assert.equal(parseSize(text), null, String(text));
 });
+
+test("the ticks of an axis leave room for its name, whatever unit was chosen", () => {
+  assert.equal(pickAxisUnit(200 * 2 ** 30, "MiB").name, "GiB");
+  assert.equal(pickAxisUnit(50 * 2 ** 30, "MiB").name, "MiB");
+});

@@ -26,9 +26,17 @@ export function pickUnit(maxBytes, mode = "auto") {
   return UNITS.find((unit) => size >= unit.bytes) ?? unitNamed("B");
 }
 
-/** One unit for a column of sizes: with automatic units at most MiB, since most rows are small. @returns {Unit} */
+const MOST_IN_COLUMN = 10000; // four digits before the point read well
+
+/**
+ * One unit for a column of sizes: with automatic units no larger than its largest needs to read well, since most rows
+ * are small. @returns {Unit}
+ */
 export function pickColumnUnit(maxBytes, mode = "auto") {
-  return mode === "auto" && Math.abs(maxBytes) >= 2 ** 30 ? unitNamed("MiB") : pickUnit(maxBytes, mode);
+  const size = Math.abs(maxBytes);
+  if (mode !== "auto" || size < 2 ** 30) return pickUnit(maxBytes, mode);
+  const units = ["MiB", "GiB"].map(unitNamed);
+  return units.find((unit) => size < MOST_IN_COLUMN * unit.bytes) ?? unitNamed("TiB");
 }
 
 function unitNamed(name) {
@@ -48,9 +56,12 @@ export function sizeIn(bytes, unit) {
   return `${figureIn(bytes, unit)} ${unit.name}`;
 }
 
-/** The unit of an axis: exact bytes would not fit beside it. */
+const MOST_ON_AXIS = 100000; // more digits would lie over the name of the axis
+
+/** The unit of an axis: exact bytes, or very many MiB, would not fit beside it. */
 export function pickAxisUnit(maxBytes, mode = "auto") {
-  return pickUnit(maxBytes, mode === "bytes" ? "auto" : mode);
+  const unit = pickUnit(maxBytes, mode === "bytes" ? "auto" : mode);
+  return maxBytes < MOST_ON_AXIS * unit.bytes ? unit : pickUnit(maxBytes);
 }
 
 /** A tick without trailing zeros; `digits` are as many decimals as tell two ticks apart. */
