@@ -20,8 +20,42 @@ const moduleNames = () => page.locator(".modules-section .entry-name").allTextCo
 
 test("without an address the newest session opens, and its largest module", async () => {
   await open(page, server, "");
-  assert.equal(await param(page, "run"), await page.locator("#pick-sessions option").first().getAttribute("value"));
+  const run = await param(page, "run");
+  await page.click("#pick-sessions");
+  assert.equal(run, await page.locator("[role=option]").first().getAttribute("data-run"));
+  await page.keyboard.press("Escape");
   assert.ok(await param(page, "module_name"));
+});
+
+test("sessions: filtered as one types, walked by keys, with date, size, programs and peak", async () => {
+  const page = await newPage(browser, server);
+  await open(page, server, "?run=v5e_matmul");
+  const button = page.locator("#pick-sessions");
+  assert.match(await button.textContent(), /^v5e_matmul/);
+  await button.focus();
+  await page.keyboard.press("ArrowDown");
+  assert.equal(await page.evaluate(() => document.activeElement.id), "session-filter");
+  await page.keyboard.type("12layer_oom");
+  assert.equal(await page.locator("[role=option]").count(), 1);
+  const row = page.locator("[role=option]");
+  await row.locator("text=1 program").waitFor();
+  await row.locator("text=52.90 GiB").waitFor();
+  assert.match(await row.textContent(), /\d{4}.*(KiB|MiB), 1 program/);
+  await page.keyboard.press("Escape");
+  assert.equal(await page.locator(".session-popup:visible").count(), 0);
+  assert.equal(await page.evaluate(() => document.activeElement.id), "pick-sessions", "the focus is not lost");
+  await page.keyboard.press("Enter");
+  await page.keyboard.type("tf_tiny");
+  await row.locator("text=no programs for the Memory Viewer").waitFor();
+  await page.keyboard.press("Enter");
+  await page.waitForSelector(".message");
+  assert.equal(await param(page, "run"), "tf_tiny");
+  await page.click("#pick-sessions");
+  await page.keyboard.type("no such session");
+  assert.match(await page.textContent(".session-popup"), /No session matches/);
+  await page.mouse.click(700, 500);
+  assert.equal(await page.locator(".session-popup:visible").count(), 0);
+  assert.deepEqual(page.complaints, []);
 });
 
 test("XProf's own address opens the same view", async () => {

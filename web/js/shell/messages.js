@@ -89,9 +89,10 @@ export function pendingSession(name, reply) {
 
 export function noModules(reply, openTool) {
   const files = reply.hosts.map((host) => host.file).filter(Boolean);
+  if (reply.hosts.length > 0 && reply.hosts.every((host) => host.error)) return brokenSession(reply);
   return message(
-    "This session holds no HLO module.",
-    paragraph(
+    files.length === 0 ? "This session holds no file with programs." : "This session holds no HLO module.",
+    files.length === 0 ? null : paragraph(
       `Looked in ${files.length === 1 ? "its one file" : `its ${files.length} files`}: `,
       ...files.flatMap((file, i) => (i ? [", ", code(file)] : [code(file)])),
       ". There is no program in a ",
@@ -116,6 +117,16 @@ export function noModules(reply, openTool) {
 
 export function noTool(tag, link) {
   return message(`hbmview has no tool "${tag}".`, paragraph("The Memory Viewer works on this session: ", link, "."));
+}
+
+/** Nothing of it can be read: the reason first, and nothing on programs that may well be there. */
+function brokenSession(reply) {
+  const count = reply.hosts.length;
+  return message(
+    count === 1 ? "This session's one file cannot be read." : `None of this session's ${count} files can be read.`,
+    ...hostErrors(reply),
+    paragraph("A profile that was cut off while it was copied is the usual cause. Other sessions are at the left."),
+  );
 }
 
 /** Below a heading of its own. */

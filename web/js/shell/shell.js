@@ -16,7 +16,7 @@
  *     openTool(id)   the same session in another tool
  *     sessions()  a promise of the sessions reply
  */
-import { fetchServer, fetchSessions, ApiError } from "../api.js";
+import { fetchModules, fetchServer, fetchSessions, ApiError } from "../api.js";
 import { findTool } from "../tools.js";
 import { notePageWheel } from "../base/wheel.js";
 import { button, el } from "../base/dom.js";
@@ -27,6 +27,8 @@ import { createKeys } from "./keys.js";
 import { createParams } from "./params.js";
 import { createPicker } from "./picker.js";
 import { createProgress } from "./progress.js";
+import { createSessionFacts } from "./session_facts.js";
+import { createSessionPicker } from "./session_picker.js";
 import { createThemeSwitch } from "./theme.js";
 import { createUnitSwitch } from "./unit_switch.js";
 import { parseQuery } from "../base/url_state.js";
@@ -45,9 +47,9 @@ export function createShell(tools) {
   const page = pageElements();
   const dock = createDock(page.dock, page.main);
   const progress = createProgress(document.body);
-  const sessionPicker = createPicker(
-    "Sessions",
+  const sessionPicker = createSessionPicker(
     (run) => openSession(run || null),
+    createSessionFacts((session, signal) => fetchModules(session, undefined, signal)),
     button("↻", () => loadSessions(), {
       class: "quiet",
       title: "Look again",
@@ -111,7 +113,7 @@ export function createShell(tools) {
     const pending = (reply.pending ?? []).map((one) => one.path.split("/").at(-1));
     const options = [
       ...(isAnywhere() ? [{ value: "", label: "any session" }] : []),
-      ...profiles.map((name) => ({ value: name, label: name })),
+      ...reply.sessions.map(({ name, modified_s: modified }) => ({ value: name, label: name, modified })),
       ...deviceMemorySessions.map((name) => ({ value: name, label: `${name} (device memory)` })),
       ...pending.map((name) => ({ value: name, label: `${name} (not complete)` })),
     ];

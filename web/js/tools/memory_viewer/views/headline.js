@@ -12,7 +12,7 @@ export function createHeadline(state, params, view) {
   const capacity = createCapacityField(params, {
     id: "capacity",
     label: "of",
-    placeholder: "size or device",
+    placeholder: "capacity",
     title:
       "Memory of the device, such as 15.75GiB or TPU v5e: draws the line and says whether the program fits; " +
       "remembered for this host",
