@@ -56,13 +56,13 @@ async function explained(page) {
   await settle(page);
 }
 
-test("a paste anywhere explains the message; the text is not in the address", async () => {
+test("a paste anywhere explains the message; the address does not show its words", async () => {
   const page = await opened();
   await page.evaluate(() => document.activeElement.blur());
   assert.equal(await hand(page, "paste", MESSAGE), false, "the page takes the paste");
   await explained(page);
-  assert.match(await page.textContent(".oom-sentence"), /jit_h needs 18\.00 GiB of HBM; the device has 15\.75 GiB/);
-  assert.match(await page.textContent(".oom-head"), /E1000/);
+  assert.equal(await page.textContent(".oom-verdict"), "18.00 GiB of 15.75 GiB: OVERFLOW by 2.25 GiB");
+  assert.match(await page.textContent(".oom-head"), /E1000.*jit_h/);
   assert.match(await page.textContent(".oom-said"), /pasted text.*1 message$/);
   assert.ok(!page.url().includes("jit_h"));
   assert.deepEqual(page.complaints, []);
@@ -86,7 +86,12 @@ test("a program that is at hand gets the smallest set of changes that fits, with
   await hand(page, "paste", MESSAGE);
   const plan = page.locator(".oom-plan");
   await plan.waitFor();
-  assert.match(await plan.innerText(), /^shard parameters and batch over 4 chips: about 5\.00 GiB in all, fits\.$/);
+  const told = "Shard parameters and batch, 4 chips" + "about 5.00 GiB in all (4.25 GiB to 5.75 GiB): fits.";
+  assert.equal(await plan.textContent(), told);
+  const [bar, mark] = await Promise.all(
+    [".oom-plan-bar .advice-bar", ".oom-plan-bar .capacity-mark"].map((at) => page.locator(at).boundingBox()),
+  );
+  assert.ok(Math.abs(bar.width / (mark.x - bar.x) - 5 / 15.75) < 0.01, "to scale");
   await page.close();
 });
 
@@ -94,6 +99,7 @@ test("a link leads to the buffer in the Memory Viewer, and back finds the answer
   const page = await opened();
   await hand(page, "paste", MESSAGE);
   await explained(page);
+  await page.click(".oom-evidence > summary");
   await page.click(".oom-largest tbody tr:first-child a");
   await page.waitForSelector(".blocks-base, .bar-canvas");
   await settle(page);
@@ -102,7 +108,69 @@ test("a link leads to the buffer in the Memory Viewer, and back finds the answer
   assert.match(await page.textContent(".card-head"), /parameter/);
   await page.goBack();
   await explained(page);
-  assert.match(await page.textContent(".oom-sentence"), /jit_h/);
+  assert.match(await page.textContent(".oom-head"), /jit_h/);
+  assert.deepEqual(page.complaints, []);
+});
+
+const linked = (page) => page.waitForFunction(() => location.hash.startsWith("#log="));
+
+test("the address holds the answer: a reload and a colleague see it, also of a long log", async () => {
+  const page = await opened();
+  const log = `${"noise of step 12\n".repeat(20000)}${MESSAGE}${"more noise\n".repeat(500)}`;
+  await hand(page, "drop", log, "body", "a.log");
+  await explained(page);
+  await linked(page);
+  const url = page.url();
+  assert.ok(url.length < 1000, url);
+  await page.reload();
+  await explained(page);
+  assert.match(await page.textContent(".oom-verdict"), /^18\.00 GiB of 15\.75 GiB/);
+  assert.match(await page.textContent(".oom-said"), /the link, \d+ B: 1 message/);
+  assert.ok(await page.isHidden("#oom-text"), "the text is folded away");
+  const other = await newPage(browser, server);
+  await other.goto(url);
+  await explained(other);
+  assert.match(await other.textContent(".oom-joined"), /v5e_arguments_oom/);
+  await page.click("#oom-another");
+  await page.waitForFunction(() => location.hash === "");
+  assert.deepEqual(page.complaints, []);
+});
+
+test("a link that was cut off says so", async () => {
+  const page = await newPage(browser, server);
+  await page.goto(`${server.url}/?tag=out_of_memory#log=NU9NS8NAEL33V8yxBdmklSDurdalQZR`);
+  await page.waitForSelector(".message >> text=The text in this link cannot be read");
+  assert.ok(await page.isVisible("#oom-text"));
+});
+
+test("the answer stands in order: who holds it, the plan, other changes, the advice of that program", async () => {
+  const page = await opened("/?run=v5e_gpt_4layer&tag=out_of_memory");
+  const text = MESSAGE.replace("18.00G", "52.93G").replace("jit_h", "jit_train_step");
+  await hand(page, "paste", text);
+  await explained(page);
+  assert.match(await page.textContent(".oom-joined"), /in v5e_gpt_12layer_oom/, "not the open session's program");
+  const first = await page.textContent(".oom-holders tbody tr:first-child");
+  assert.match(first, /33\.09 GiB.*62\.6 %.*train\.py:53.*11 x 3\.00 GiB and 23 more.*attention/);
+  const tops = await page.$$eval(".oom-verdict, .oom-holders, .oom-plan, .oom-fixes", (all) =>
+    all.map((one) => [one.className, one.getBoundingClientRect().top]),
+  );
+  assert.deepEqual(
+    tops.map(([name]) => name.split(" ").at(-1)),
+    ["oom-verdict", "oom-holders", "oom-plan", "oom-fixes"],
+  );
+  const fix = page.locator('[data-fix="shard_all"]');
+  const saves = /^Shard parameters and batch, 4 chips.*saves 37\.73 GiB → 15\.19 GiB .* may fit/;
+  assert.match(await fix.textContent(), saves);
+  assert.ok(await fix.locator("pre").isHidden());
+  await fix.locator("summary").focus();
+  await page.keyboard.press("Enter");
+  assert.ok(await fix.locator("pre").isVisible());
+  assert.equal(await page.locator('[data-fix="donate_inputs"]').count(), 0, "the program excludes it");
+  await page.click("text=All advice");
+  await page.waitForSelector(".advice-table");
+  await settle(page);
+  assert.equal(await param(page, "run"), "v5e_gpt_12layer_oom");
+  assert.match(await page.textContent(".advice-plan"), /^The plan: halve the batch and rematerialize/);
   assert.deepEqual(page.complaints, []);
 });
 
@@ -173,6 +241,7 @@ test("the example shows the breakdown, the allocations and fixes with code to co
   assert.equal(await page.locator(".oom-largest tbody tr").count(), 3);
   assert.match(await page.textContent(".oom-largest"), /model\.py:55/);
   assert.match(await page.textContent(".oom-largest"), /f32\[8,64,2048,2048\]\{3,2,1,0:T\(8,128\)\}/);
+  await page.click(".oom-fixes li:first-child summary");
   const code = await page.textContent(".oom-fixes li:first-child pre");
   await page.click(".oom-fixes li:first-child .copy");
   assert.equal(await page.evaluate(() => navigator.clipboard.readText()), code);

@@ -1,7 +1,8 @@
 // @ts-check
 /**
  * The state of the page, bound to the address bar. `set` replaces the present entry (gathered, since browsers limit how
- * often one may); `go` makes a new entry that "back" undoes.
+ * often one may); `go` makes a new entry that "back" undoes. What stands behind "#" is a tool's own (the text that
+ * "Out of memory" explains): it stays with its entry.
  */
 import { createStore } from "../base/store.js";
 import { formatQuery, parseQuery } from "../base/url_state.js";
@@ -19,7 +20,8 @@ export function createParams() {
   function replaceNow() {
     clearTimeout(timer);
     timer = 0;
-    if (address() !== `${location.pathname}${location.search}`) history.replaceState(null, "", address());
+    const now = `${location.pathname}${location.search}`;
+    if (address() !== now) history.replaceState(null, "", address() + location.hash);
   }
 
   function set(patch) {

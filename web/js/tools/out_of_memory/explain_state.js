@@ -1,7 +1,8 @@
 // @ts-check
 /**
  * What the tool knows: the text, the server's answer, or why there is none. It outlives the tool's place on the page,
- * so that a look at the Memory Viewer and back finds all as it was; a reload forgets it. Never in the address.
+ * so that a look at the Memory Viewer and back finds all as it was. What a reload needs is in the address
+ * (answer_link.js).
  *
  *     paste, drop, file, example ──> source ──ask──> reply | error
  *     prefer, capacity ──────────────────────┘
@@ -11,8 +12,8 @@ import { formatSize } from "../../base/format.js";
 import { createStore } from "../../base/store.js";
 
 export function createExplainState() {
-  /** @type {{source: any, reply: any, error: any, isBusy: boolean, isEditing: boolean}} */
-  const nothing = { source: null, reply: null, error: null, isBusy: false, isEditing: false };
+  /** @type {{source: any, reply: any, error: any, link: string | null, isBusy: boolean, isEditing: boolean}} */
+  const nothing = { source: null, reply: null, error: null, link: null, isBusy: false, isEditing: false };
   const store = createStore({ ...nothing, draft: "" });
   const latest = createLatest();
   let askedFor = "";
@@ -24,7 +25,7 @@ export function createExplainState() {
     try {
       const asked = latest.run((signal) => fetchExplanation(source.body, where, signal));
       const reply = await progress.during(`explaining ${formatSize(source.sentBytes)} of text`, asked);
-      store.set({ reply, error: null, isBusy: false });
+      store.set({ reply, error: null, link: null, isBusy: false });
     } catch (error) {
       if (error.name !== "AbortError") store.set({ reply: null, error, isBusy: false });
     }

@@ -4,6 +4,7 @@
  * the message says is joined to the buffers of its program.
  */
 import { parseSize } from "../../base/size_text.js";
+import { createAnswerLink } from "./answer_link.js";
 import { createExplainState } from "./explain_state.js";
 import { createIntake } from "./intake.js";
 import { SAMPLE, SAMPLE_NAME } from "./data/sample.js";
@@ -28,6 +29,7 @@ export function mount(shell) {
   const results = createResults(state, params, actions);
   const list = createMessageList(state, params, results.reveal);
   const intake = createIntake(state, actions.explain);
+  const link = createAnswerLink(state, actions.explain);
 
   shell.hosts.show([], null);
   shell.side.append(list.node);
@@ -42,7 +44,7 @@ export function mount(shell) {
 
   function unmount() {
     stops.forEach((stop) => stop());
-    [intake, input, results, list].forEach((part) => part.dispose());
+    [intake, input, results, list, link].forEach((part) => part.dispose());
   }
 
   return { unmount, redraw() {} };

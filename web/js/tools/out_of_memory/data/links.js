@@ -11,6 +11,11 @@ export function moduleParams(message, capacity) {
   return { ...told, run, module_name, tag: "memory_viewer", capacity: capacity ?? capacityOf(message) };
 }
 
+/** The joined program with its advice open; null without one. */
+export function adviceParams(message, capacity) {
+  return message.joined ? { ...moduleParams(message, capacity), panel: "advice" } : null;
+}
+
 /** @returns {Record<string, string | null> | null} null where the message lists what no buffer is known for */
 export function bufferParams(message, entry, capacity) {
   if (!message.joined || !entry.link) return null;

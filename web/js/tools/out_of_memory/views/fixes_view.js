@@ -1,34 +1,30 @@
 // @ts-check
-// What to change, ranked: bytes where they are known, whether results change, and the code to write.
-import { fitWords, nameOfChange, namesOfPlan } from "../../../base/change_names.js";
+// Every change by itself: a line with its bytes, which opens to what it means and the code to write.
+import { fitWords, nameOfChange } from "../../../base/change_names.js";
 import { el } from "../../../base/dom.js";
 import { sizeFigure } from "../../../base/figures.js";
+import { formatSize } from "../../../base/format.js";
 import { numericsNode } from "../../../base/numerics.js";
 import { copyable } from "../../../shell/messages.js";
 import { rankedFixes } from "../data/fixes.js";
+import { adviceParams } from "../data/links.js";
+import { appLink } from "./app_link.js";
 import { part } from "./part.js";
 
-export function fixesNode(message, mode) {
-  const fixes = rankedFixes(message);
+export function fixesNode(message, context) {
+  const planned = message.plan?.interventions ?? [];
+  const fixes = rankedFixes(message).filter((fix) => !planned.includes(fix.id));
   if (fixes.length === 0) return null;
+  const params = message.joined?.is_same_size === false ? null : adviceParams(message, context.capacity);
   return part(
-    "What to change",
-    planNode(message.plan ?? null, mode),
-    el("ol", { class: "oom-fixes" }, ...fixes.map((fix) => fixNode(fix, mode))),
-  );
-}
-
-/** What to do so that it fits, when the program is at hand and its capacity known. */
-function planNode(plan, mode) {
-  if (!plan?.is_needed) return null;
-  if (!plan.fits) return el("p", { class: "oom-plan" }, "No set of changes that the program alone can tell of fits.");
-  return el(
-    "p",
-    { class: "oom-plan" },
-    el("strong", {}, namesOfPlan(plan)),
-    ": about ",
-    sizeFigure(plan.predicted_total_bytes, mode),
-    ` in all, ${fitWords(plan.fit)}.`,
+    planned.length > 0 ? "Other changes, each alone" : "What to change",
+    el("ol", { class: "oom-fixes" }, ...fixes.map((fix) => fixNode(fix, context.mode))),
+    el(
+      "p",
+      { class: "oom-links" },
+      params ? appLink("All advice", params, context.follow, "This program's advice in the Memory Viewer") : null,
+      excludedNode(message.excluded ?? []),
+    ),
   );
 }
 
@@ -37,18 +33,38 @@ function fixNode(fix, mode) {
     "li",
     { data: { fix: fix.id } },
     el(
-      "div",
-      { class: "oom-fix-head" },
-      el("strong", {}, nameOfChange(fix)),
-      savesNode(fix, mode),
-      numericsNode(fix.changes_numerics),
+      "details",
+      {},
+      el(
+        "summary",
+        { class: "oom-fix-head" },
+        el("strong", {}, nameOfChange(fix)),
+        savesNode(fix, mode),
+        fix.changes_numerics ? numericsNode(true) : null,
+      ),
+      el("p", {}, fix.text),
+      ...(fix.evidence ?? []).map((text) => el("p", { class: "note" }, text)),
+      fix.how ? copyable(fix.how, "copy the code") : null,
     ),
-    el("p", {}, fix.text),
-    fix.how ? copyable(fix.how, "copy the code") : null,
   );
 }
 
 function savesNode(fix, mode) {
   if (fix.saves_bytes === null) return null;
-  return el("span", { class: "oom-saves" }, "saves ", sizeFigure(fix.saves_bytes, mode));
+  const range = `(${formatSize(fix.low_bytes, mode)} to ${formatSize(fix.high_bytes, mode)})`;
+  const total = sizeFigure(fix.predicted_total_bytes, mode);
+  return el(
+    "span",
+    { class: "oom-saves" },
+    "saves ",
+    sizeFigure(fix.saves_bytes, mode),
+    el("span", { class: "oom-then" }, " → ", total, ` ${range} ${fitWords(fix.fit)}`),
+  );
+}
+
+function excludedNode(excluded) {
+  if (excluded.length === 0) return null;
+  const rows = excluded.map((one) => el("div", {}, el("dt", {}, nameOfChange(one)), el("dd", {}, one.why)));
+  const summary = el("summary", {}, `${excluded.length} that would not help here, and why`);
+  return el("details", { class: "advice-others" }, summary, el("dl", {}, ...rows));
 }

@@ -1,5 +1,6 @@
 // @ts-check
 // Where the log goes in: a text field, a file, an example; once it is read, one line that says what was read.
+import { copyButton } from "../../../base/clipboard.js";
 import { button, el, setText } from "../../../base/dom.js";
 import { formatSize, plural } from "../../../base/format.js";
 import { createCapacityField } from "../../../base/param_field.js";
@@ -32,16 +33,26 @@ export function createInput(state, params, actions) {
       el(
         "span",
         { class: "note" },
-        "Or drop a file anywhere. The text goes to this hbmview server and nowhere else.",
+        "Or drop a file anywhere. The text goes to this hbmview server, which keeps nothing of it; the lines of its " +
+          "messages go into this page's address, so that a link holds the answer.",
       ),
     ),
     file,
   );
   const said = el("p", { class: "oom-said", role: "status" });
+  const copyLink = copyButton(() => location.href, {
+    label: "Copy link",
+    title: "The address holds the messages' lines, compressed: who opens it sees this answer, and the text",
+    className: "quiet small",
+  });
+  copyLink.id = "oom-link";
+  const unlinked = el("span", { class: "note" }, "Too long for a link: a reload forgets it.");
   const line = el(
     "div",
     { class: "oom-line" },
     said,
+    copyLink,
+    unlinked,
     button("Show the text", () => state.set({ isEditing: true }), { class: "quiet small", id: "oom-edit" }),
     button("Another message", another, { class: "quiet small", id: "oom-another" }),
   );
@@ -58,16 +69,18 @@ export function createInput(state, params, actions) {
   }
 
   function show() {
-    const { source, reply, error, isBusy, isEditing, draft } = state.get();
+    const { source, reply, error, link, isBusy, isEditing, draft } = state.get();
     const found = reply?.messages?.length ?? 0;
     form.hidden = found > 0 && !isEditing;
     line.hidden = source === null;
     line.querySelector("#oom-edit").hidden = source === null || source.text === null || !form.hidden;
     if (field.value !== draft) field.value = draft;
     setText(said, source === null ? "" : saidOf(source, { found, isBusy, failed: error !== null }));
+    copyLink.hidden = found === 0 || link === null;
+    unlinked.hidden = found === 0 || link !== null;
   }
 
-  const stop = state.watch(["source", "reply", "error", "isBusy", "isEditing", "draft"], show);
+  const stop = state.watch(["source", "reply", "error", "link", "isBusy", "isEditing", "draft"], show);
   show();
   return {
     node,

@@ -2,6 +2,7 @@
 // The program that the message is about, where the log directory holds it.
 import { el } from "../../../base/dom.js";
 import { sizeFigure } from "../../../base/figures.js";
+import { formatSize } from "../../../base/format.js";
 import { moduleParams } from "../data/links.js";
 import { appLink } from "./app_link.js";
 import { part } from "./part.js";
@@ -19,7 +20,6 @@ export function joinedNode(message, context) {
       "p",
       { class: "oom-links" },
       appLink("Open in Memory Viewer", params, context.follow),
-      appLink("All advice, with bytes", { ...params, panel: "advice" }, context.follow),
     ),
   );
 }
@@ -44,14 +44,24 @@ function replicatedNode(one, mode) {
   );
 }
 
+/** How far the search came, and what came near. */
+function searchText({ sessions, session_count: all, is_cut_short: isCut, nearest }) {
+  const near = nearest
+    ? ` The nearest, ${nearest.module} in ${nearest.session}, takes ${formatSize(nearest.total_allocation_bytes)}.`
+    : "";
+  return `Searched ${sessions} of ${all} sessions${isCut ? " in the time there is" : ""}.${near}`;
+}
+
 function notJoined(message) {
   if (!message.module) return null;
+  const name = message.search?.nearest ? `${message.module} in the size of the message` : message.module;
   return part(
     "Its buffers",
     el(
       "p",
       { class: "note" },
-      `No session here holds ${message.module}. With a profile or an XLA dump of it (XLA_FLAGS=--xla_dump_to=DIR ` +
+      `No session here holds ${name}. ${message.search ? searchText(message.search) : ""} ` +
+        "With a profile or an XLA dump of it (XLA_FLAGS=--xla_dump_to=DIR " +
         "works even when compiling fails), its buffers, their source lines and the bytes of each change would be here.",
     ),
   );

@@ -1,0 +1,25 @@
+// @ts-check
+/**
+ * Who holds what did not fit, as the server sums it up: at the peak of the joined program, or of the list in a message.
+ * Pure.
+ */
+import { formatSize, plural } from "../../../base/format.js";
+
+/** "11 x 3.00 GiB and 23 more" */
+export function alikeText({ buffers, alike, alike_bytes: bytes }, mode = "auto") {
+  const size = formatSize(bytes, mode);
+  if (buffers === 1) return "1 buffer";
+  if (alike === buffers) return `${alike} x ${size}`;
+  if (alike === 1) return `${plural(buffers, "buffer")}, largest ${size}`;
+  return `${alike} x ${size} and ${buffers - alike} more`;
+}
+
+export function holdersTitle({ from, by }) {
+  if (from === "message") return "Who holds it, of what the message lists";
+  return `Who holds it at the peak, by ${by}`;
+}
+
+/** What the table does not show. */
+export function leftOutText({ left_out: count, left_out_bytes: bytes }, mode = "auto") {
+  return count > 0 ? `${count} more hold ${formatSize(bytes, mode)}.` : "";
+}
