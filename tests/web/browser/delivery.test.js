@@ -62,6 +62,7 @@ test("a tool is fetched when it is opened", async () => {
   const page = await newPage(browser, server);
   const scripts = (await loadedBy(page, VIEW)).filter(([path]) => path.endsWith(".js"));
   assert.equal(scripts.length, 3, "the shell, what tools share, the Memory Viewer");
+  await page.click("#facts-fold");
   await page.getByRole("button", { name: "Memory Profile" }).click();
   await page.waitForFunction(
     () => performance.getEntriesByType("resource").filter((one) => one.name.endsWith(".js")).length === 4,
