@@ -140,6 +140,15 @@ test("donated outputs are said to be aliases; the program after is picked at the
   await says(page, ".compare-buffers", /now an alias/);
 });
 
+test("predicted against actual, asked by the keyboard", async () => {
+  const page = await opened(REMAT);
+  await compared(page);
+  await page.focus("#foretold");
+  await page.keyboard.press("Enter");
+  await says(page, ".compare-foretold", /Rematerialize.*385\.19 MiB/);
+  await says(page, ".compare", /The program after needs 385\.19 MiB in all\. Nearest to that is: /);
+});
+
 test("from the Memory Viewer by its key and by its button", async () => {
   const page = await opened("/?run=step_plain&tag=memory_viewer");
   await page.keyboard.press("c");

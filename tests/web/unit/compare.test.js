@@ -9,6 +9,7 @@ import {
   percentOf,
   signed,
 } from "../../../web/js/tools/compare/data/changes.js";
+import { foretoldRows } from "../../../web/js/tools/compare/data/foretold.js";
 import { chooseModule, largestFirst, otherSession, swapped } from "../../../web/js/tools/compare/data/pair.js";
 import { curveOf, valueAt } from "../../../web/js/tools/compare/layout/curves.js";
 
@@ -112,6 +113,22 @@ test("buffers of the pinned group, on either side, that the search finds", () =>
     [3],
   );
   assert.equal(keptBuffers(rows, "nothing", null).length, 0);
+});
+
+test("what was foretold, the nearest to what is first", () => {
+  const change = (id, applies, predicted) => ({
+    ...{ id, applies, name: id, predicted_total_bytes: predicted },
+    ...{ low_bytes: predicted - 5, high_bytes: predicted + 5 },
+  });
+  const interventions = [change("far", true, 10), change("near", true, 48), change("never", false, 50)];
+  const rows = foretoldRows({ interventions }, 50);
+  assert.deepEqual(
+    rows.map(({ title, delta, verdict }) => [title, delta, verdict]),
+    [
+      ["Near", 2, "as foretold"],
+      ["Far", 40, "above the range"],
+    ],
+  );
 });
 
 test("signs and shares", () => {

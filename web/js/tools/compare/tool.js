@@ -3,7 +3,7 @@
  * Compare as a tool of the shell: finds the two programs that the address means, asks what changed between them, and
  * puts the comparison on the page. The session of the shell is that of the program before.
  */
-import { createLatest, fetchDiff, fetchMemoryOverview, fetchModules } from "../../api.js";
+import { createLatest, fetchAdvice, fetchDiff, fetchMemoryOverview, fetchModules } from "../../api.js";
 import { errorMessage } from "../../shell/messages.js";
 import { createStage } from "../../shell/stage.js";
 import { chooseModule, otherSession, swapped } from "./data/pair.js";
@@ -90,13 +90,16 @@ export function mount(shell) {
       }
       const scrolled = document.getElementById("main")?.scrollTop ?? 0;
       const title = `${told.reply.a.session} → ${told.reply.b.session}, compared`;
-      stage.open(title, () => createWorkspace(told, params)).start();
+      stage.open(title, () => createWorkspace(told, params, adviceFor(told.found.a))).start();
       document.getElementById("main")?.scrollTo(0, scrolled);
     } catch (error) {
       if (error.name !== "AbortError" && !(await shell.isGone(error)))
         stage.say(errorMessage(error, "Other programs may still be readable: choose one at the left."));
     }
   }
+
+  const adviceFor = (before) => (signal) =>
+    progress.during(`predicting changes of ${before.module}`, fetchAdvice(before, {}, signal));
 
   function keys() {
     return [

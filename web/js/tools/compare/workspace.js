@@ -7,12 +7,17 @@ import { createCompareState } from "./compare_state.js";
 import { createBuffers } from "./views/buffers_view.js";
 import { createCategories } from "./views/categories_view.js";
 import { createCurves } from "./views/curves_view.js";
+import { createForetold } from "./views/foretold_view.js";
 import { createGroups } from "./views/groups_view.js";
 import { createVerdict } from "./views/verdict.js";
 import { createWays } from "./views/way_switch.js";
 
-/** @param {{reply: any, overviews: {a: any, b: any}}} told @param {any} params */
-export function createWorkspace({ reply, overviews }, params) {
+/**
+ * @param {{reply: any, overviews: {a: any, b: any}}} told
+ * @param {any} params
+ * @param {(signal: AbortSignal) => Promise<any>} askAdvice for the program before
+ */
+export function createWorkspace({ reply, overviews }, params, askAdvice) {
   const state = createCompareState(params);
   const verdict = createVerdict(state, reply);
   const curves = createCurves(state, overviews);
@@ -20,7 +25,9 @@ export function createWorkspace({ reply, overviews }, params) {
   const ways = createWays(reply.groups.by, (by) => params.set({ by: by === "source" ? null : by }));
   const groups = createGroups(state, reply, ways);
   const buffers = createBuffers(state, reply);
-  const charts = [curves, categories, groups, buffers];
+  const isHbm = reply.memory_space === 0; // the advice is about that
+  const foretold = isHbm ? [createForetold(state, reply, askAdvice)] : [];
+  const charts = [curves, categories, groups, buffers, ...foretold];
   const main = el(
     "div",
     { class: "workspace compare" },
@@ -29,6 +36,7 @@ export function createWorkspace({ reply, overviews }, params) {
     el("div", { class: "compare-totals" }, curves.node, categories.node),
     groups.node,
     buffers.node,
+    ...foretold.map(({ node }) => node),
   );
   const { a, b } = reply;
   const title = `${a.session} / ${a.module} → ${b.session} / ${b.module}`;
