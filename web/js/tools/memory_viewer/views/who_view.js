@@ -41,6 +41,7 @@ export function createWho(state, feed, params) {
   const table = createSortedTable({
     label: "who holds it",
     className: "who-grid",
+    minWidth: 560,
     columns: GROUP_COLUMNS,
     usual: "share",
     order: { get: () => sort, set: (word) => ((sort = word), arrange()) },
