@@ -224,13 +224,17 @@ static bool is_hbm(const struct oom_message *message) {
     return !message->memory_space || strcmp(message->memory_space, "hbm") == 0;
 }
 
+static void diagnose_small_memory(struct oom_facts *facts) {
+    oom_say(
+        facts,
+        "The memory space %s is the chip's own small memory, not HBM: a kernel or a fusion asks for too much of it.",
+        facts->message->memory_space);
+    oom_add_fixes(facts, "smaller_blocks scoped_vmem_limit profile");
+}
+
 static void diagnose_compile(struct oom_facts *facts) {
     if (!is_hbm(facts->message)) {
-        oom_say(facts,
-                "The memory space %s is the chip's own small memory, not HBM: a kernel or a fusion asks for too much "
-                "of it.",
-                facts->message->memory_space);
-        oom_add_fixes(facts, "smaller_blocks scoped_vmem_limit profile");
+        diagnose_small_memory(facts);
         return;
     }
     struct suspect suspect = largest_of(facts);
@@ -251,6 +255,10 @@ static const struct oom_buffer *blamed_buffer(const struct oom_facts *facts) {
 }
 
 static void diagnose_exceeding(struct oom_facts *facts) {
+    if (!is_hbm(facts->message)) {
+        diagnose_small_memory(facts);
+        return;
+    }
     const struct oom_buffer *blamed = blamed_buffer(facts);
     struct suspect suspect = largest_of(facts);
     if (blamed)

@@ -68,6 +68,19 @@ static void test_over_half_of_the_limit(void **state) {
     assert_string_equal(diagnose(&message).fixes[0].change.id, "remove_debug_print");
 }
 
+static void test_one_allocation_in_a_small_memory_has_no_scenario(void **state) {
+    (void)state;
+    struct oom_message message = oom_message_empty(OOM_ALLOCATION_EXCEEDS_MEMORY);
+    message.requested_bytes = 200 << 20;
+    message.capacity_bytes = 128 << 20;
+    message.memory_space = "vmem";
+    struct oom_diagnosis diagnosis = diagnose(&message);
+    assert_null(diagnosis.scenario);
+    assert_string_equal(diagnosis.fixes[0].change.id, "smaller_blocks");
+    message.memory_space = "hbm";
+    assert_string_equal(diagnose(&message).scenario, "2");
+}
+
 static void test_letters_of_the_sum(void **state) {
     (void)state;
     static const struct {
@@ -127,6 +140,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cores),
         cmocka_unit_test(test_over_half_of_the_limit),
+        cmocka_unit_test(test_one_allocation_in_a_small_memory_has_no_scenario),
         cmocka_unit_test(test_letters_of_the_sum),
         cmocka_unit_test(test_program_load),
         cmocka_unit_test(test_other_memory_spaces_have_no_scenario),
