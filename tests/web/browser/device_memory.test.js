@@ -68,6 +68,19 @@ test("the first session of the list stays the newest profile, with all tools", a
   assert.ok((await options(page, "tools")).length > 1);
 });
 
+test("what to know first stands first: who holds it, a click or a key away", async () => {
+  const page = await opened("/?run=with&tag=device_memory");
+  const first = page.locator("[data-finding=holder]").first();
+  const [, name, share] = /^(.+) holds .+ in \d+ objects? \((\S+) %\)$/.exec(await first.textContent());
+  assert.ok(Number(share) >= 10 && Number(share) <= 100, share);
+  await page.keyboard.press("f");
+  await settle(page);
+  assert.notEqual(await param(page, "zoom"), null);
+  assert.ok((await page.textContent(".icicle-path")).includes(name));
+  assert.equal(await page.evaluate(() => document.activeElement?.getAttribute("data-finding")), "holder");
+  await page.close();
+});
+
 test("click zooms, the path leads back, and both are in the address", async () => {
   const page = await opened("/?run=with&tag=device_memory");
   const before = await picture(page, CANVAS);

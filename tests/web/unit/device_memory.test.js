@@ -11,6 +11,7 @@ import { csvText } from "../../../web/js/base/csv.js";
 import { parseSort, sortRows } from "../../../web/js/base/sorting.js";
 import { COLUMNS, rowsFound, topRows } from "../../../web/js/tools/device_memory/data/top_rows.js";
 import { foundTotal, matchFunctions } from "../../../web/js/tools/device_memory/data/search.js";
+import { findingRows } from "../../../web/js/tools/device_memory/data/findings.js";
 import { layoutIcicle, neighbour, nodeAt } from "../../../web/js/base/icicle_layout.js";
 import { choicesOf } from "../../../web/js/tools/device_memory/views/choices.js";
 
@@ -55,6 +56,27 @@ test("figures are of the chosen kind and device", () => {
   assert.deepEqual([...figuresFor(model, { kind: null, device: "cpu:0" }).totalBytes], [70, 70, 40, 0, 40, 30]);
   assert.deepEqual([...figuresFor(model, { kind: "executable", device: null }).totalCount], [4, 4, 0, 0, 0, 4]);
   assert.deepEqual(chosenGroups(model, { kind: "buffer", device: "" }), [false, false, false]);
+});
+
+test("what libraries hold is told of the reader's function that called them, where it holds most", () => {
+  const told = (choice, byCount = false) =>
+    findingRows(model, { figures: figuresFor(model, choice), byCount, choice, unit: "bytes" });
+  assert.deepEqual(
+    told(ALL).map(({ text, node }) => [text, node]),
+    [
+      ["train holds 70 B in 3 objects (70.0 %)", 2],
+      ["main holds 30 B in 5 objects (30.0 %)", 1],
+    ],
+  );
+  assert.deepEqual(
+    told({ kind: "executable", device: null }, true).map((one) => one.text),
+    ["main holds 4 executables (100.0 %)"],
+  );
+  const own = { ...ALL, device: "cpu:1" };
+  assert.deepEqual(
+    told(own).map(({ text, node }) => [text, node]),
+    [["train holds 30 B in 2 objects (100.0 %)", 3]],
+  );
 });
 
 test("the side panel sums each kind and device", () => {

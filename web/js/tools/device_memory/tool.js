@@ -76,6 +76,8 @@ export function mount(shell) {
     };
     return [
       { keys: ["/"], label: "search functions", run: stage.act((now) => now.focusSearch()) },
+      { keys: ["f"], label: "the next finding", run: stage.act((now) => now.nextFinding(1)) },
+      { keys: ["F"], shown: "Shift f", label: "the finding before", run: stage.act((now) => now.nextFinding(-1)) },
       { keys: ["j"], label: "next file", run: open(1) },
       { keys: ["k"], label: "previous file", run: open(-1) },
       { keys: ["s"], label: "zoom out to the caller", run: act((actions) => actions.zoomOut()) },

@@ -1,8 +1,10 @@
 // @ts-check
 // One device memory profile on the page: its state and the charts that share it.
 import { el } from "../../base/dom.js";
+import { createFindingList } from "../../base/finding_list.js";
 import { requestFrame } from "../../base/frame.js";
 import { createSearchBox } from "../../base/search_box.js";
+import { findingRows } from "./data/findings.js";
 import { buildModel } from "./data/model.js";
 import { createProfileState } from "./profile_state.js";
 import { createHeadline } from "./views/headline.js";
@@ -19,11 +21,16 @@ export function createWorkspace(reply, params) {
     label: "search frames by function or file",
     title: "Function or file; text or a regular expression",
   });
+  const findings = createFindingList(({ node }) => state.actions.zoomTo(node));
+  const showFindings = () => findings.show(findingRows(state.model, state.get()));
+  const stop = state.watch(["figures", "byCount", "unit"], showFindings);
+  showFindings();
   const charts = reply.count > 0 || reply.bytes > 0 ? [createIcicle(state), createTopTable(state)] : [];
   const main = el(
     "div",
     { class: "workspace device-memory" },
     el("div", { class: "figures-line" }, headline.node, el("span", { class: "search" }, search.node)),
+    findings.node,
     ...(charts.length > 0 ? charts.map((chart) => chart.node) : [nothingHeld(reply)]),
   );
   return {
@@ -35,7 +42,9 @@ export function createWorkspace(reply, params) {
     },
     focusSearch: search.focus,
     redraw: () => charts.forEach((chart) => chart.redraw()),
+    nextFinding: findings.next,
     dispose() {
+      stop();
       [headline, search, ...charts].forEach((part) => part.dispose());
       state.dispose();
     },

@@ -25,6 +25,9 @@ import { createPanelPlaces } from "./views/panel_places.js";
 import { createSummary } from "./views/summary_view.js";
 import { createTimeline } from "./views/timeline_view.js";
 
+/** What all events are gone through for does not delay the curve; of so few it is there with it, and nothing moves. */
+const SMALL_EVENTS = 50000;
+
 /** @param {{session: string, reply: any, memories: any[], chosen: any, shell: any, overviewNode: HTMLElement}} parts */
 export function createWorkspace({ session, reply, memories, chosen, shell, overviewNode }) {
   const { params, progress } = shell;
@@ -70,6 +73,7 @@ export function createWorkspace({ session, reply, memories, chosen, shell, overv
     places.node,
   );
   const top = viewName(session, memory.memory_id, host.host, `${session} / ${memory.memory_id}, host ${host.host}`);
+  const isSmall = memory.events <= SMALL_EVENTS;
   let steppingFrom = null;
   let isPainted = false;
 
@@ -109,7 +113,7 @@ export function createWorkspace({ session, reply, memories, chosen, shell, overv
     if (isPainted) return;
     isPainted = true;
     requestFrame(() => performance.mark("hbmview-painted"));
-    findings.load();
+    if (!isSmall) findings.load();
   }
 
   function onError(error) {
@@ -187,6 +191,7 @@ export function createWorkspace({ session, reply, memories, chosen, shell, overv
     timeline.start();
     card.start();
     places.start();
+    if (isSmall) findings.load();
     findRow();
     orSay(lanes.load()).then(timeline.refresh);
   }
