@@ -6,6 +6,8 @@
 //     web/js/main.js and on    -> assets/main-HASH.js, and one script for each tool (and for what tools share)
 //     its style sheets         -> assets/main-HASH.css
 //     other files of web/      -> assets/NAME-HASH.EXT
+//     all of it, for a file    -> saved.html: one page with its script and styles inside, whose data the program puts
+//                                 where SAVED_DATA stands (server/saving/saved_page.h)
 //
 // The output depends on the sources alone. The page in web/ works as it is, too: hbmview --web_dir=web.
 import { createHash } from "node:crypto";
@@ -98,6 +100,49 @@ function copyHashed(name) {
   return `./assets/${base}-${hash}${ext}`;
 }
 
+// --- The saved page ---
+
+const inlineHash = (text) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
+
+/** Nothing in a script or a style may end its element. */
+const insideElement = (text) => text.replaceAll(/<(?=\/(script|style)|!--|script)/gi, "\\x3c");
+
+/** The output of one entry, as text: tools are not fetched later, so everything is in one script. */
+async function textOf(options) {
+  const { outputFiles } = await build({ ...settings, ...options, write: false, metafile: false, plugins: [vendor] });
+  return insideElement(outputFiles[0].text.trim());
+}
+
+/** The policy allows what stands here and nothing else: no other script, nothing from anywhere. */
+async function buildSavedPage(source, addresses) {
+  const script = await textOf({
+    entryPoints: [path.join(web, "js/saved/main.js")],
+    format: "esm",
+    target: "es2022",
+    define: { "import.meta.url": "document.baseURI" },
+  });
+  const contents = addresses.map((address) => `@import "${address}";`).join("\n");
+  const style = await textOf({ stdin: { contents, loader: "css", resolveDir: "." } });
+  const policy = [
+    "default-src 'none'",
+    `script-src ${inlineHash(script)}`,
+    `style-src ${inlineHash(style)}`,
+    "img-src data: blob:",
+    "base-uri 'none'",
+    "form-action 'none'",
+  ].join("; ");
+  const meta = `<meta http-equiv="Content-Security-Policy" content="${policy}" />`;
+  const page = source
+    .replace(/ *<link rel="(stylesheet|icon)".*\n/g, "")
+    .replace(/ *<script type="module".*<\/script>\n/, "")
+    .replace(/(<meta charset.*>\n)/, (line) => `${line}    ${meta}\n`)
+    .replace("</head>", () => `<style>${style}</style>\n  </head>`)
+    .replace('<a href="/" class="brand-name">hbmview</a>', '<span class="brand-name">hbmview</span>')
+    .replace("</body>", () => `<!--SAVED_DATA-->\n<script type="module">${script}</script>\n  </body>`);
+  if (/(href|src)="\//.test(page.replace(script, ""))) throw new Error("saved.html names a file");
+  writeFileSync(path.join(out, "saved.html"), page);
+}
+
 async function buildPage() {
   rmSync(out, { recursive: true, force: true });
   mkdirSync(path.join(out, "assets"), { recursive: true });
@@ -121,6 +166,7 @@ async function buildPage() {
     .replaceAll('href="/"', 'href="./"');
   if (/(href|src)="\//.test(page)) throw new Error("web/index.html names something that is not built");
   writeFileSync(path.join(out, "index.html"), page);
+  await buildSavedPage(source, styles);
   writeFileSync(path.join(out, "uPlot-LICENSE.txt"), readFileSync(path.join(UPLOT, "LICENSE")));
 }
 

@@ -14,7 +14,8 @@ struct reply;
 struct request;
 
 struct app {
-    void (*answer)(struct request *request, struct reply *reply);  // routes_answer: http.c knows no routes
+    void (*answer)(struct request *request, struct reply *reply);   // routes_answer: http.c knows no routes
+    void (*ask_api)(struct request *request, struct reply *reply);  // what the program asks of itself: api_answer
     size_t (*body_limit)(const struct request *request);  // routes_body_limit, asked when the headers are known
     const struct options *options;
     struct cache *cache;

@@ -19,5 +19,8 @@ struct embedded_asset {
 extern const struct embedded_asset embedded_assets[];
 extern const size_t embedded_asset_count;
 
+// What a saved page is made of (server/saving/saved_page.h). Without data it says nothing: never served as a file.
+#define EMBEDDED_SAVED_PAGE_PATH "saved.html"
+
 // The sample profile is not part of the page: never served as a file.
 #define EMBEDDED_SAMPLE_PATH "sample/tpu-vm-0.xplane.pb"

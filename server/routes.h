@@ -8,14 +8,7 @@
 // that is not let in (gate.h) or of another method is answered before a handler runs.
 #pragma once
 
-#include "server/http/reply.h"
-
-struct route {
-    const char *path;
-    enum reply_family family;
-    request_handler *handler;
-    size_t post_bytes;  // 0: it takes GET and HEAD; else POST, with a body of so much from those who may use the server
-};
+#include "server/http/route.h"
 
 // The route of a decoded path. Never NULL.
 const struct route *route_of(const struct request *request);

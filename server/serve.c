@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "server/api/api_routes.h"
 #include "server/app.h"
 #include "server/command/command.h"
 #include "server/http/access.h"
@@ -84,6 +85,7 @@ static unsigned parallel_loads(const struct options *options) {
 static enum exit_code serve_on(struct app *app, int socket_fd) {
     sigset_t stops = block_stop_signals();
     app->answer = routes_answer;
+    app->ask_api = api_answer;
     app->body_limit = routes_body_limit;
     app->summaries = module_summaries_new(app->cache, app->store);
     struct http_server *server = app->summaries ? http_start(app, socket_fd) : NULL;

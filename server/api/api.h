@@ -1,10 +1,11 @@
-// The handlers of /api/v1, one file a resource (docs/api.md says what each answers). server/routes.c knows their paths.
+// The handlers of /api/v1, one file a resource (docs/api.md says what each answers). api_routes.c knows their paths.
 #pragma once
 
 #include "server/http/reply.h"
 
 request_handler api_advise;
 request_handler api_buffer;
+request_handler api_buffers;
 request_handler api_device_memory;
 request_handler api_device_memory_profile;
 request_handler api_explain;
@@ -23,8 +24,12 @@ request_handler api_profile_overview;
 request_handler api_profile_pressure;
 request_handler api_profile_steps;
 request_handler api_profile_timeline;
+request_handler api_save;
 request_handler api_server;
 request_handler api_sessions;
 
 // The largest log that api_explain takes.
 enum { EXPLAIN_BODY_LIMIT_BYTES = 16 << 20 };
+
+// The largest list of replies that a page hands to api_save, with the log that it was given.
+enum { SAVE_BODY_LIMIT_BYTES = 17 << 20 };

@@ -14,7 +14,7 @@ enum exit_code report_run(int count, char *const arguments[]);
 // What a limit is about.
 enum memory_figure { FIGURE_PEAK, FIGURE_TOTAL };
 
-enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_CSV, FORMAT_MARKDOWN };
+enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_CSV, FORMAT_MARKDOWN, FORMAT_HTML };
 
 // For flags: all formats, those of commands whose answer is no table; figures.
 extern const struct flag_choice format_choices[], format_choices_without_csv[], figure_choices[];

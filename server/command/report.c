@@ -1,5 +1,6 @@
 #include "server/command/report_device_memory.h"
 #include "server/command/report_formats.h"
+#include "server/command/report_html.h"
 #include "server/command/report_limit.h"
 
 // False: a program is above --fail-over, and stderr says which.
@@ -37,6 +38,7 @@ static bool write_profiles(struct report *report) {
 }
 
 static enum exit_code run(const struct report_options *options) {
+    if (options->format == FORMAT_HTML) return report_html_run(options);
     struct report report;
     bool is_within = true, has_begun = report_begin(options, &report);
     if (has_begun && options->tool == REPORT_MEMORY_PROFILE)

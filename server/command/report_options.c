@@ -19,7 +19,7 @@ const char *report_options_help(void) {
            "  hbmview report PATH [--session S] [--module M] [--memory-space HBM]\n"
            "                      [--by KEY] [--step N] [--frameworks LIST]\n"
            "                      [--fail-over SIZE] [--of peak|total]\n"
-           "                      [--top N] [--format text|json|csv|markdown]\n"
+           "                      [--top N] [--format text|json|csv|markdown|html]\n"
            "  hbmview report PATH --tool memory_profile [--session S] [--host H]\n"
            "                      [--memory-id I] [--fail-over SIZE] [--top N] [--format F]\n"
            "\n"
@@ -44,7 +44,8 @@ const char *report_options_help(void) {
            "  --of F            ... or the total: peak or total (peak)\n"
            "  --top N           so many rows: buffers at the peak, or groups (text: 10; json\n"
            "                    and csv: all)\n"
-           "  --format F        text, json, csv or markdown (text)\n"
+           "  --format F        text, json, csv or markdown (text); html: the page of --session\n"
+           "                    (the newest) as one file that works from disk: > report.html\n"
            "  --tool T          memory_viewer: what compiled programs need (the default);\n"
            "                    memory_profile: what allocators did while it was profiled\n"
            "  --help\n"
@@ -70,8 +71,7 @@ const char *report_options_help(void) {
            "Exit codes: 0 good; 1 a figure is above --fail-over; 2 wrong usage; 3 something\n"
            "that was asked for could not be read, or the output not written. Then all that\n"
            "could be read is printed, and stderr (and \"errors\" in json) says which file, at\n"
-           "which byte, and why. A session without compiled programs, or without memory\n"
-           "events, is no error.\n";
+           "which byte, and why. A session without programs or memory events is no error.\n";
 }
 
 static bool parse_space_number(const char *text, int64_t *space) {
@@ -116,10 +116,24 @@ static bool is_of_other_tool(const struct report_options *options, char *problem
     return name != NULL;
 }
 
+// What a page has its own controls for.
+static bool goes_with_html(const struct report_options *options, char *problem) {
+    const char *name = options->has_groups                      ? options->step != MEMORY_GROUPS_AT_PEAK ? "step" : "by"
+                       : options->frameworks                    ? "frameworks"
+                       : options->top != REPORT_ALL             ? "top"
+                       : options->space != REPORT_ALL           ? "memory-space"
+                       : options->fail_over_bytes != REPORT_ALL ? "fail-over"
+                                                                : NULL;
+    if (name && options->format == FORMAT_HTML)
+        snprintf(problem, OPTIONS_PROBLEM_BYTES, "--%s does not go with --format=html.", name);
+    return !name || options->format != FORMAT_HTML;
+}
+
 static bool finish(const char *space, struct report_options *options, char *problem) {
     if (space && !report_space_read(space, &options->space, problem)) return false;
     if (is_of_other_tool(options, problem)) return false;
     options->has_groups = options->by != GROUP_BY_COUNT || options->step != MEMORY_GROUPS_AT_PEAK;
+    if (!goes_with_html(options, problem)) return false;
     if (options->by == GROUP_BY_COUNT) options->by = GROUP_BY_SOURCE;
     if (!options->frameworks) options->frameworks = FRAMEWORKS_DEFAULT;
     bool is_short = options->format == FORMAT_TEXT || options->format == FORMAT_MARKDOWN;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "analysis/base/text_writer.h"
+#include "server/text/query_text.h"
 
 // --- The join ---
 
@@ -48,30 +49,12 @@ const struct explain_join *explain_join(struct explain_joins *joins, const struc
 
 // --- Its address ---
 
-static void put_encoded(struct text_writer *writer, const char *text) {
-    static const char hex[] = "0123456789ABCDEF";
-    for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
-        bool is_plain = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') ||
-                        strchr("-_.~/", *c);
-        char escaped[] = {'%', hex[*c >> 4], hex[*c & 15], 0};
-        if (is_plain)
-            text_put_bytes(writer, (struct bytes){c, 1});
-        else
-            text_put(writer, escaped);
-    }
-}
-
-static void put_argument(struct text_writer *writer, const char *name, const char *value) {
-    text_put(writer, name);
-    put_encoded(writer, value);
-}
-
 const char *explain_link(const struct explain_join *join, int64_t logical_buffer_id, struct arena *arena) {
     struct text_writer writer = {.arena = arena};
-    put_argument(&writer, "?run=", join->session);
+    query_put(&writer, "?run=", join->session);
     text_put(&writer, "&tag=memory_viewer");
-    if (join->host[0]) put_argument(&writer, "&host=", join->host);
-    put_argument(&writer, "&module_name=", join->module);
+    if (join->host[0]) query_put(&writer, "&host=", join->host);
+    query_put(&writer, "&module_name=", join->module);
     text_put(&writer, "&memory_space=");
     text_put_int64(&writer, join->space);
     if (logical_buffer_id >= 0) {

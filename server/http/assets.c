@@ -28,7 +28,7 @@ static bool is_hashed(const struct embedded_asset *asset) {
 }
 
 static const struct embedded_asset *find_embedded(const char *path) {
-    if (strcmp(path, EMBEDDED_SAMPLE_PATH) == 0) return NULL;
+    if (strcmp(path, EMBEDDED_SAMPLE_PATH) == 0 || strcmp(path, EMBEDDED_SAVED_PAGE_PATH) == 0) return NULL;
     for (size_t i = 0; i < embedded_asset_count; i++) {
         if (strcmp(embedded_assets[i].path, path) == 0) return &embedded_assets[i];
     }

@@ -92,8 +92,33 @@ export function fetchAdvice({ session, module, host }, query, signal) {
   return getJson(apiUrl("advise", { session, module, host, ...query }), signal);
 }
 
+/**
+ * This view as one .html file. The server knows what a tool asks for; what was asked besides, for a step or a capacity,
+ * is told to it. @param {string} query of the page's address
+ */
+export async function fetchSavedPage(query) {
+  const url = `${apiUrl("save")}${query}`;
+  const response = await fetch(url, { method: "POST", body: JSON.stringify({ asked: [...answered] }) }).catch(
+    unreachable,
+  );
+  if (!response.ok) bodyOf({ ok: false, status: response.status, body: await response.json().catch(() => null) }, url);
+  const [, name] = /filename="([^"]*)"/.exec(response.headers.get("Content-Disposition") ?? "") ?? ["", "hbmview.html"];
+  return { name, blob: await response.blob() };
+}
+
+const MOST_REMEMBERED = 200;
+const answered = new Set(); // the latest addresses, below the API's own, that gave an answer
+
 async function getJson(url, signal) {
-  return bodyOf((await takeEarly(url)) ?? (await reach(url, { signal })), url);
+  const body = bodyOf((await takeEarly(url)) ?? (await reach(url, { signal })), url);
+  remember(url.slice(apiUrl("").length));
+  return body;
+}
+
+function remember(address) {
+  answered.delete(address);
+  answered.add(address);
+  if (answered.size > MOST_REMEMBERED) answered.delete(answered.values().next().value);
 }
 
 async function postText(url, text, signal) {
@@ -111,12 +136,14 @@ async function reach(url, options) {
     return await askJson(url, options);
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new ApiError(
-      0,
-      { code: "unreachable", message: "The hbmview server does not answer. Is it still running?" },
-      url,
-    );
+    return unreachable();
   }
+}
+
+/** @returns {never} */
+function unreachable() {
+  const message = "The hbmview server does not answer. Is it still running?";
+  throw new ApiError(0, { code: "unreachable", message }, "");
 }
 
 function unknownError(status, body) {

@@ -1,6 +1,7 @@
 // @ts-check
 // Asks for what the address names, and for the tool's code, before the page is put together. The first module of
 // main.js, and small on purpose.
+import { addressQuery } from "./base/address.js";
 import { apiUrl, askEarly, endEarly, memoryGroupsUrl, memoryOverviewUrl, memoryProfileUrl } from "./early.js";
 import { findTool, TOOLS } from "./tools.js";
 
@@ -34,4 +35,4 @@ async function askAhead(address) {
     askEarly(memoryGroupsUrl(where, { by: address.get("by"), step: null, frameworks: address.get("frameworks") }));
 }
 
-askAhead(new URLSearchParams(location.search)).finally(endEarly);
+askAhead(new URLSearchParams(addressQuery())).finally(endEarly);

@@ -1,11 +1,15 @@
 // @ts-check
-// A text as a file in the browser's downloads.
+// A text, a picture or a page as a file in the browser's downloads.
 import { el } from "./dom.js";
 
 const KEEP_MS = 10000; // the browser reads the blob after the click
 
 export function saveText(name, text, type = "text/csv") {
-  const url = URL.createObjectURL(new Blob([text], { type }));
+  saveBlob(name, new Blob([text], { type }));
+}
+
+export function saveBlob(name, blob) {
+  const url = URL.createObjectURL(blob);
   const link = el("a", { href: url, download: name, hidden: true });
   document.body.append(link);
   link.click();

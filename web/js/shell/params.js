@@ -4,24 +4,21 @@
  * often one may); `go` makes a new entry that "back" undoes. What stands behind "#" is a tool's own (the text that
  * "Out of memory" explains): it stays with its entry.
  */
+import { addressHere, addressOf, addressQuery } from "../base/address.js";
 import { createStore } from "../base/store.js";
 import { formatQuery, parseQuery } from "../base/url_state.js";
 
 const REPLACE_DELAY_MS = 120;
 
 export function createParams() {
-  const store = createStore(parseQuery(location.search));
+  const store = createStore(parseQuery(addressQuery()));
   let timer = 0;
-
-  function address() {
-    return `${location.pathname}${formatQuery(store.get())}`;
-  }
 
   function replaceNow() {
     clearTimeout(timer);
     timer = 0;
-    const now = `${location.pathname}${location.search}`;
-    if (address() !== now) history.replaceState(null, "", address() + location.hash);
+    const query = formatQuery(store.get());
+    if (query !== addressQuery()) history.replaceState(null, "", addressHere(query));
   }
 
   function set(patch) {
@@ -34,11 +31,11 @@ export function createParams() {
     const before = store.get();
     if (Object.keys(patch).every((key) => before[key] === patch[key])) return;
     if (timer) replaceNow();
-    history.pushState(null, "", `${location.pathname}${formatQuery({ ...before, ...patch })}`);
+    history.pushState(null, "", addressOf(formatQuery({ ...before, ...patch })));
     store.set(patch);
   }
 
-  window.addEventListener("popstate", () => store.set(parseQuery(location.search)));
+  window.addEventListener("popstate", () => store.set(parseQuery(addressQuery())));
   window.addEventListener("pagehide", () => {
     if (timer) replaceNow();
   });

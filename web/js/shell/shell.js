@@ -26,6 +26,7 @@ import { createHelp } from "./help.js";
 import { createKeys } from "./keys.js";
 import { createParams } from "./params.js";
 import { createPicker } from "./picker.js";
+import { createSave, savedNote } from "./save_page.js";
 import { createProgress } from "./progress.js";
 import { createSessionFacts } from "./session_facts.js";
 import { createSessionPicker } from "./session_picker.js";
@@ -40,7 +41,8 @@ const LOOK_AGAIN_MS = 2000;
 const DEVICE_MEMORY = "device_memory"; // its tool, and where the sessions reply lists such sessions
 const VERSION_DELAY_MS = 1000; // the charts come first
 
-export function createShell(tools) {
+/** @param {any} saved what a saved page says of itself (saved/answers.js); null where a server answers */
+export function createShell(tools, saved = null) {
   const params = createParams();
   const keys = createKeys();
   const help = createHelp(keys);
@@ -70,7 +72,7 @@ export function createShell(tools) {
     page.sidePickers.append(sessionPicker.node, toolPicker.node, hosts.node);
     page.actions.append(
       createUnitSwitch(params),
-      createCopyLink(params).node,
+      ...(saved ? [savedNote(saved)] : [createSave(params, progress).node, createCopyLink(params).node]),
       theme.node,
       button("?", help.open, { class: "quiet", "aria-label": "keys", title: "Keys (?)", id: "help" }),
     );
@@ -87,7 +89,8 @@ export function createShell(tools) {
     );
     params.watch(["run", "tag"], show);
     loadSessions();
-    window.setTimeout(showVersion, VERSION_DELAY_MS);
+    if (saved) page.version.textContent = saved.version;
+    else window.setTimeout(showVersion, VERSION_DELAY_MS);
     show();
   }
 

@@ -1,0 +1,69 @@
+#include "server/api/api.h"
+
+#include <jansson.h>
+#include <string.h>
+
+#include "server/app.h"
+#include "server/http/access.h"
+#include "server/saving/saved_tools.h"
+
+// Where the page stands; XProf's names of things are the page's to translate.
+static bool read_place(struct request *request, struct saved_view *view, struct error *error) {
+    const char *tool = request_given(request, "tag");
+    *view = (struct saved_view){.tool = tool ? tool : "memory_viewer",
+                                .module = request_given(request, "module_name"),
+                                .host = request_given(request, "host"),
+                                .memory_id = request_given(request, "memory_id"),
+                                .file = request_given(request, "file")};
+    const char *target = access_plain_target(request->target, &request->work.arena);
+    const char *query = target ? strchr(target, '?') : NULL;
+    view->address = query ? query : "";
+    return request_need(request, "run", &view->session, error);
+}
+
+// {"asked": ["memory_view/groups?by=source&step=12", ...]}
+static bool read_asked(const json_t *body, struct arena *arena, struct saved_view *view, struct error *error) {
+    const json_t *list = json_object_get(body, "asked");
+    const char **asked = arena_push_raw(arena, json_array_size(list), sizeof *asked);
+    if (!asked) return work_out_of_memory(error);
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const char *one = json_string_value(json_array_get(list, i));
+        if (!one) return error_set(error, ERROR_BAD_REQUEST, "\"asked\" holds addresses of replies only.");
+        asked[i] = one;
+    }
+    view->asked = asked;
+    view->asked_count = json_array_size(list);
+    return true;
+}
+
+static bool write_page(struct request *request, const struct saved_view *view, struct output *output,
+                       struct error *error) {
+    struct saved_page page;
+    const char *tools[] = {view->tool, NULL};
+    bool is_good = saved_page_begin(&page, request->app, &request->work.arena, error) &&
+                   saved_view_put(&page, view, error) && saved_page_write(&page, view->address, tools, output, error);
+    saved_page_free(&page);
+    return is_good;
+}
+
+static bool answer(struct request *request, const json_t *body, struct reply *reply, struct error *error) {
+    struct arena *arena = &request->work.arena;
+    struct saved_view view;
+    struct output *output = reply_output(request, error);
+    if (!output || !read_place(request, &view, error) || !read_asked(body, arena, &view, error) ||
+        !write_page(request, &view, output, error))
+        return false;
+    const char *name = saved_view_name(&view, arena);
+    reply->disposition = name ? arena_printf(arena, "attachment; filename=\"%s\"", name) : NULL;
+    return reply_written(reply, REPLY_HTML, output, error);
+}
+
+bool api_save(struct request *request, struct reply *reply, struct error *error) {
+    json_t *body = request->body.size ? json_loadb((const char *)request->body.data, request->body.size, 0, NULL)
+                                      : json_object();
+    bool is_good = json_is_object(body)
+                       ? answer(request, body, reply, error)
+                       : error_set(error, ERROR_BAD_REQUEST, "The body must be JSON: {\"asked\": [...]}, or nothing.");
+    json_decref(body);
+    return is_good;
+}

@@ -1,0 +1,62 @@
+// A view as one file: the page's code and the replies that it asks for, so that it opens from disk, without a server.
+//
+//     saved_ask -> app->ask_api -> reply -> gzip, base64 -.
+//     sessions, modules of this view alone ---------------+--> saved.html (build-page.mjs), in place of its marker:
+//
+//         <script type="application/json" id="saved">   what the page holds: "replies" is a list of resource and query
+//         <script type="text/plain" class="saved">      the body of each of them
+//
+// Names from a profile stand in JSON only, where every "<" is escaped, so none can end an element; bodies are base64.
+// web/js/saved/ reads it. Lives on the work's arena; free what it wrote.
+#pragma once
+
+#include <jansson.h>
+
+#include "server/http/request.h"
+#include "server/text/json_writer.h"
+
+enum { SAVED_QUERY_MAX = 12 };
+
+struct saved_ask {
+    const char *resource;                            // "memory_view/overview"
+    struct request_argument query[SAVED_QUERY_MAX];  // ended by a name that is NULL; values that are NULL are left out
+};
+
+struct saved_page {
+    const struct app *app;
+    struct arena *arena;
+    struct output replies;  // the list, as JSON
+    struct output bodies;
+    struct json_writer *list;
+    struct saved_ask *held;  // what the replies answer
+    size_t held_count;
+    const char **left_out;  // sentences: what the page does not hold
+    size_t left_out_count;
+};
+
+MUST_USE bool saved_page_begin(struct saved_page *page, const struct app *app, struct arena *arena,
+                               struct error *error);
+void saved_page_free(struct saved_page *page);
+
+// The API's answer, for json_decref. NULL: *error is filled, with the API's own sentence.
+MUST_USE json_t *saved_page_ask(struct saved_page *page, const struct saved_ask *ask, struct error *error);
+
+// Keeps `body` as what answers `ask`. With `each` it holds many answers: those to its values of that key.
+MUST_USE bool saved_page_keep(struct saved_page *page, const struct saved_ask *ask, const char *each,
+                              const json_t *body, struct error *error);
+
+// Asks and keeps in one. An answer that the view can do without: a refusal is kept out.
+MUST_USE bool saved_page_add(struct saved_page *page, const struct saved_ask *ask, struct error *error);
+
+// Whether a reply that it holds answers this, as the page's find_reply.js finds it.
+bool saved_page_holds(const struct saved_page *page, const struct saved_ask *ask);
+
+// How much it holds.
+size_t saved_page_bytes(const struct saved_page *page);
+
+// A sentence of what it does not hold.
+void saved_page_leave_out(struct saved_page *page, const char *sentence);
+
+// Writes the file. `address` is the query that it opens with ("?run=..."), `tools` are ended by NULL.
+MUST_USE bool saved_page_write(struct saved_page *page, const char *address, const char *const tools[],
+                               struct output *output, struct error *error);

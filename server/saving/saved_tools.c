@@ -1,0 +1,88 @@
+#include "server/saving/saved_tools.h"
+
+#include <string.h>
+
+#include "server/saving/saved_lists.h"
+#include "server/saving/saved_profile.h"
+#include "server/saving/saved_program.h"
+#include "server/text/query_text.h"
+
+// --- Device memory ---
+
+static bool put_file(struct saved_page *page, const struct saved_view *view, const char *file, struct error *error) {
+    struct saved_ask tree = {"device_memory/profile", {{"session", view->session}, {"file", file}, {NULL, NULL}}};
+    return saved_page_add(page, &tree, error);
+}
+
+static bool put_device_memory(struct saved_page *page, const struct saved_view *view, struct error *error) {
+    struct saved_ask list = {"device_memory", {{"session", view->session}, {NULL, NULL}}};
+    json_t *files = saved_page_ask(page, &list, error);
+    if (!files) return false;
+    bool is_good = saved_page_keep(page, &list, NULL, files, error);
+    size_t i;
+    json_t *file;
+    json_array_foreach(json_object_get(files, "files"), i, file) {
+        const char *name = json_string_value(json_object_get(file, "name"));
+        is_good = is_good && name && put_file(page, view, name, error);
+    }
+    json_decref(files);
+    return is_good;
+}
+
+// --- What the page was answered besides ---
+
+static bool read_asked(struct saved_page *page, const char *address, struct saved_ask *ask) {
+    char *rest = NULL, *copy = arena_printf(page->arena, "%s", address);
+    *ask = (struct saved_ask){.resource = copy ? strtok_r(copy, "?", &rest) : NULL};
+    for (size_t i = 0; ask->resource; i++) {
+        char *name = strtok_r(NULL, "&", &rest);
+        if (!name) return true;
+        char *value = strchr(name, '=');
+        if (i + 1 >= SAVED_QUERY_MAX || !value) return false;
+        *value++ = '\0';
+        ask->query[i] = (struct request_argument){query_decode(name), query_decode(value)};
+    }
+    return false;
+}
+
+// Only what tells of the view: lists and the server itself stay out.
+static bool may_be_held(const char *resource) {
+    static const char *const kinds[] = {"memory_view", "memory_profile", "device_memory",
+                                        "advise",      "buffer",         "compare"};
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        if (strncmp(resource, kinds[i], strlen(kinds[i])) == 0) return true;
+    }
+    return false;
+}
+
+static bool put_asked(struct saved_page *page, const struct saved_view *view, struct error *error) {
+    for (size_t i = 0; i < view->asked_count; i++) {
+        struct saved_ask ask;
+        if (!read_asked(page, view->asked[i], &ask) || !may_be_held(ask.resource)) continue;
+        if (saved_page_holds(page, &ask)) continue;
+        if (!saved_page_add(page, &ask, error)) return false;
+    }
+    return true;
+}
+
+// --- All of it ---
+
+static bool put_tool(struct saved_page *page, const struct saved_view *view, struct error *error) {
+    if (strcmp(view->tool, "memory_profile") == 0) return saved_profile_put(page, view, error);
+    if (strcmp(view->tool, "device_memory") == 0) return put_device_memory(page, view, error);
+    return saved_program_put(page, view, error);
+}
+
+bool saved_view_put(struct saved_page *page, const struct saved_view *view, struct error *error) {
+    return saved_lists_put_session(page, view->session, error) && put_tool(page, view, error) &&
+           put_asked(page, view, error);
+}
+
+const char *saved_view_name(const struct saved_view *view, struct arena *arena) {
+    const char *of = view->module ? view->module : view->tool;
+    char *name = arena_printf(arena, "%.100s %.100s.html", view->session, of);
+    for (char *at = name; at && *at; at++) {
+        if (strchr("/\\:*?\"<>|;%", *at) || (unsigned char)*at < ' ' || (unsigned char)*at > '~') *at = '_';
+    }
+    return name;
+}

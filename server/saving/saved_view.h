@@ -1,0 +1,26 @@
+// A view of the page that is put into a file, and what of it the file holds, by tool:
+//
+//     memory_viewer    session -> modules, each with every memory type: overview, columns, buffers, groups, advice
+//     memory_profile   session -> overview -> memories, each with curve, events, breakdown, steps, operations, pressure
+//     device_memory    session -> files, each with its tree
+//
+// One session: the lists of sessions and modules are cut to what is held. What the page itself was answered besides
+// (groups at a step, advice for a capacity) is handed in as `asked`: addresses like "memory_view/groups?by=source".
+#pragma once
+
+#include <stddef.h>
+
+// Of a file that holds several modules or memories: beyond this they are left out, and the page says which.
+enum { SAVED_VIEW_BYTES = 24 << 20 };
+
+struct saved_view {
+    const char *address;  // "?run=...", the page's own
+    const char *tool;     // "memory_viewer", ...
+    const char *session;
+    const char *module;  // NULL: all of the session, or every program of a name without "(id)"
+    const char *host;    // NULL: any
+    const char *memory_id;
+    const char *file;
+    const char *const *asked;
+    size_t asked_count;
+};
