@@ -57,6 +57,26 @@ test("hovering one bar shows the buffer in every chart and in the card", async (
   await page.click("#dock-fold");
 });
 
+test("the card's source opens the editor that was chosen once", async () => {
+  const pinned = `${OOM}&buffer=11471`;
+  await open(page, server, pinned);
+  await page.waitForSelector(".card-stack .editor-choose");
+  assert.equal(await page.locator(".card-stack a").count(), 0);
+  await page.focus(".card-stack .editor-choose");
+  await page.keyboard.press("Enter");
+  await page.fill(".editor-dialog [name=from]", "/home/u/");
+  await page.fill(".editor-dialog [name=to]", "/w/my code/");
+  assert.match(await page.textContent(".editor-dialog [role=status]"), /^vscode:/);
+  await page.selectOption(".editor-dialog [name=editor]", "cursor");
+  await page.click(".editor-dialog >> text=Keep");
+  const link = () => page.getAttribute(".card-stack .source-link a", "href");
+  assert.equal(await link(), "cursor://file/w/my%20code/jax/train.py:70");
+  await open(page, server, pinned);
+  await page.waitForSelector(".card-stack .source-link a");
+  assert.equal(await link(), "cursor://file/w/my%20code/jax/train.py:70");
+  assert.deepEqual(page.complaints, []);
+});
+
 test("a card whose details cannot be had says so, and does not wait for them", async () => {
   const error = { code: "damaged", message: "The buffer cannot be read." };
   await page.route("**/api/v1/buffer?**", (route) => route.fulfill({ status: 422, json: { error } }));

@@ -5,6 +5,7 @@ import { copyButton } from "../../../base/clipboard.js";
 import { exactFigure, sizeFigure } from "../../../base/figures.js";
 import { formatPercent, groupDigits } from "../../../base/format.js";
 import { plainTable } from "../../../base/plain_table.js";
+import { sourceLink } from "../../../base/source_link.js";
 import { errorLine } from "../../../shell/messages.js";
 
 /** A label, its value, and a button to copy it. */
@@ -24,6 +25,7 @@ export function factNode(fact, unit) {
 }
 
 function valueNode(fact, unit) {
+  if (fact.node) return fact.node;
   if (fact.bytes === undefined) return el("span", {}, fact.text);
   const size = fact.exact ? exactFigure(fact.bytes) : sizeFigure(fact.bytes, unit);
   if (size.classList.contains("exact")) return size;
@@ -49,7 +51,8 @@ export function stackNode(found, source) {
   const node = el("div", { class: "card-stack" });
   if (found?.error) node.append(errorLine(found.error));
   if (source.place) {
-    const fact = { label: "Source", text: source.place, copy: source.place, about: source.from, mono: true };
+    const link = sourceLink(source.place);
+    const fact = { label: "Source", node: link, copy: source.place, about: source.from, mono: true };
     node.append(factNode(fact, "auto"));
   }
   const stack = found?.stack ?? [];
