@@ -55,7 +55,7 @@ test("the Memory Viewer hovers, pins and searches from disk", async () => {
   await page.mouse.move(...(await boxOf(page, BARS)).at(0.2, 0.5));
   await settle(page);
   assert.notEqual(await picture(page, BARS), still);
-  await page.waitForSelector(".card-stack .stack li");
+  await page.waitForSelector(".card-stack .stack li", { state: "attached" }); // the dock may be one line
   await page.mouse.click(...(await boxOf(page, BARS)).at(0.2, 0.5));
   await settle(page);
   assert.ok(await state(page, "buffer"));
