@@ -7,18 +7,30 @@
 #include "server/http/access.h"
 #include "server/saving/saved_tools.h"
 
+// XProf's tags may go on behind the name ("memory_viewer@...").
+static bool read_tool(const struct request *request, const char **tool, struct error *error) {
+    static const char *const tools[] = {"memory_viewer", "memory_profile", "device_memory"};
+    const char *tag = request_given(request, "tag");
+    *tool = tag ? NULL : tools[0];
+    for (size_t i = 0; tag && i < sizeof tools / sizeof tools[0]; i++) {
+        if (strncmp(tag, tools[i], strlen(tools[i])) == 0) *tool = tools[i];
+    }
+    return *tool ||
+           error_set(error, ERROR_BAD_REQUEST,
+                     "A file can hold the Memory Viewer, the Memory Profile or Device Memory, not this page yet: "
+                     "send its link.");
+}
+
 // Where the page stands; XProf's names of things are the page's to translate.
 static bool read_place(struct request *request, struct saved_view *view, struct error *error) {
-    const char *tool = request_given(request, "tag");
-    *view = (struct saved_view){.tool = tool ? tool : "memory_viewer",
-                                .module = request_given(request, "module_name"),
+    *view = (struct saved_view){.module = request_given(request, "module_name"),
                                 .host = request_given(request, "host"),
                                 .memory_id = request_given(request, "memory_id"),
                                 .file = request_given(request, "file")};
     const char *target = access_plain_target(request->target, &request->work.arena);
     const char *query = target ? strchr(target, '?') : NULL;
     view->address = query ? query : "";
-    return request_need(request, "run", &view->session, error);
+    return read_tool(request, &view->tool, error) && request_need(request, "run", &view->session, error);
 }
 
 // {"asked": ["memory_view/groups?by=source&step=12", ...]}

@@ -115,6 +115,7 @@ class Save(unittest.TestCase):
 
     def test_what_cannot_be_saved(self):
         for query, body, status, words in (("tag=memory_viewer", None, 400, '"run"'),
+                                           ("run=tf_leak&tag=out_of_memory", None, 400, "Memory Viewer"),
                                            ("run=nope&tag=memory_viewer", None, 404, "nope"),
                                            (PAGE.replace("train", "nope"), None, 404, "jit_nope_step"),
                                            (PAGE, "[1]", 400, "JSON"), (PAGE, '{"asked": [1]}', 400, "asked")):
