@@ -44,8 +44,8 @@ const char *report_options_help(void) {
            "  --of F            ... or the total: peak or total (peak)\n"
            "  --top N           so many rows: buffers at the peak, or groups (text: 10; json\n"
            "                    and csv: all)\n"
-           "  --format F        text, json, csv or markdown (text); html: the page of --session\n"
-           "                    (the newest) as one file that works from disk: > report.html\n"
+           "  --format F        text, json, csv or markdown (text); html: the page of one\n"
+           "                    session as a file that works from disk: > report.html\n"
            "  --tool T          memory_viewer: what compiled programs need (the default);\n"
            "                    memory_profile: what allocators did while it was profiled\n"
            "  --help\n"
@@ -70,8 +70,8 @@ const char *report_options_help(void) {
            "\n"
            "Exit codes: 0 good; 1 a figure is above --fail-over; 2 wrong usage; 3 something\n"
            "that was asked for could not be read, or the output not written. Then all that\n"
-           "could be read is printed, and stderr (and \"errors\" in json) says which file, at\n"
-           "which byte, and why. A session without programs or memory events is no error.\n";
+           "could be read is printed, and stderr (\"errors\" in json) says which file, where,\n"
+           "and why. A session without programs or memory events is no error.\n";
 }
 
 static bool parse_space_number(const char *text, int64_t *space) {
