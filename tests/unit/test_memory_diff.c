@@ -15,7 +15,8 @@ struct program {
     struct memory_view view;
     struct buffer_sources sources;
     struct compared_side side;
-    int64_t next;  // instruction
+    int64_t next;   // instruction
+    int64_t freed;  // the one whose buffer is freed at once; 0 for none
 };
 
 struct fixture {
@@ -66,7 +67,10 @@ static void finish(struct fixture *f, struct program *p) {
     struct hlo_build_allocation allocation = {.index = 1, .size = size};
     memcpy(allocation.buffers, ids, sizeof allocation.buffers < sizeof ids ? sizeof allocation.buffers : sizeof ids);
     hlo_build_allocation(&p->build.hlo, allocation);
-    for (int64_t i = 0; i < p->next; i++) hlo_build_event(&p->build.hlo, HLO_EVENT_ALLOC, ids[i], 0);
+    for (int64_t i = 0; i < p->next; i++) {
+        hlo_build_event(&p->build.hlo, HLO_EVENT_ALLOC, ids[i], 0);
+        if (i + 1 == p->freed) hlo_build_event(&p->build.hlo, HLO_EVENT_FREE, ids[i], 0);
+    }
     hlo_build_end_trace(&p->build.hlo);
     assert_true(hlo_module_load(program_build_finish(&p->build), &f->arena, &p->module, &f->error));
     view_program(f, p);
@@ -186,6 +190,22 @@ static void both_sides_are_grouped_by_one_rule(void **state) {
     assert_int_equal(diff.groups.rule, GROUP_RULE_NAMES);
     assert_int_equal(diff.groups.row_count, 1);
     check_group(&diff, 0, "y", "y", 100, 70);
+}
+
+// The same, told by what is not live at the peak.
+static void what_a_line_computes_before_the_peak_counts(void **state) {
+    struct fixture *f = *state;
+    add(&f->a, "y", "jit(f)/y/add", 53, 10);
+    add(&f->a, "x", "jit(f)/x/add", 53, 100);
+    add(&f->a, "z", "jit(f)/z/add", 60, 90);
+    add(&f->b, "y", "jit(f)/y/add", 53, 10);
+    add(&f->b, "x", "jit(f)/x/add", 54, 100);
+    add(&f->b, "z", "jit(f)/z/add", 60, 90);
+    f->a.freed = f->b.freed = 1;
+    struct memory_diff diff = compare(f, GROUP_BY_SOURCE);
+    assert_int_equal(diff.groups.row_count, 2);
+    check_group(&diff, 0, "gpt.py:53", "gpt.py:53", 100, 0);
+    check_group(&diff, 1, "gpt.py:54", "gpt.py:54", 0, 100);
 }
 
 // An argument that is copied out, and one that is donated and written in place.
@@ -363,6 +383,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(equal_operations_are_paired_in_program_order, set_up, tear_down),
         cmocka_unit_test_setup_teardown(lines_that_moved_are_the_same_lines, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_line_that_stays_has_not_moved, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_a_line_computes_before_the_peak_counts, set_up, tear_down),
         cmocka_unit_test_setup_teardown(both_sides_are_grouped_by_one_rule, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_output_that_is_gone_is_no_alias_without_a_donation, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_donated_output_became_an_alias, set_up, tear_down),
