@@ -2,10 +2,9 @@
 /**
  * What devices have, by the names that people give them: the one table of it. Sources:
  *     compiler   the "of N hbm" of real out-of-memory messages of libtpu on such a device: what a program may use
- *     runtime    bytes_limit of the device's memory_stats
  *     vendor     the data sheet; driver and runtime keep some of it
- * A TPU's figure is that of one JAX device: a core of v2, v3 and v7x, a chip of the others.
- * @typedef {{name: string, capacity: string, source: "compiler" | "runtime" | "vendor"}} Device
+ * A TPU's figure is that of one JAX device: a core of v2, v3 and v7x, a chip of the others (of v4, its two cores as one).
+ * @typedef {{name: string, capacity: string, source: "compiler" | "vendor"}} Device
  */
 
 /** @type {Device[]} */
@@ -14,9 +13,9 @@ export const DEVICES = [
   { name: "TPU v3", capacity: "15.48GiB", source: "compiler" },
   { name: "TPU v4", capacity: "30.75GiB", source: "compiler" },
   { name: "TPU v5e", capacity: "15.75GiB", source: "compiler" },
-  { name: "TPU v5p", capacity: "95.74GiB", source: "runtime" },
-  { name: "TPU v6e", capacity: "31.25GiB", source: "runtime" },
-  { name: "TPU v7x", capacity: "96GiB", source: "vendor" },
+  { name: "TPU v5p", capacity: "95.73GiB", source: "compiler" },
+  { name: "TPU v6e", capacity: "31.24GiB", source: "compiler" },
+  { name: "TPU v7x", capacity: "94.74GiB", source: "compiler" },
   { name: "T4", capacity: "16GiB", source: "vendor" },
   { name: "L4", capacity: "24GiB", source: "vendor" },
   { name: "V100 16 GB", capacity: "16GiB", source: "vendor" },
@@ -30,7 +29,6 @@ export const DEVICES = [
 
 const SAID = {
   compiler: "as the compiler says",
-  runtime: "as the runtime says",
   vendor: "as sold; driver and runtime keep some",
 };
 
