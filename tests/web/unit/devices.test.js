@@ -9,7 +9,7 @@ test("a device is found by what people call it", () => {
   const capacityOf = (text) => deviceNamed(text)?.capacity ?? null;
   assert.equal(capacityOf("v5e"), "15.75GiB");
   assert.equal(capacityOf("TPU V5e"), "15.75GiB");
-  assert.equal(capacityOf("tpu-v7x"), "96GiB");
+  assert.equal(capacityOf("tpu-v7x"), "94.74GiB");
   assert.equal(capacityOf("A100-80GB"), "80GiB");
   assert.equal(capacityOf("h200"), "141GiB");
   assert.equal(capacityOf("A100"), null, "there are two");
