@@ -3,10 +3,17 @@
 #include "proto/hlo_fields.h"
 #include "proto/wire.h"
 
-enum { NESTING_MAX = 16 };
+enum { NESTING_MAX = 16, RECENT_SHAPES = 256 };
+
+// A program has few shapes, and each of them many times.
+struct recent_shape {
+    struct bytes message;
+    uint32_t leaf;
+};
 
 struct reader {
     struct program_graph *graph;
+    struct recent_shape *recent;
     struct arena *arena;
     struct error *error;
 };
@@ -42,13 +49,22 @@ static uint32_t count_shape(struct bytes shape, int depth, struct node_counts *c
     return count;
 }
 
-static struct graph_elements add_shape(struct program_graph *graph, uint32_t node, struct bytes shape, int depth) {
+static void add_leaf(struct reader *r, uint32_t node, struct bytes shape) {
+    struct program_graph *graph = r->graph;
+    struct recent_shape *recent = &r->recent[(uint64_t)id_map_key(shape) % RECENT_SHAPES];
+    bool is_known = recent->message.data && bytes_equal(recent->message, shape);
+    graph->node_of_leaf[graph->leaf_count] = node;
+    graph->leaves[graph->leaf_count] = is_known ? graph->leaves[recent->leaf] : array_shape_read(shape);
+    *recent = (struct recent_shape){shape, graph->leaf_count++};
+}
+
+static struct graph_elements add_shape(struct reader *r, uint32_t node, struct bytes shape, int depth) {
+    struct program_graph *graph = r->graph;
     struct graph_elements elements = {.first = graph->element_count};
     struct wire w = wire_open(shape);
     for (struct bytes element; depth <= NESTING_MAX && next_element(&w, &element);) elements.count++;
     if (!elements.count) {
-        graph->node_of_leaf[graph->leaf_count] = node;
-        graph->leaves[graph->leaf_count++] = array_shape_read(shape);
+        add_leaf(r, node, shape);
         return elements;
     }
     graph->element_count += elements.count;
@@ -56,7 +72,7 @@ static struct graph_elements add_shape(struct program_graph *graph, uint32_t nod
     w = wire_open(shape);
     for (struct bytes element; next_element(&w, &element); at++) {
         at->leaf = graph->leaf_count;
-        at->inside = add_shape(graph, node, element, depth + 1);
+        at->inside = add_shape(r, node, element, depth + 1);
     }
     return elements;
 }
@@ -130,7 +146,7 @@ static void read_node(struct reader *r, uint32_t index) {
         if (f.number == HLO_INSTRUCTION_SHAPE && f.type == WIRE_LEN) shape = f.payload;
         read_field(r, node, &f);
     }
-    node->elements = add_shape(graph, index, shape, 0);
+    node->elements = add_shape(r, index, shape, 0);
     node->operand_count = graph->operand_count - node->first_operand;
     node->called_count = graph->called_count - node->first_called;
     node->leaf_count = graph->leaf_count - node->first_leaf;
@@ -148,8 +164,9 @@ static bool read_nodes(struct reader *r) {
     graph->elements = arena_push_raw(r->arena, counts.elements, sizeof *graph->elements);
     graph->leaves = arena_push_raw(r->arena, counts.leaves, sizeof *graph->leaves);
     graph->node_of_leaf = arena_push_raw(r->arena, counts.leaves, sizeof *graph->node_of_leaf);
+    r->recent = arena_new(r->arena, struct recent_shape, RECENT_SHAPES);
     if (!graph->nodes || !graph->operands || !graph->called || !graph->elements || !graph->leaves ||
-        !graph->node_of_leaf)
+        !graph->node_of_leaf || !r->recent)
         return too_big(r);
     for (uint32_t i = 0; i < graph->node_count; i++) read_node(r, i);
     return true;

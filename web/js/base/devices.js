@@ -3,7 +3,7 @@
  * What devices have, by the names that people give them: the one table of it. Sources:
  *     compiler   the "of N hbm" of real out-of-memory messages of libtpu on such a device: what a program may use
  *     vendor     the data sheet; driver and runtime keep some of it
- * A TPU's figure is that of one JAX device: a core of v2, v3 and v7x, a chip of the others (of v4, its two cores as one).
+ * A TPU's figure is that of one JAX device: a core of v2, v3 and v7x, a chip of the others (v4: two cores as one).
  * @typedef {{name: string, capacity: string, source: "compiler" | "vendor"}} Device
  */
 
