@@ -1,7 +1,7 @@
 // The Advice panel of the Memory Viewer: on canned answers, whose figures are known, and on the real server.
 import { after, before, test } from "node:test";
 import assert from "node:assert/strict";
-import { newPage, open, param, settle, startBrowser, startServer } from "./harness.js";
+import { newPage, open, param, settle, startBrowser, startServer, copiedBy } from "./harness.js";
 
 const GIB = 2 ** 30;
 const WHERE = "/?run=v5e_gpt_12layer_oom&tag=memory_viewer";
@@ -136,8 +136,8 @@ test("the plan stands on top, and its changes are open with the code to copy", a
   );
   assert.ok(await page.isVisible("#advice-of-donate_inputs"));
   assert.ok(await page.isHidden("#advice-of-halve_batch"));
-  await page.click("#advice-of-donate_inputs .copy");
-  assert.equal(await page.evaluate(() => navigator.clipboard.readText()), "write_donate_inputs()");
+  const code = await copiedBy(page, () => page.click("#advice-of-donate_inputs .copy"));
+  assert.equal(code, "write_donate_inputs()");
   await page.click('[data-change="halve_batch"] .advice-name');
   assert.match(await page.textContent("#advice-of-halve_batch"), /evidence of halve_batch/);
   assert.match(await page.textContent("#advice-body"), /Not counted/);

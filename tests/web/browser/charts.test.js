@@ -1,6 +1,6 @@
 import { after, before, test } from "node:test";
 import assert from "node:assert/strict";
-import { boxOf, newPage, open, param, picture, settle, startBrowser, startServer } from "./harness.js";
+import { boxOf, newPage, open, param, picture, settle, startBrowser, startServer, copiedBy } from "./harness.js";
 
 const OOM = "?run=v5e_gpt_12layer_oom&tag=memory_viewer";
 const TABLE = `${OOM}&panel=table`;
@@ -228,8 +228,7 @@ test("the table sorts, is walked by keys, and copies as CSV", async () => {
   await page.keyboard.press("Enter");
   await settle(page);
   assert.ok(await param(page, "buffer"));
-  await page.click(".chart:has(.buffers) >> text=Copy as CSV");
-  const csv = await page.evaluate(() => navigator.clipboard.readText());
+  const csv = await copiedBy(page, () => page.click(".chart:has(.buffers) >> text=Copy as CSV"));
   const rows = csv.trim().split("\n");
   assert.match(rows[0], /^InstructionName,AllocationType,SizeBytes/);
   assert.equal(rows.length - 1, Number((await page.textContent("#table-count")).match(/^\d+/)[0]));

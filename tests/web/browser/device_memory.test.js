@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { LOGDIR, newPage, open, param, picture, settle, startBrowser, startServer } from "./harness.js";
+import { LOGDIR, newPage, open, param, picture, settle, startBrowser, startServer, copiedBy } from "./harness.js";
 
 const FILE = path.join(LOGDIR, "../device_memory/two_devices.memory.prof");
 const CANVAS = ".icicle-canvas";
@@ -166,8 +166,7 @@ test("the table sorts, and copies as CSV", async () => {
   await settle(page);
   assert.equal(await param(page, "sort"), "self");
   assert.match(await page.textContent(".top-functions tr[data-row] td >> nth=1"), /MiB/);
-  await page.click('button[title^="copy these functions"]');
-  const csv = await page.evaluate(() => navigator.clipboard.readText());
+  const csv = await copiedBy(page, () => page.click('button[title^="copy these functions"]'));
   assert.equal(csv.split("\n")[0], "Function,SelfBytes,TotalBytes,SelfCount,TotalCount,File");
   const all = await page.getAttribute(".top-functions", "aria-rowcount");
   assert.equal(csv.trim().split("\n").length, Number(all));

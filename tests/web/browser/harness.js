@@ -142,3 +142,16 @@ export async function boxOf(page, selector) {
   const box = await page.locator(selector).boundingBox();
   return { ...box, at: (shareX, shareY) => [box.x + shareX * box.width, box.y + shareY * box.height] };
 }
+
+/** What `act` puts on the clipboard: it is read once something new is there. */
+export async function copiedBy(page, act) {
+  await page.evaluate(() => navigator.clipboard.writeText("nothing yet"));
+  await act();
+  return page.evaluate(async () => {
+    for (;;) {
+      const text = await navigator.clipboard.readText();
+      if (text !== "nothing yet") return text;
+      await new Promise(requestAnimationFrame);
+    }
+  });
+}

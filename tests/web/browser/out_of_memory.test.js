@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { newPage, open, param, settle, startBrowser, startServer } from "./harness.js";
+import { newPage, open, param, settle, startBrowser, startServer, copiedBy } from "./harness.js";
 
 const MESSAGE =
   "jax.errors.JaxRuntimeError: RESOURCE_EXHAUSTED: E1000: CompileTimeHbmOom: Ran out of memory on HBM, the total " +
@@ -243,8 +243,7 @@ test("the example shows the breakdown, the allocations and fixes with code to co
   assert.match(await page.textContent(".oom-largest"), /f32\[8,64,2048,2048\]\{3,2,1,0:T\(8,128\)\}/);
   await page.click(".oom-fixes li:first-child summary");
   const code = await page.textContent(".oom-fixes li:first-child pre");
-  await page.click(".oom-fixes li:first-child .copy");
-  assert.equal(await page.evaluate(() => navigator.clipboard.readText()), code);
+  assert.equal(await copiedBy(page, () => page.click(".oom-fixes li:first-child .copy")), code);
   await page.click("#oom-edit");
   assert.match(await page.inputValue("#oom-text"), /Ran out of memory in memory space hbm/);
   assert.deepEqual(page.complaints, []);

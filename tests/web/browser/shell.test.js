@@ -1,6 +1,6 @@
 import { after, before, test } from "node:test";
 import assert from "node:assert/strict";
-import { newPage, open, param, settle, startBrowser, startServer } from "./harness.js";
+import { newPage, open, param, settle, startBrowser, startServer, copiedBy } from "./harness.js";
 
 let server, browser, page;
 
@@ -209,11 +209,9 @@ test("the whole state survives a reload and travels in a link", async () => {
   assert.equal(await page.evaluate(() => location.search), query);
   assert.match(await page.textContent(".bars .facts"), /step 500 of/);
   assert.equal(await page.inputValue("#search"), "fusion");
-  await page.click("#copy-link");
-  await settle(page);
-  const link = await page.evaluate(() => navigator.clipboard.readText());
+  const link = await copiedBy(page, () => page.click("#copy-link"));
   assert.equal(new URL(link).search, query);
-  assert.match(await page.textContent(".said"), /this machine only/);
+  await page.waitForSelector(".said >> text=this machine only");
 });
 
 test("a session that does not exist is said, and the others are offered", async () => {
@@ -240,8 +238,7 @@ test("a session without modules says where it looked and how to make one", async
   assert.match(words, /holds no HLO module/);
   assert.match(words, /vm\.xplane\.pb/);
   assert.match(words, /jax\.profiler\.start_trace/);
-  await page.click(".snippet .copy");
-  assert.match(await page.evaluate(() => navigator.clipboard.readText()), /start_trace/);
+  assert.match(await copiedBy(page, () => page.click(".snippet .copy")), /start_trace/);
 });
 
 test("a space without a simulation says why there is no curve", async () => {
