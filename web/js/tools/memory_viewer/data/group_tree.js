@@ -12,23 +12,13 @@
  * @typedef {Tree & {keys: string[], names: string[], bytes: Float64Array}} GroupTree
  */
 
+import { separatorOf } from "./group_paths.js";
+
 const MOST_FRAMES = 200; // of a path; the last one is all that goes on from there
-const SEPARATORS = { stack: ";", scope: "/" };
-
-/** Is a key of this way to group a path? */
-export const isPath = (by) => by in SEPARATORS;
-
-/** A stack's innermost frame, which says most where there is room for one; other keys as they are. */
-export const lastFrame = (by, key) => (by === "stack" ? key.slice(key.lastIndexOf(SEPARATORS.stack) + 1) : key);
-
-/** Is `key` the path `prefix`, or one that goes on from it? */
-export function isWithin(by, key, prefix) {
-  return key === prefix || (isPath(by) && key.startsWith(prefix + SEPARATORS[by]));
-}
 
 /** @param {import("./groups.js").Groups} groups @returns {GroupTree} */
 export function groupTree(groups) {
-  const separator = SEPARATORS[groups.by];
+  const separator = separatorOf(groups.by);
   const root = { key: "", name: "all", bytes: groups.bytes, parts: new Map() };
   for (const { key, bytes } of groups.rows) addPath(root, key, separator, bytes);
   const tree = { count: 0, parent: [], depth: [], end: [], keys: [], names: [], bytes: [] };

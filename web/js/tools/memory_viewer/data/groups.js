@@ -10,7 +10,7 @@
  *            unknownBytes: number, rows: Group[]}} Groups
  */
 
-import { isWithin } from "./group_tree.js";
+import { isWithin } from "./group_paths.js";
 
 /** The ways to group: the word of the address and of the API, and what a reader calls it. The first is usual. */
 export const WAYS = [

@@ -7,7 +7,7 @@
  *     copy.7                                neither is known
  */
 import { TEMPORARY } from "./categories.js";
-import { lastFrame } from "./group_tree.js";
+import { lastFrame } from "./group_paths.js";
 import { nameOf } from "./model.js";
 
 const LINES = ["source", "stack"]; // whose groups are called by lines

@@ -6,7 +6,8 @@ import { shareText } from "../../../base/cells.js";
 import { createIcicleFrame } from "../../../base/icicle.js";
 import { mixRgb, rgbOf } from "../../../base/palette.js";
 import { inFrame, onResize, together } from "../../../base/upkeep.js";
-import { groupTree, isPath, nodeOfKey } from "../data/group_tree.js";
+import { isPath } from "../data/group_paths.js";
+import { groupTree, nodeOfKey } from "../data/group_tree.js";
 
 const SHADES = [0.42, 0.52, 0.62];
 const NO_TREE = groupTree({ by: "stack", rule: null, lineShare: null, step: 0, bytes: 0, unknownBytes: 0, rows: [] });
