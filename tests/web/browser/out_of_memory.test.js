@@ -127,8 +127,10 @@ test("the address holds the answer: a reload and a colleague see it, also of a l
   assert.match(await page.textContent(".oom-verdict"), /^18\.00 GiB of 15\.75 GiB/);
   assert.match(await page.textContent(".oom-said"), /the link, \d+ B: 1 message/);
   assert.ok(await page.isHidden("#oom-text"), "the text is folded away");
+  const copied = await copiedBy(page, () => page.click("#copy-link"));
+  assert.equal(new URL(copied).hash, new URL(url).hash);
   const other = await newPage(browser, server);
-  await other.goto(url);
+  await other.goto(copied);
   await explained(other);
   assert.match(await other.textContent(".oom-joined"), /v5e_arguments_oom/);
   await page.click("#oom-another");

@@ -1,5 +1,6 @@
 // @ts-check
-// "copy link": an address a colleague can open, with everything that is on the screen in it.
+// "copy link": an address a colleague can open, with everything that is on the screen in it, what a tool keeps behind
+// the "#" too (an out-of-memory message).
 import { fetchServer } from "../api.js";
 import { button, el, setText } from "../base/dom.js";
 import { copyText } from "../base/clipboard.js";
@@ -20,7 +21,7 @@ export function createCopyLink(params) {
   async function copy() {
     try {
       const server = await fetchServer();
-      const link = linkFor(server.urls?.[0] ?? `${location.origin}/`, params.query());
+      const link = linkFor(server.urls?.[0] ?? `${location.origin}/`, params.query()) + location.hash;
       const done = await copyText(link);
       said.title = link;
       say(done ? copiedText(server) : `Not allowed to copy. The link: ${link}`);

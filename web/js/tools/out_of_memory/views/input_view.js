@@ -1,6 +1,5 @@
 // @ts-check
 // Where the log goes in: a text field, a file, an example; once it is read, one line that says what was read.
-import { copyButton } from "../../../base/clipboard.js";
 import { button, el, setText } from "../../../base/dom.js";
 import { formatSize, plural } from "../../../base/format.js";
 import { createCapacityField } from "../../../base/param_field.js";
@@ -40,18 +39,13 @@ export function createInput(state, params, actions) {
     file,
   );
   const said = el("p", { class: "oom-said", role: "status" });
-  const copyLink = copyButton(() => location.href, {
-    label: "Copy link",
-    title: "The address holds the messages' lines, compressed: who opens it sees this answer, and the text",
-    className: "quiet small",
-  });
-  copyLink.id = "oom-link";
+  const linked = el("span", { class: "note" }, "The page's link holds it: a reload or a colleague sees this answer.");
   const unlinked = el("span", { class: "note" }, "Too long for a link: a reload forgets it.");
   const line = el(
     "div",
     { class: "oom-line" },
     said,
-    copyLink,
+    linked,
     unlinked,
     button("Show the text", () => state.set({ isEditing: true }), { class: "quiet small", id: "oom-edit" }),
     button("Another message", another, { class: "quiet small", id: "oom-another" }),
@@ -76,7 +70,7 @@ export function createInput(state, params, actions) {
     line.querySelector("#oom-edit").hidden = source === null || source.text === null || !form.hidden;
     if (field.value !== draft) field.value = draft;
     setText(said, source === null ? "" : saidOf(source, { found, isBusy, failed: error !== null }));
-    copyLink.hidden = found === 0 || link === null;
+    linked.hidden = found === 0 || link === null;
     unlinked.hidden = found === 0 || link !== null;
   }
 
