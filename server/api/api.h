@@ -11,6 +11,7 @@ request_handler api_device_memory_profile;
 request_handler api_explain;
 request_handler api_diff;
 request_handler api_memory_groups;
+request_handler api_memory_group_rows;
 request_handler api_memory_overview;
 request_handler api_memory_view;
 request_handler api_modules;

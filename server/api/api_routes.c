@@ -8,6 +8,7 @@ static const struct route rows[] = {
     {"/api/v1/memory_view", REPLY_API, api_memory_view, ROUTE_GET},
     {"/api/v1/memory_view/overview", REPLY_API, api_memory_overview, ROUTE_GET},
     {"/api/v1/memory_view/groups", REPLY_API, api_memory_groups, ROUTE_GET},
+    {"/api/v1/memory_view/groups/rows", REPLY_API, api_memory_group_rows, ROUTE_GET},
     {"/api/v1/diff", REPLY_API, api_diff, ROUTE_GET},
     {"/api/v1/buffer", REPLY_API, api_buffer, ROUTE_GET},
     {"/api/v1/buffers", REPLY_API, api_buffers, ROUTE_GET},

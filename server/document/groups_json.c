@@ -67,10 +67,9 @@ struct group_row group_rest(const struct memory_groups *groups, uint32_t shown) 
     return rest;
 }
 
-void groups_json_write_columns(const struct memory_grouping *grouping, const struct memory_groups *groups,
-                               const struct group_row *rows, struct json_writer *w) {
+// How the keys came about.
+static void write_grouping(const struct memory_grouping *grouping, struct json_writer *w) {
     static const char *const rules[] = {[GROUP_RULE_LINES] = "lines", [GROUP_RULE_NAMES] = "names"};
-    struct json_column members = {groups->members, false, groups->member_count, sizeof *groups->members, false};
     json_write_text_key(w, "by", memory_group_by_name(grouping->by));
     json_write_text_key(w, "rule", grouping->by == GROUP_BY_SOURCE ? rules[grouping->rule] : NULL);
     json_key(w, "line_share");
@@ -78,6 +77,12 @@ void groups_json_write_columns(const struct memory_grouping *grouping, const str
         json_write_double(w, grouping->line_share);
     else
         json_write_null(w);
+}
+
+void groups_json_write_columns(const struct memory_grouping *grouping, const struct memory_groups *groups,
+                               const struct group_row *rows, struct json_writer *w) {
+    struct json_column members = {groups->members, false, groups->member_count, sizeof *groups->members, false};
+    write_grouping(grouping, w);
     json_write_int64_key(w, "step", groups->step);
     json_write_int64_key(w, "live_bytes", groups->live_bytes);
     json_write_int64_key(w, "unknown_bytes", groups->unknown_bytes);
@@ -87,6 +92,12 @@ void groups_json_write_columns(const struct memory_grouping *grouping, const str
         fields_write_columns(w, phase_columns, rows, groups->row_count, sizeof *rows, NULL);
     json_close_object(w);
     json_write_column(w, "members", members);
+}
+
+void groups_json_write_keys(const struct memory_grouping *grouping, struct json_writer *w) {
+    write_grouping(grouping, w);
+    json_write_uint32_column(w, "key_of_row", grouping->key_of_row, grouping->view->row_count);
+    string_table_write(&grouping->keys, w);
 }
 
 void groups_json_write(const struct memory_grouping *grouping, const struct memory_groups *groups, uint32_t shown,

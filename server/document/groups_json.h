@@ -35,6 +35,10 @@ struct group_row group_rest(const struct memory_groups *groups, uint32_t shown);
 void groups_json_write_columns(const struct memory_grouping *grouping, const struct memory_groups *groups,
                                const struct group_row *rows, struct json_writer *w);
 
+// The key of each row of the view, live at some step or other, keys of an open object: "key_of_row" are indexes of
+// "strings".
+void groups_json_write_keys(const struct memory_grouping *grouping, struct json_writer *w);
+
 // An object of the first `shown` rows.
 void groups_json_write(const struct memory_grouping *grouping, const struct memory_groups *groups, uint32_t shown,
                        struct json_writer *w);

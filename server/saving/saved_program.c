@@ -21,7 +21,9 @@ static bool put_groups(struct saved_page *page, const struct place *place, bool 
                                        "category", "dtype", "shape", "opcode"};
     for (size_t i = 0; i < (is_hbm ? sizeof ways / sizeof ways[0] : 1); i++) {
         struct saved_ask ask = {"memory_view/groups", {OF_PLACE(place), {"by", ways[i]}, {NULL, NULL}}};
-        if (!saved_page_add(page, &ask, error)) return false;
+        struct saved_ask rows = ask;
+        rows.resource = "memory_view/groups/rows";
+        if (!saved_page_add(page, &ask, error) || !saved_page_add(page, &rows, error)) return false;
     }
     return true;
 }

@@ -66,6 +66,21 @@ class MemoryGroups(unittest.TestCase):
                 self.assertEqual(sum(groups["rows"]["buffers"]), len(groups["members"]))
                 self.assertEqual(groups["rule"], "lines" if way == "source" else None)
 
+    def test_the_rows_of_all_keys_are_those_of_every_step(self):
+        view = self.server.get("/api/v1/memory_view", OOM).json()
+        for way in WAYS:
+            answer = self.server.get("/api/v1/memory_view/groups/rows", {**OOM, "by": way})
+            self.assertEqual(answer.status, 200, answer)
+            told = answer.json()
+            self.assertEqual((told["by"], told["module"]), (way, OOM["module"]))
+            self.assertEqual(len(told["key_of_row"]), len(view["buffers"]["size_bytes"]))
+            for step in (0, 347, 900):
+                groups = self.ask(by=way, step=step)
+                rows = groups["rows"]
+                for key, first, buffers in zip(rows["key"], rows["first_member"], rows["buffers"]):
+                    for row in groups["members"][first:first + buffers]:
+                        self.assertEqual(told["strings"][told["key_of_row"][row]], key)
+
     def test_frameworks_are_another_reply(self):
         usual, none = self.ask(by="source", session="h100_programs", module="jit_matmul(1)"), self.ask(frameworks="")
         self.assertEqual(usual["rule"], "names")

@@ -315,8 +315,26 @@ static void check_groups(const struct memory_grouping *grouping, const struct me
     if (groups->step == memory_groups_peak_step(view)) assert_int_equal(size, view->peak_bytes);
 }
 
+// What the page draws the curves of groups from: each row holds its size from its first to its last step.
+static void check_rows(struct fixture *f) {
+    const struct memory_view *view = &f->view;
+    uint32_t steps = memory_groups_last_step(view) + 1;
+    int64_t *change = arena_new(&f->arena, int64_t, steps), live = 0;
+    for (uint32_t i = 0; i < view->row_count; i++) {
+        const struct memory_buffer *row = &view->rows[i];
+        bool is_indefinite = i < view->indefinite_row_count;
+        change[is_indefinite ? 0 : row->start_step] += row->size_bytes;
+        if (!is_indefinite && row->end_step < steps) change[row->end_step] -= row->size_bytes;
+    }
+    for (uint32_t step = 0; step < steps; step++) {
+        live += change[step];
+        assert_int_equal(live, view->indefinite_bytes + (view->has_simulation ? view->replay.heap_bytes[step + 1] : 0));
+    }
+}
+
 static void check_view(struct fixture *f, struct seen *seen) {
     struct memory_groups groups;
+    check_rows(f);
     for (int by = 0; by < GROUP_BY_COUNT; by++) {
         struct memory_grouping grouping;
         assert_true(

@@ -1,6 +1,14 @@
 // @ts-check
 // The HTTP API: the only thing the page knows of the world. Errors carry the server's own sentence, file and offset.
-import { apiUrl, askJson, memoryGroupsUrl, memoryOverviewUrl, memoryProfileUrl, takeEarly } from "./early.js";
+import {
+  apiUrl,
+  askJson,
+  memoryGroupRowsUrl,
+  memoryGroupsUrl,
+  memoryOverviewUrl,
+  memoryProfileUrl,
+  takeEarly,
+} from "./early.js";
 
 export class ApiError extends Error {
   constructor(status, body, path) {
@@ -23,6 +31,9 @@ export const fetchMemoryOverview = (where, signal) => getJson(memoryOverviewUrl(
 
 /** Who holds the memory; query: by, step, frameworks. */
 export const fetchMemoryGroups = (where, query, signal) => getJson(memoryGroupsUrl(where, query), signal);
+
+/** Which group each row belongs to, live at some step or other; query: by, frameworks. */
+export const fetchMemoryGroupRows = (where, query, signal) => getJson(memoryGroupRowsUrl(where, query), signal);
 
 /** All buffers and steps; the columns that it names in `delta` as differences. */
 export function fetchMemoryView({ session, module, host, space }, signal) {

@@ -69,6 +69,11 @@ export function memoryGroupsUrl({ session, module, host, space }, { by, step, fr
   return apiUrl("memory_view/groups", { session, module, host, memory_space: space, by, step, frameworks });
 }
 
+/** Which group each row belongs to, live at some step or other. */
+export function memoryGroupRowsUrl({ session, module, host, space }, { by, frameworks }) {
+  return apiUrl("memory_view/groups/rows", { session, module, host, memory_space: space, by, frameworks });
+}
+
 /** `resource` is "" for the overview of a session, or what is asked of one memory: "timeline", "breakdown", ... */
 export function memoryProfileUrl(resource, query) {
   return apiUrl(resource ? `memory_profile/${resource}` : "memory_profile", query);

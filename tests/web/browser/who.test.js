@@ -61,6 +61,51 @@ test("a row under the mouse is lit in the charts, a click pins it in the address
   assert.equal(await page.textContent("#table-count"), all);
 });
 
+/** Whether the canvas over the curve is filled at a step, a share of its height above the foot. */
+const isBandAt = (step, share) =>
+  page.evaluate(
+    ([at, up]) => {
+      const canvas = document.querySelector(".curve canvas.overlay");
+      const x = Math.round(((at + 0.5) / 1026) * canvas.width);
+      return canvas.getContext("2d").getImageData(x, Math.round((1 - up) * canvas.height), 1, 1).data[3] > 0;
+    },
+    [step, share],
+  );
+
+test("a pinned group is lit at every step: its band under the curve, the table of another step", async () => {
+  await open(page, server, `${OOM}&panel=table&step=900`);
+  assert.deepEqual([await isBandAt(350, 0.3), await isBandAt(600, 0.3)], [false, false]);
+  await open(page, server, `${OOM}&panel=table&step=900&holder=train.py:53`);
+  await page.mouse.move(2, 2);
+  await settle(page);
+  // 33 of 57 GiB of the chart's height at step 350, 27 at 600, 6 at 900, nothing at 20.
+  assert.deepEqual([await isBandAt(350, 0.5), await isBandAt(350, 0.7)], [true, false]);
+  assert.deepEqual([await isBandAt(600, 0.3), await isBandAt(600, 0.5)], [true, false]);
+  assert.equal(await isBandAt(20, 0.02), false);
+  assert.match(await page.textContent("#curve-held"), /^train\.py:53 6\.02 GiB$/);
+  assert.match(await page.textContent("#table-count"), /^6 of 264 buffers, 6\.02 GiB/);
+  const part = await page.locator(".held-part").evaluateAll((all) => all.map((one) => one.style.width));
+  assert.equal(part.filter((width) => width !== "0%").length, 1, "a part of the temporary ones alone");
+});
+
+test("where the pinned group holds nothing the table says so, and leads to where it holds most", async () => {
+  await open(page, server, `${OOM}&panel=table&step=3&holder=train.py:53`);
+  assert.equal(await page.locator("text=matches the search >> visible=true").count(), 0);
+  for (const name of ["who", "table"]) {
+    const said = page.locator(`p.note:has(#${name}-to-group)`);
+    assert.equal(
+      await said.textContent(),
+      "train.py:53 holds nothing at step 3. it holds most at step 322: 36.09 GiB",
+    );
+  }
+  await page.fill("#search", "no such buffer");
+  await settle(page);
+  await page.click("#table-to-group");
+  await settle(page);
+  assert.equal(await param(page, "step"), "322");
+  assert.match(await page.textContent(".charts"), /None of the \d+ buffers of train\.py:53 live at this step matches/);
+});
+
 test("another way to group is chosen by keys, and is in the address", async () => {
   await open(page, server, OOM);
   await page.focus(".ways input:checked");

@@ -8,6 +8,14 @@ import {
   weighGroups,
 } from "../../../web/js/tools/memory_viewer/data/group_weights.js";
 import { groupsOf, membersOf, rulesOf } from "../../../web/js/tools/memory_viewer/data/groups.js";
+import {
+  curveOf,
+  groupRowsOf,
+  heldOf,
+  highestStep,
+  rowsOfKey,
+} from "../../../web/js/tools/memory_viewer/data/group_rows.js";
+import { heldByCategory } from "../../../web/js/tools/memory_viewer/data/composition.js";
 import { memberLines } from "../../../web/js/tools/memory_viewer/data/group_lines.js";
 import { groupTree, nodeOfKey } from "../../../web/js/tools/memory_viewer/data/group_tree.js";
 import { groupsOfRows, labelOf } from "../../../web/js/tools/memory_viewer/data/labels.js";
@@ -164,4 +172,33 @@ test("what is found within a group", () => {
   assert.deepEqual([...flagsWithin(null, [1, 2], 4)], [0, 1, 1, 0]);
   assert.deepEqual([...flagsWithin(Uint8Array.of(1, 0, 1, 1), [1, 2], 4)], [0, 0, 1, 0]);
   assert.equal(flagsWithin(null, null, 4), null);
+});
+
+test("the rows of a group at any step, and what it holds over program order", () => {
+  const model = buildModel(sampleView());
+  const strings = ["(unknown)", "a.py:1", "params"];
+  const all = groupRowsOf({ by: "source", key_of_row: [2, 2, 0, 1, 1, 0], strings });
+  const curve = (key, of = model) => [...curveOf(of, heldOf("source", key, rowsOfKey(all, key)))];
+  assert.deepEqual([...rowsOfKey(all, "a.py:1")], [3, 4]);
+  assert.deepEqual(curve("a.py:1"), [40, 100, 60, 60, 0, 0]);
+  assert.deepEqual(curve("params"), [90, 90, 90, 90, 90, 90]);
+  assert.deepEqual(curve("(unknown)"), [10, 10, 10, 40, 40, 10]);
+  const damaged = { ...model, heap: Float64Array.of(...model.heap.subarray(0, 5), 107) };
+  const sum = strings.map((key) => curve(key, damaged)).reduce((a, b) => a.map((bytes, i) => bytes + b[i]));
+  assert.deepEqual(sum, [...damaged.heap], "what no row explains is unknown");
+  assert.equal(highestStep(Float64Array.from(curve("a.py:1"))), 1);
+  assert.equal(highestStep(new Float64Array(3)), null);
+  assert.equal(heldOf("source", null, [1]), null);
+});
+
+test("a path's rows are those of all that go on from it", () => {
+  const all = groupRowsOf({ by: "stack", key_of_row: [0, 1, 2], strings: ["t:9;g:5", "t:9;g:51", "t:9;g:5;n:1"] });
+  assert.deepEqual([...rowsOfKey(all, "t:9;g:5")], [0, 2]);
+  assert.equal(heldOf("stack", "t:9;g:5", [0, 2]).name, "g:5");
+});
+
+test("what a group holds of each category at a step", () => {
+  const model = buildModel(sampleView());
+  assert.deepEqual([...heldByCategory(model, [0, 3, 4], 1).values()], [60, 0, 0, 0, 100]);
+  assert.deepEqual([...heldByCategory(model, [0, 3, 4], 2).values()], [60, 0, 0, 0, 60]);
 });

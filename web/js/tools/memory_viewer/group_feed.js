@@ -3,22 +3,31 @@
  * Asks who holds the memory: at the peak first, then at each step that the cursor rests on. What is shown stays until
  * the answer is here; an answer that is no longer wanted is dropped.
  *
- *     state: by, frameworks, step ──> ask ──> groups ──> the panel
- *            group, hoverGroup ─────────────> their rows, lit in all charts (viewer_state.js)
+ *     state: by, frameworks, step ──> ask ──────> groups ──> the panel
+ *            group, hoverGroup ─────> askRows ──> which rows are theirs at any step: lit in all charts
+ *                                                 (viewer_state.js: lit, flags, held)
+ *
+ * Which group each row belongs to is asked once for a way to group, when a group is pinned or under the mouse; until
+ * then, and where that fails, those live at the step in sight are lit.
  */
 import { createLatest } from "../../api.js";
 import { createStore } from "../../base/store.js";
 import { together } from "../../base/upkeep.js";
+import { groupRowsOf, rowsOfKey } from "./data/group_rows.js";
 import { groupsOf, membersOf } from "./data/groups.js";
 import { groupsOfRows } from "./data/labels.js";
 
 const REST_MS = 60; // of a cursor that moves on
 
-/** @param {(query: {by: string, step: number | null, frameworks: string | null}, signal: AbortSignal) =>
- *          Promise<any>} fetchGroups */
-export function createGroupFeed(state, fetchGroups) {
+/**
+ * @param {{groups: (query: {by: string, step: number | null, frameworks: string | null}, signal: AbortSignal) =>
+ *            Promise<any>,
+ *          groupRows: (query: {by: string, frameworks: string | null}, signal: AbortSignal) => Promise<any>}} requests
+ */
+export function createGroupFeed(state, requests) {
   const store = createStore({ groups: null, error: null, isBusy: true });
   const latest = createLatest();
+  const rows = createRowsFeed(state, requests.groupRows, light, (error) => store.set({ error }));
   let askedFor = "";
   let timer = 0;
 
@@ -37,7 +46,7 @@ export function createGroupFeed(state, fetchGroups) {
 
   async function ask(query) {
     try {
-      const groups = groupsOf(await latest.run((signal) => fetchGroups(query, signal)));
+      const groups = groupsOf(await latest.run((signal) => requests.groups(query, signal)));
       store.set({ groups, error: null, isBusy: false });
     } catch (error) {
       if (error.name === "AbortError") return;
@@ -58,7 +67,9 @@ export function createGroupFeed(state, fetchGroups) {
     if (!state.model.isWhole) return;
     const { group, hoverGroup } = state.get();
     const { groups } = store.get();
-    state.actions.light(membersOf(groups, group), membersOf(groups, hoverGroup));
+    const all = group || hoverGroup ? rows.now() : null;
+    const of = (key) => (key && all ? rowsOfKey(all, key) : membersOf(groups, key));
+    state.actions.light(of(group), of(hoverGroup));
   }
 
   const stop = together(
@@ -66,7 +77,38 @@ export function createGroupFeed(state, fetchGroups) {
     state.watch(["rows"], tell), // of another step, or of the whole model
     state.watch(["group", "hoverGroup"], light),
     latest.stop,
+    rows.stop,
     () => clearTimeout(timer),
   );
   return { get: store.get, watch: store.watch, start: want, dispose: stop };
+}
+
+/** Which group each row belongs to, of the way to group that is shown. */
+function createRowsFeed(state, fetchRows, onRows, onError) {
+  const latest = createLatest();
+  let askedFor = "";
+  let rows = null;
+
+  /** Null until they are here; the first who needs them asks. */
+  function now() {
+    const { by, frameworks } = state.get();
+    const key = `${by} ${frameworks}`;
+    if (key !== askedFor) {
+      askedFor = key;
+      rows = null;
+      ask({ by: by === "source" ? null : by, frameworks });
+    }
+    return rows;
+  }
+
+  async function ask(query) {
+    try {
+      rows = groupRowsOf(await latest.run((signal) => fetchRows(query, signal)));
+      onRows();
+    } catch (error) {
+      if (error.name !== "AbortError") onError(error);
+    }
+  }
+
+  return { now, stop: latest.stop };
 }

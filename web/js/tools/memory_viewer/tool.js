@@ -7,6 +7,7 @@ import {
   createLatest,
   fetchAdvice,
   fetchBuffer,
+  fetchMemoryGroupRows,
   fetchMemoryGroups,
   fetchMemoryOverview,
   fetchMemoryView,
@@ -132,6 +133,7 @@ export function mount(shell) {
     return {
       details: (buffer, signal) => fetchBuffer({ session, module, host, space, buffer }, signal),
       groups: (query, signal) => fetchMemoryGroups(where, query, signal),
+      groupRows: (query, signal) => fetchMemoryGroupRows(where, query, signal),
       advice: (query, signal) =>
         progress.during(`predicting changes of ${module}`, fetchAdvice({ session, module, host }, query, signal)),
     };

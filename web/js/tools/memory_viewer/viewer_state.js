@@ -14,6 +14,7 @@ import { zoomActions } from "../../base/zoom.js";
 import { unitMode } from "../../shell/unit_switch.js";
 import { largestRow, liveRows } from "./data/live.js";
 import { rowOfBuffer } from "./data/model.js";
+import { heldOf } from "./data/group_rows.js";
 import { USUAL_WAY, WAYS } from "./data/groups.js";
 import { USUAL_WEIGHT, WEIGHTS } from "./data/group_weights.js";
 import { flagsWithin, matchRows, rankedMatches } from "./data/search.js";
@@ -34,7 +35,7 @@ export function createViewerState(firstModel, params) {
     params,
     initial: {
       ...{ hover: null, lastHover: null, hoverStep: null, hoverGroup: null },
-      ...{ found: null, flags: null, lit: null, groupOf: null },
+      ...{ found: null, flags: null, lit: null, held: null, groupOf: null },
     },
     readers: {
       step: ({ step }) => atStep(knownStep(step)),
@@ -78,11 +79,18 @@ export function createViewerState(firstModel, params) {
     });
   }
 
-  /** `flags` are the rows found, of the pinned group where there is one; `lit` those of the group under the mouse. */
+  /**
+   * What charts light, of any step: `flags` are the rows found, of the pinned group where there is one; `lit` those of
+   * the group under the mouse, else `flags`; both null where all are. `held` is that group.
+   */
   function narrow() {
-    const { found } = store.get();
+    const { found, by, group, hoverGroup } = store.get();
     const flags = flagsWithin(found, rowsOf.pinned, model.count);
-    store.set({ flags, lit: rowsOf.hover ? flagsWithin(found, rowsOf.hover, model.count) : flags });
+    store.set({
+      flags,
+      lit: rowsOf.hover ? flagsWithin(found, rowsOf.hover, model.count) : flags,
+      held: heldOf(by, hoverGroup, rowsOf.hover) ?? heldOf(by, group, rowsOf.pinned),
+    });
   }
 
   function knownStep(text) {
@@ -146,7 +154,7 @@ export function createViewerState(firstModel, params) {
     tellGroups(groupOf) {
       store.set({ groupOf });
     },
-    /** The rows of the pinned group and of the one under the mouse, each null for none. */
+    /** The rows of the pinned group and of the one under the mouse, at all steps, each null for none. */
     light(pinned, hover) {
       if (pinned === rowsOf.pinned && hover === rowsOf.hover) return;
       rowsOf = { pinned, hover };

@@ -29,7 +29,7 @@ import { buffersToCome, nothingHere, noSimulation } from "./views/empty_states.j
 
 const REST_MS = 70; // of the mouse, before the details of a buffer are asked for
 
-/** @param {{details: any, advice: any, groups: any}} requests of a buffer, of what to change, of who holds it */
+/** @param {{details: any, advice: any, groups: any, groupRows: any}} requests of a buffer, of changes, of groups */
 export function createWorkspace(view, params, requests, openTool) {
   const state = createViewerState(buildFirstModel(view), params);
   const details = createDetails(requests.details, { restMs: REST_MS });
@@ -38,7 +38,7 @@ export function createWorkspace(view, params, requests, openTool) {
   const composition = createComposition(state, view);
   const facts = createFacts(state, view, otherToolLine("memory_viewer", openTool));
   const advice = createAdvice(state, params, view, requests.advice);
-  const groups = createGroupFeed(state, requests.groups);
+  const groups = createGroupFeed(state, requests);
   const who = createWho(state, groups, params);
   const curve = view.program.steps > 0 ? createCurve(state) : { node: noSimulation(view) };
   const bars = createBars(state);

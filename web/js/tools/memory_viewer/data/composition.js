@@ -1,6 +1,7 @@
 // @ts-check
 // What the memory space is made of: the segments of the stacked bar. Pure.
 import { CATEGORIES, TEMPORARY } from "./categories.js";
+import { isLive } from "./live.js";
 
 const FRAGMENTATION = {
   key: "fragmentation",
@@ -43,6 +44,13 @@ export function compositionOf(view) {
 export function mainParts(segments, total) {
   const isMain = (one) => one.bytes >= LEAST_SHARE * total;
   return { main: segments.filter(isMain), small: segments.filter((one) => !isMain(one)) };
+}
+
+/** What the rows of a group that are live at a step hold, by category. @param {import("./model.js").Model} model */
+export function heldByCategory(model, rows, step) {
+  const bytes = CATEGORIES.map(() => 0);
+  for (const row of rows) if (isLive(model, row, step)) bytes[model.category[row]] += model.size[row];
+  return new Map(CATEGORIES.map(({ key }, i) => [key, bytes[i]]));
 }
 
 /**

@@ -7,10 +7,12 @@ import { categoryOf } from "../data/categories.js";
 
 const NO_GUTTERS = { left: 0, right: 0, top: 0, below: 0 };
 
-export function drawCurveOverlay(canvas, { state, view, mark }) {
+/** `band` are the points of what a group holds (layout/curve_samples.js), null for none. */
+export function drawCurveOverlay(canvas, { state, view, mark, band }) {
   const { model } = state;
   const { step, hoverStep, unit, capacity } = state.get();
   const plot = openPlot(canvas, NO_GUTTERS, view);
+  if (band) drawBand(plot, band);
   drawLifetime(plot, state);
   if (capacity !== null && capacity <= view.y.end) drawCapacity(plot, capacity, unit);
   const peak = model.totals.peak_bytes;
@@ -18,6 +20,22 @@ export function drawCurveOverlay(canvas, { state, view, mark }) {
   drawCursor(plot, step + 0.5, plot.colors.accent, 1.5);
   drawCursor(plot, hoverStep === null ? null : hoverStep + 0.5, plot.colors["ink-2"], 1);
   drawMark(plot, mark);
+}
+
+/** From the foot of the plot up to what the group holds at each step. */
+function drawBand({ context, height, toX, toY, colors }, [steps, , bytes]) {
+  context.beginPath();
+  context.moveTo(toX(steps[0]), height);
+  for (let i = 0; i + 1 < steps.length; i += 1) {
+    context.lineTo(toX(steps[i]), toY(bytes[i]));
+    context.lineTo(toX(steps[i + 1]), toY(bytes[i]));
+  }
+  context.lineTo(toX(steps[steps.length - 1]), height);
+  context.closePath();
+  context.globalAlpha = 0.4;
+  context.fillStyle = colors.accent;
+  context.fill();
+  context.globalAlpha = 1;
 }
 
 /** From alloc to free, as high as the buffer is large, but never too thin to see. */

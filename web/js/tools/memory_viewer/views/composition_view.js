@@ -5,7 +5,8 @@ import { button, el } from "../../../base/dom.js";
 import { formatSize } from "../../../base/format.js";
 import { colored, sizeFigure, swatch } from "../../../base/figures.js";
 import { barPiece, capacityMark, sizeTold } from "../../../base/scaled_bar.js";
-import { compositionOf, mainParts } from "../data/composition.js";
+import { inFrame } from "../../../base/upkeep.js";
+import { compositionOf, heldByCategory, mainParts } from "../data/composition.js";
 import { queryOfCategory } from "../data/search.js";
 
 export function createComposition(state, view) {
@@ -26,10 +27,22 @@ export function createComposition(state, view) {
     const { main, small } = mainParts(segments, total);
     line.replaceChildren(...main.map((one) => partNode(one, unit, toggle)), smallNode(small, unit) ?? "");
     mark();
+    markHeld();
+  }
+
+  /** The part of each piece that the group under the mouse, else the pinned one, holds at the step in sight. */
+  function markHeld() {
+    const { held, step } = state.get();
+    const bytes = held && heldByCategory(state.model, held.rows, step);
+    for (const one of segments) {
+      const part = bar.querySelector(`[data-part="${one.key}"] .held-part`);
+      const share = Math.min(1, (bytes?.get(one.key) ?? 0) / one.bytes);
+      if (part) part.style.width = `${100 * share}%`;
+    }
   }
 
   function onBar(event) {
-    const key = event.target.dataset?.part;
+    const key = event.target.closest?.("[data-part]")?.dataset.part;
     if (key) toggle(key);
   }
 
@@ -44,7 +57,11 @@ export function createComposition(state, view) {
       one.setAttribute("aria-pressed", String(query === queryOfCategory(one.dataset.part)));
   }
 
-  const stops = [state.watch(["unit", "capacity"], show), state.watch(["query"], mark)];
+  const stops = [
+    state.watch(["unit", "capacity"], show),
+    state.watch(["query"], mark),
+    inFrame(state, ["held", "step"], markHeld),
+  ];
   show();
   return { node, dispose: () => stops.forEach((stop) => stop()) };
 }
@@ -52,7 +69,10 @@ export function createComposition(state, view) {
 function segmentNode(segment, scale, unit) {
   const title = `${segment.label}: ${sizeTold(segment.bytes, unit)}, ${segment.title}`;
   const node = colored(barPiece("segment", segment.bytes, scale, { title }), `cat-${segment.key}`);
-  if (segment.hasBuffers) node.dataset.part = segment.key;
+  if (segment.hasBuffers) {
+    node.dataset.part = segment.key;
+    node.append(el("span", { class: "held-part" }));
+  }
   return node;
 }
 

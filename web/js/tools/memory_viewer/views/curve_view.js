@@ -8,6 +8,7 @@ import { exactBytes, formatSize, groupDigits } from "../../../base/format.js";
 import { requestFrame } from "../../../base/frame.js";
 import { range, sameRange } from "../../../base/range.js";
 import { inFrame, onResize, together } from "../../../base/upkeep.js";
+import { curveOf } from "../data/group_rows.js";
 import { instructionOf } from "../data/model.js";
 import { GUTTER_LEFT, GUTTER_RIGHT } from "../layout/axes.js";
 import { sampleCurve } from "../layout/curve_samples.js";
@@ -23,12 +24,18 @@ export function createCurve(state) {
   const readout = el("span", { class: "readout", "aria-live": "off" }, where, figures);
   const holder = el("div", { class: "curve", role: "img", "aria-label": summary(state.model) });
   const note = el("span", { class: "aside" });
+  const heldName = el("span", { class: "ellipsis" });
+  const heldLine = el("span", { class: "key-line held" });
+  const heldKey = el("span", { class: "curve-key", id: "curve-held", hidden: true }, heldLine, heldName);
   const options = { tabindex: 0, "aria-label": "memory over program order" };
-  const node = chartSection("Memory Allocation Size vs Program Order", [key(), note, readout], [holder], options);
+  const head = [key(), heldKey, note, readout];
+  const node = chartSection("Memory Allocation Size vs Program Order", head, [holder], options);
   const overlay = el("canvas", { class: "overlay" });
   const scene = { range: () => state.get().x, yMax, unit: () => state.get().unit };
   let plot = null;
   let mark = null;
+  /** @type {Float64Array | null} */
+  let heldCurve = null;
   let lastClickMs = -Infinity;
   let stepBeforeClicks = state.model.peakStep;
 
@@ -62,17 +69,30 @@ export function createCurve(state) {
 
   const view = () => ({ x: state.get().x, y: range(0, yMax()) });
 
+  /** What the group under the mouse, else the pinned one, holds at each step: a band below the curve. */
+  function showHeld() {
+    const { held } = state.get();
+    heldCurve = held && curveOf(state.model, held);
+    heldKey.hidden = held === null;
+    drawOverlay();
+  }
+
+  function band() {
+    return heldCurve && sampleCurve(heldCurve, heldCurve, state.get().x, plotWidth());
+  }
+
   function drawOverlay() {
     if (!plot) return;
-    drawCurveOverlay(overlay, { state, view: view(), mark });
+    drawCurveOverlay(overlay, { state, view: view(), mark, band: band() });
     showReadout();
   }
 
   function showReadout() {
     const { model } = state;
-    const { hoverStep, step, unit, capacity } = state.get();
+    const { hoverStep, step, unit, capacity, held } = state.get();
     setText(where, whereText(model, hoverStep ?? step));
     setText(figures, figuresText(model, hoverStep ?? step, unit));
+    setText(heldName, held && heldCurve ? `${held.name} ${formatSize(heldCurve[hoverStep ?? step], unit)}` : "");
     readout.title = `${where.textContent.trim()} ${exactBytes(model.heap[hoverStep ?? step])} live`;
     setText(
       note,
@@ -123,6 +143,7 @@ export function createCurve(state) {
     onResize(holder, resize),
     inFrame(state, ["x"], zoom),
     inFrame(state, ["hover", "pinned", "hoverStep", "step"], drawOverlay),
+    inFrame(state, ["held"], showHeld),
     inFrame(state, ["unit", "capacity"], build),
     () => {
       plot?.destroy();

@@ -10,6 +10,7 @@ import { inFrame, together } from "../../../base/upkeep.js";
 import { categoryOf } from "../data/categories.js";
 import { sumOf } from "../data/live.js";
 import { bufferColumns, buffersAsCsv } from "../data/table_rows.js";
+import { createAbsentGroup } from "./absent_group.js";
 
 export function createTable(state) {
   const { model } = state;
@@ -20,6 +21,7 @@ export function createTable(state) {
     className: "quiet small",
   });
   const none = el("p", { class: "note", hidden: true });
+  const absent = createAbsentGroup(state, "table-to-group");
   const table = createSortedTable({
     label: "live buffers",
     className: "buffers",
@@ -32,15 +34,18 @@ export function createTable(state) {
     onOpen: state.actions.pinRow,
     onHover: state.actions.hoverRow,
   });
-  const node = chartSection("Live buffers", [count, csv], [table.node, none]);
+  const node = chartSection("Live buffers", [count, csv], [table.node, none, absent.node]);
 
   function arrange() {
-    const { rows, flags, unit } = state.get();
+    const { rows, flags, group, held, unit } = state.get();
     const kept = flags ? rows.filter((row) => flags[row]) : rows;
     const bytes = formatSize(sumOf(model.size, kept), unit);
     setText(count, `${pluralOf(kept.length, rows.length, "buffer")}, ${bytes}`);
-    none.hidden = kept.length > 0 || rows.length === 0;
-    setText(none, `None of the ${plural(rows.length, "buffer")} live at this step matches the search.`);
+    const inGroup = group === null ? rows.length : liveCount(model, held, rows);
+    absent.show(group !== null && inGroup === 0);
+    none.hidden = kept.length > 0 || inGroup === 0;
+    const where = group === null ? "" : ` of ${held?.name ?? group}`;
+    setText(none, `None of the ${plural(inGroup, "buffer")}${where} live at this step matches the search.`);
     table.show(kept, unit, { all: rows });
     markRows();
   }
@@ -51,7 +56,7 @@ export function createTable(state) {
   }
 
   const dispose = together(
-    inFrame(state, ["rows", "sort", "flags", "unit"], arrange),
+    inFrame(state, ["rows", "sort", "flags", "unit", "held"], arrange),
     inFrame(state, ["hover", "pinned"], markRows),
     table.dispose,
   );
@@ -62,4 +67,10 @@ function fillCategory(cell, model, row) {
   const { key, label } = categoryOf(model.category[row]);
   cell.append(swatch(`cat-${key}`), label);
   return true;
+}
+
+function liveCount(model, held, rows) {
+  if (held === null) return 0;
+  const isHeld = new Set(held.rows);
+  return rows.filter((row) => isHeld.has(row)).length;
 }

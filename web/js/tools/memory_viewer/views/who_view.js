@@ -13,7 +13,8 @@ import { inFrame, together } from "../../../base/upkeep.js";
 import { errorLine } from "../../../shell/messages.js";
 import { COMPACT_ROWS, GROUP_COLUMNS, groupLine, memberLines } from "../data/group_lines.js";
 import { groupsFound, weighGroups } from "../data/group_weights.js";
-import { rulesOf } from "../data/groups.js";
+import { membersOf, rulesOf } from "../data/groups.js";
+import { createAbsentGroup } from "./absent_group.js";
 import { createWaySwitch } from "./way_switch.js";
 import { createWhoIcicle } from "./who_icicle.js";
 import { createWhoOptions } from "./who_options.js";
@@ -32,6 +33,7 @@ export function createWho(state, feed, params) {
   });
   const rest = button("", () => showAll(!isWhole), { class: "bare who-rest", id: "who-rest" });
   const none = el("p", { class: "note", hidden: true });
+  const absent = createAbsentGroup(state, "who-to-group");
   const failed = el("div", { class: "who-error", hidden: true });
   const open = new Set();
   let isWhole = false;
@@ -54,7 +56,7 @@ export function createWho(state, feed, params) {
     onHover: hover,
   });
   const icicle = createWhoIcicle(state, feed);
-  const content = [options.node, icicle.node, table.node, none, rest, failed];
+  const content = [options.node, icicle.node, table.node, none, rest, absent.node, failed];
   const node = chartSection(title, [ways.node, rules, fold.opener, copy], content, { class: "chart who" });
 
   const groups = () => feed.get().groups;
@@ -70,7 +72,16 @@ export function createWho(state, feed, params) {
     shown = groupsFound(all, options.query());
     table.show(shown, state.get().unit, { all, linesOf });
     showRest();
+    showAbsent();
     mark();
+  }
+
+  /** The pinned group may hold nothing at the step that is told; the groups of the step before tell nothing of it. */
+  function showAbsent() {
+    const now = groups();
+    const { group, hoverGroup, step } = state.get();
+    const isTold = now !== null && now.step === step && hoverGroup === null;
+    absent.show(isTold && group !== null && membersOf(now, group).length === 0);
   }
 
   function showHead() {
@@ -140,6 +151,7 @@ export function createWho(state, feed, params) {
     options.watch(["query"], arrange),
     options.dispose,
     inFrame(state, ["group", "pinned"], mark),
+    inFrame(state, ["held"], showAbsent),
     ways.dispose,
     icicle.dispose,
     table.dispose,
