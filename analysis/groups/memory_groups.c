@@ -32,10 +32,18 @@ static int64_t padding_of(const struct memory_view *view, const struct live_row 
     return is_known ? member->size_bytes - row->unpadded_bytes : 0;
 }
 
-static int by_size(const void *left, const void *right) {
-    const struct memory_group *a = left, *b = right;
-    if (a->size_bytes != b->size_bytes) return a->size_bytes > b->size_bytes ? -1 : 1;
-    return bytes_compare(a->key, b->key);
+// Of what lives for the whole program, all its steps.
+static int64_t size_x_lifetime_of(const struct memory_view *view, const struct live_row *member) {
+    const struct memory_buffer *row = &view->rows[member->row];
+    bool is_indefinite = member->row < view->indefinite_row_count;
+    int64_t steps = is_indefinite ? (int64_t)memory_groups_last_step(view) + 1
+                                  : (int64_t)row->end_step - row->start_step;
+    int64_t product;
+    return __builtin_mul_overflow(member->size_bytes, steps, &product) ? INT64_MAX : product;
+}
+
+static void add_capped(int64_t *sum, int64_t part) {
+    if (__builtin_add_overflow(*sum, part, sum)) *sum = INT64_MAX;
 }
 
 // The key of each group, in the order in which the members come.
@@ -56,6 +64,7 @@ static bool sum_up(const struct memory_grouping *grouping, const struct live_row
         struct memory_group *group = &groups->rows[*place];
         group->size_bytes += member->size_bytes;
         group->padding_bytes += padding_of(grouping->view, member);
+        add_capped(&group->size_x_lifetime, size_x_lifetime_of(grouping->view, member));
         group->buffers++;
     }
     uint32_t first = 0;
@@ -95,6 +104,69 @@ bool memory_groups_at(const struct memory_grouping *grouping, uint32_t step, str
         return too_big(error);
     groups->live_bytes = live.live_bytes;
     add_unexplained(live.unexplained_bytes, groups);
-    if (groups->row_count) qsort(groups->rows, groups->row_count, sizeof *groups->rows, by_size);
+    memory_groups_weigh(groups, GROUP_WEIGHT_SIZE);
     return true;
+}
+
+// --- Weights ---
+
+static const char *const weight_names[GROUP_WEIGHT_COUNT] = {
+    [GROUP_WEIGHT_SIZE] = "size",
+    [GROUP_WEIGHT_PADDING] = "padding",
+    [GROUP_WEIGHT_SIZE_X_LIFETIME] = "size_x_lifetime",
+};
+
+const char *memory_group_weight_name(enum memory_group_weight weight) {
+    return weight_names[weight];
+}
+
+bool memory_group_weight_of(const char *name, enum memory_group_weight *weight) {
+    for (int i = 0; i < GROUP_WEIGHT_COUNT; i++) {
+        *weight = (enum memory_group_weight)i;
+        if (strcmp(weight_names[i], name) == 0) return true;
+    }
+    return false;
+}
+
+static int by_key(const struct memory_group *a, const struct memory_group *b) {
+    if (a->size_bytes != b->size_bytes) return a->size_bytes > b->size_bytes ? -1 : 1;
+    return bytes_compare(a->key, b->key);
+}
+
+static int by_size(const void *left, const void *right) {
+    return by_key(left, right);
+}
+
+static int by_padding(const void *left, const void *right) {
+    const struct memory_group *a = left, *b = right;
+    if (a->padding_bytes != b->padding_bytes) return a->padding_bytes > b->padding_bytes ? -1 : 1;
+    return by_key(a, b);
+}
+
+static int by_size_x_lifetime(const void *left, const void *right) {
+    const struct memory_group *a = left, *b = right;
+    if (a->size_x_lifetime != b->size_x_lifetime) return a->size_x_lifetime > b->size_x_lifetime ? -1 : 1;
+    return by_key(a, b);
+}
+
+static double weight_of(const struct memory_groups *groups, const struct memory_group *group) {
+    if (groups->weight == GROUP_WEIGHT_PADDING) return (double)group->padding_bytes;
+    if (groups->weight == GROUP_WEIGHT_SIZE_X_LIFETIME) return (double)group->size_x_lifetime;
+    return (double)group->size_bytes;
+}
+
+void memory_groups_weigh(struct memory_groups *groups, enum memory_group_weight weight) {
+    static int (*const orders[GROUP_WEIGHT_COUNT])(const void *, const void *) = {
+        [GROUP_WEIGHT_SIZE] = by_size,
+        [GROUP_WEIGHT_PADDING] = by_padding,
+        [GROUP_WEIGHT_SIZE_X_LIFETIME] = by_size_x_lifetime,
+    };
+    groups->weight = weight;
+    groups->whole_weight = 0;
+    for (uint32_t i = 0; i < groups->row_count; i++) groups->whole_weight += weight_of(groups, &groups->rows[i]);
+    if (groups->row_count) qsort(groups->rows, groups->row_count, sizeof *groups->rows, orders[weight]);
+}
+
+double memory_group_share(const struct memory_groups *groups, const struct memory_group *group) {
+    return groups->whole_weight > 0 ? weight_of(groups, group) / groups->whole_weight : 0;
 }

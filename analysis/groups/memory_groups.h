@@ -16,10 +16,23 @@
 
 #include "analysis/groups/memory_grouping.h"
 
+// What makes a group large: its bytes, those of them that are padding, or bytes times the steps that they live, which
+// tells what is held throughout from what comes and goes.
+enum memory_group_weight {
+    GROUP_WEIGHT_SIZE,
+    GROUP_WEIGHT_PADDING,
+    GROUP_WEIGHT_SIZE_X_LIFETIME,
+    GROUP_WEIGHT_COUNT,
+};
+
+const char *memory_group_weight_name(enum memory_group_weight weight);  // "size_x_lifetime"
+bool memory_group_weight_of(const char *name, enum memory_group_weight *weight);
+
 struct memory_group {
     struct bytes key;
     int64_t size_bytes;
-    int64_t padding_bytes;  // none where the shape is unknown
+    int64_t padding_bytes;    // none where the shape is unknown
+    int64_t size_x_lifetime;  // INT64_MAX where it is more
     uint32_t buffers;
     uint32_t first_member;  // into members; `buffers` of them
 };
@@ -27,7 +40,9 @@ struct memory_group {
 struct memory_groups {
     uint32_t step;
     int64_t live_bytes;
-    struct memory_group *rows;  // the largest first, equal ones by key
+    enum memory_group_weight weight;
+    double whole_weight;        // of all rows
+    struct memory_group *rows;  // the heaviest first, equal ones by size, then by key
     uint32_t row_count;
     uint32_t *members;  // rows of the view
     uint32_t member_count;
@@ -45,6 +60,12 @@ enum { MEMORY_GROUPS_AT_PEAK = -1 };
 // The step that is asked for. False: the view has no such step.
 MUST_USE bool memory_groups_step(const struct memory_view *view, int64_t asked, uint32_t *step, struct error *error);
 
-// `step` is at most the last. A sentence in `error` at the arena's limit.
+// By size. `step` is at most the last. A sentence in `error` at the arena's limit.
 MUST_USE bool memory_groups_at(const struct memory_grouping *grouping, uint32_t step, struct arena *arena,
                                struct memory_groups *groups, struct error *error);
+
+// The heaviest first.
+void memory_groups_weigh(struct memory_groups *groups, enum memory_group_weight weight);
+
+// What a group weighs of all that is live, 0 to 1.
+double memory_group_share(const struct memory_groups *groups, const struct memory_group *group);

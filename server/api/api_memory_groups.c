@@ -8,6 +8,7 @@
 struct groups_request {
     struct module_request module;
     enum memory_group_by by;
+    enum memory_group_weight weight;
     int64_t step;
     const char *frameworks;
 };
@@ -46,6 +47,7 @@ static bool write_groups(struct work *work, void *context, struct json_writer *w
     if (!group(work, asked, &grouped, error) || !memory_groups_step(&grouped.view, asked->step, &step, error) ||
         !memory_groups_at(&grouped.grouping, step, arena, &groups, error))
         return false;
+    memory_groups_weigh(&groups, asked->weight);
     struct group_row *rows = arena_new(arena, struct group_row, groups.row_count);
     if (!rows) return work_out_of_memory(error);
     for (uint32_t i = 0; i < groups.row_count; i++) {
@@ -94,8 +96,11 @@ bool api_memory_groups(struct request *request, struct reply *reply, struct erro
     if (!read_asked(request, &asked, error) ||
         !request_int64(request, "step", MEMORY_GROUPS_AT_PEAK, &asked.step, error))
         return false;
-    const char *name = arena_printf(&request->work.arena, "groups %s %lld %s", memory_group_by_name(asked.by),
-                                    (long long)asked.step, asked.frameworks);
+    const char *weight = request_query(request, "weight");
+    if (!memory_group_weight_of(weight ? weight : "size", &asked.weight))
+        return error_set(error, ERROR_BAD_REQUEST, "\"weight\" must be size, padding or size_x_lifetime.");
+    const char *name = arena_printf(&request->work.arena, "groups %s %s %lld %s", memory_group_by_name(asked.by),
+                                    memory_group_weight_name(asked.weight), (long long)asked.step, asked.frameworks);
     return answer(request, &asked, name, write_groups, reply, error);
 }
 

@@ -57,7 +57,8 @@ static void write_header(struct report *report) {
     fields_write_csv_names(&csv, program_id_field);
     fields_write_csv_names(&csv, space_fields);
     if (has_groups) fields_write_csv_names(&csv, asked_fields);
-    fields_write_csv_names(&csv, has_groups ? group_csv_fields : buffer_fields);
+    fields_write_csv_names(&csv, has_groups ? group_csv_fields((enum memory_group_weight)report->options.weight)
+                                            : buffer_fields);
     csv_end_row(&csv);
 }
 
@@ -78,7 +79,7 @@ static void write_group(struct report *report, const struct report_module *modul
     struct asked_row asked = {memory_group_by_name(made->grouping.by), made->groups.step};
     begin_row(module->program, made->grouping.view->totals.space, &csv);
     fields_write_csv(&csv, asked_fields, &asked);
-    fields_write_csv(&csv, group_csv_fields, row);
+    fields_write_csv(&csv, group_csv_fields(made->groups.weight), row);
     csv_end_row(&csv);
     report_sink_drain(&report->sink);
 }

@@ -130,6 +130,7 @@ bool report_groups_make(struct report *report, struct report_module *module, con
                               &error) ||
         !memory_groups_at(&made->grouping, step, arena, &made->groups, &error))
         return note_error(report, module->program, &error);
+    memory_groups_weigh(&made->groups, (enum memory_group_weight)report->options.weight);
     made->shown_count = report_at_most(made->groups.row_count, report->options.top);
     return true;
 }

@@ -23,6 +23,15 @@ static const char *when(const struct memory_grouping *grouping, const struct mem
                         size_string(groups->live_bytes, arena));
 }
 
+static const char *weight_words(const struct memory_groups *groups) {
+    static const char *const words[GROUP_WEIGHT_COUNT] = {
+        [GROUP_WEIGHT_SIZE] = "",
+        [GROUP_WEIGHT_PADDING] = ", shares of the padding",
+        [GROUP_WEIGHT_SIZE_X_LIFETIME] = ", shares of size x lifetime",
+    };
+    return words[groups->weight];
+}
+
 static void write_title(const struct report_groups *made, struct page *page) {
     const char *step = when(&made->grouping, &made->groups, page->arena);
     bool is_cut = made->shown_count < made->groups.row_count;
@@ -30,8 +39,8 @@ static void write_title(const struct report_groups *made, struct page *page) {
                                : arena_printf(page->arena, " (%" PRIu32 " of %" PRIu32 ")", made->shown_count,
                                               made->groups.row_count);
     if (step && rows)
-        page_paragraph(page,
-                       arena_printf(page->arena, "Who holds it %s, by %s%s:", step, by_words(&made->grouping), rows));
+        page_paragraph(page, arena_printf(page->arena, "Who holds it %s, by %s%s%s:", step, by_words(&made->grouping),
+                                          weight_words(&made->groups), rows));
 }
 
 static void write_rows(const struct report_groups *made, struct page *page) {

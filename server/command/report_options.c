@@ -17,7 +17,7 @@ const char *report_options_help(void) {
     return "hbmview report: where the memory of compiled programs goes, as text\n"
            "\n"
            "  hbmview report PATH [--session S] [--module M] [--memory-space HBM]\n"
-           "                      [--by KEY] [--step N] [--frameworks LIST]\n"
+           "                      [--by KEY] [--step N] [--weight W] [--frameworks LIST]\n"
            "                      [--fail-over SIZE] [--of peak|total]\n"
            "                      [--top N] [--format text|json|csv|markdown|html]\n"
            "  hbmview report PATH --tool memory_profile [--session S] [--host H]\n"
@@ -34,10 +34,10 @@ const char *report_options_help(void) {
            "  --memory-space N  this memory space only: HBM, VMEM, Sflag, CMEM, SMEM, Host,\n"
            "                    SparseCore or a number (text: HBM, or the fullest one where\n"
            "                    HBM is empty; json and csv: each that is not empty)\n"
-           "  --by KEY          who holds the memory: source (the line of your program),\n"
-           "                    stack, scope, argument, phase, category, dtype, shape or\n"
-           "                    opcode\n"
+           "  --by KEY          who holds it: source (the line of your program), stack, scope,\n"
+           "                    argument, phase, category, dtype, shape or opcode\n"
            "  --step N          at this step of the program (the peak)\n"
+           "  --weight W        sort and share by size, padding or size_x_lifetime (size)\n"
            "  --frameworks L    files of these packages are not your lines: a,b/c; +a,b adds\n"
            "                    to the usual ones (jax, flax, keras, ...)\n"
            "  --fail-over SIZE  exit 1 when a peak is above it: 16GiB, 512MiB, 1073741824\n"
@@ -107,6 +107,7 @@ static bool is_of_other_tool(const struct report_options *options, char *problem
                : options->space != REPORT_ALL           ? "memory-space"
                : options->by != GROUP_BY_COUNT          ? "by"
                : options->step != MEMORY_GROUPS_AT_PEAK ? "step"
+               : options->weight != GROUP_WEIGHT_COUNT  ? "weight"
                : options->frameworks                    ? "frameworks"
                : options->fail_of                       ? "of"
                                                         : NULL;
@@ -118,7 +119,9 @@ static bool is_of_other_tool(const struct report_options *options, char *problem
 
 // What a page has its own controls for.
 static bool goes_with_html(const struct report_options *options, char *problem) {
-    const char *name = options->has_groups                      ? options->step != MEMORY_GROUPS_AT_PEAK ? "step" : "by"
+    const char *name = options->step != MEMORY_GROUPS_AT_PEAK   ? "step"
+                       : options->by != GROUP_BY_COUNT          ? "by"
+                       : options->weight != GROUP_WEIGHT_COUNT  ? "weight"
                        : options->frameworks                    ? "frameworks"
                        : options->top != REPORT_ALL             ? "top"
                        : options->space != REPORT_ALL           ? "memory-space"
@@ -132,9 +135,11 @@ static bool goes_with_html(const struct report_options *options, char *problem) 
 static bool finish(const char *space, struct report_options *options, char *problem) {
     if (space && !report_space_read(space, &options->space, problem)) return false;
     if (is_of_other_tool(options, problem)) return false;
-    options->has_groups = options->by != GROUP_BY_COUNT || options->step != MEMORY_GROUPS_AT_PEAK;
+    options->has_groups = options->by != GROUP_BY_COUNT || options->step != MEMORY_GROUPS_AT_PEAK ||
+                          options->weight != GROUP_WEIGHT_COUNT;
     if (!goes_with_html(options, problem)) return false;
     if (options->by == GROUP_BY_COUNT) options->by = GROUP_BY_SOURCE;
+    if (options->weight == GROUP_WEIGHT_COUNT) options->weight = GROUP_WEIGHT_SIZE;
     if (!options->frameworks) options->frameworks = FRAMEWORKS_DEFAULT;
     bool is_short = options->format == FORMAT_TEXT || options->format == FORMAT_MARKDOWN;
     if (options->top == REPORT_ALL && is_short) options->top = TEXT_TOP_DEFAULT;
@@ -151,11 +156,15 @@ bool report_options_parse(int count, char *const arguments[], struct report_opti
     struct flag_choice by[GROUP_BY_COUNT + 1] = {{NULL, 0}};
     for (unsigned i = 0; i < GROUP_BY_COUNT; i++)
         by[i] = (struct flag_choice){memory_group_by_name((enum memory_group_by)i), i};
+    struct flag_choice weights[GROUP_WEIGHT_COUNT + 1] = {{NULL, 0}};
+    for (unsigned i = 0; i < GROUP_WEIGHT_COUNT; i++)
+        weights[i] = (struct flag_choice){memory_group_weight_name((enum memory_group_weight)i), i};
     const char *space = NULL;
     *options = (struct report_options){.space = REPORT_ALL,
                                        .top = REPORT_ALL,
                                        .fail_over_bytes = REPORT_ALL,
                                        .by = GROUP_BY_COUNT,
+                                       .weight = GROUP_WEIGHT_COUNT,
                                        .step = MEMORY_GROUPS_AT_PEAK};
     const struct flag flags[] = {
         {"session", FLAG_TEXT, .text = &options->session},
@@ -163,6 +172,7 @@ bool report_options_parse(int count, char *const arguments[], struct report_opti
         {"memory-space", FLAG_TEXT, .text = &space},
         {"top", FLAG_NUMBER, .number = &options->top, .min = 0, .max = INT_MAX},
         {"by", FLAG_CHOICE, .choice = &options->by, .choices = by},
+        {"weight", FLAG_CHOICE, .choice = &options->weight, .choices = weights},
         {"step", FLAG_NUMBER, .number = &options->step, .min = 0, .max = INT_MAX},
         {"frameworks", FLAG_TEXT, .text = &options->frameworks},
         {"format", FLAG_CHOICE, .choice = &options->format, .choices = format_choices},

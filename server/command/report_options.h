@@ -21,8 +21,9 @@ struct report_options {
     const char *memory_id;    // NULL: all
     int64_t fail_over_bytes;  // the most that a peak may be; REPORT_ALL: anything
     unsigned fail_of;         // enum memory_figure; of a memory profile the peak
-    bool has_groups;          // --by or --step was given
+    bool has_groups;          // --by, --step or --weight was given
     unsigned by;              // enum memory_group_by
+    unsigned weight;          // enum memory_group_weight
     int step;                 // MEMORY_GROUPS_AT_PEAK: that of the peak
     const char *frameworks;   // whose files are not the reader's (analysis/groups/frameworks.h)
     bool show_help;

@@ -1,6 +1,6 @@
 #include "server/document/groups_json.h"
 
-const struct field group_fields[] = {
+static const struct field group_fields[] = {
     FIELD("key", struct group_row, key),
     FIELD("size_bytes", struct group_row, size_bytes),
     FIELD("padding_bytes", struct group_row, padding_bytes),
@@ -9,13 +9,31 @@ const struct field group_fields[] = {
     FIELD_END,
 };
 
-const struct field group_csv_fields[] = {
+static const struct field lifetime_field[] = {
+    FIELD("size_x_lifetime", struct group_row, size_x_lifetime),
+    FIELD_END,
+};
+
+static const struct field csv_fields[] = {
     FIELD("key", struct group_row, key),
     FIELD("size_bytes", struct group_row, size_bytes),
     FIELD("padding_bytes", struct group_row, padding_bytes),
     FIELD("buffers", struct group_row, buffers),
     FIELD_END,
 };
+
+static const struct field csv_fields_with_lifetime[] = {
+    FIELD("key", struct group_row, key),
+    FIELD("size_bytes", struct group_row, size_bytes),
+    FIELD("padding_bytes", struct group_row, padding_bytes),
+    FIELD("buffers", struct group_row, buffers),
+    FIELD("size_x_lifetime", struct group_row, size_x_lifetime),
+    FIELD_END,
+};
+
+const struct field *group_csv_fields(enum memory_group_weight weight) {
+    return weight == GROUP_WEIGHT_SIZE_X_LIFETIME ? csv_fields_with_lifetime : csv_fields;
+}
 
 static const struct field group_columns[] = {
     FIELD("key", struct group_row, key),
@@ -26,6 +44,7 @@ static const struct field group_columns[] = {
     FIELD("first_member", struct group_row, first_member),
     FIELD("about", struct group_row, about),
     FIELD("place", struct group_row, place),
+    FIELD("size_x_lifetime", struct group_row, size_x_lifetime),
     FIELD_END,
 };
 
@@ -35,18 +54,15 @@ static const struct field phase_columns[] = {
     FIELD_END,
 };
 
-static double share_of(const struct memory_groups *groups, int64_t bytes) {
-    return groups->live_bytes > 0 ? (double)bytes / (double)groups->live_bytes : 0;
-}
-
 struct group_row group_row_of(const struct memory_groups *groups, uint32_t row) {
     const struct memory_group *group = &groups->rows[row];
     return (struct group_row){.key = group->key,
                               .size_bytes = group->size_bytes,
                               .padding_bytes = group->padding_bytes,
+                              .size_x_lifetime = group->size_x_lifetime,
                               .buffers = group->buffers,
                               .first_member = group->first_member,
-                              .share = share_of(groups, group->size_bytes)};
+                              .share = memory_group_share(groups, group)};
 }
 
 void group_row_add_facts(struct group_row *row, const struct group_facts *facts) {
@@ -62,8 +78,10 @@ struct group_row group_rest(const struct memory_groups *groups, uint32_t shown) 
         rest.size_bytes += groups->rows[i].size_bytes;
         rest.padding_bytes += groups->rows[i].padding_bytes;
         rest.buffers += groups->rows[i].buffers;
+        rest.share += memory_group_share(groups, &groups->rows[i]);
+        if (__builtin_add_overflow(rest.size_x_lifetime, groups->rows[i].size_x_lifetime, &rest.size_x_lifetime))
+            rest.size_x_lifetime = INT64_MAX;
     }
-    rest.share = share_of(groups, rest.size_bytes);
     return rest;
 }
 
@@ -84,6 +102,7 @@ void groups_json_write_columns(const struct memory_grouping *grouping, const str
     struct json_column members = {groups->members, false, groups->member_count, sizeof *groups->members, false};
     write_grouping(grouping, w);
     json_write_int64_key(w, "step", groups->step);
+    json_write_text_key(w, "weight", memory_group_weight_name(groups->weight));
     json_write_int64_key(w, "live_bytes", groups->live_bytes);
     json_write_int64_key(w, "unknown_bytes", groups->unknown_bytes);
     json_open_object_key(w, "rows");
@@ -105,10 +124,14 @@ void groups_json_write(const struct memory_grouping *grouping, const struct memo
     json_open_object(w);
     json_write_text_key(w, "by", memory_group_by_name(grouping->by));
     json_write_int64_key(w, "step", groups->step);
+    if (groups->weight != GROUP_WEIGHT_SIZE) json_write_text_key(w, "weight", memory_group_weight_name(groups->weight));
     json_open_array_key(w, "rows");
     for (uint32_t i = 0; i < shown; i++) {
         struct group_row row = group_row_of(groups, i);
-        fields_write_object(w, group_fields, &row);
+        json_open_object(w);
+        fields_write(w, group_fields, &row);
+        if (groups->weight == GROUP_WEIGHT_SIZE_X_LIFETIME) fields_write(w, lifetime_field, &row);
+        json_close_object(w);
     }
     json_close_array(w);
     json_write_int64_key(w, "left_out", (int64_t)groups->row_count - shown);

@@ -3,7 +3,8 @@
 //     {"by": "source", "step": 1204, "rows": [{"key", "size_bytes", "padding_bytes", "buffers", "share"}],
 //      "left_out": 11, "left_out_bytes": 123}
 //
-// size_bytes of the rows and left_out_bytes sum to the live bytes of the step; share is of these.
+// size_bytes of the rows and left_out_bytes sum to the live bytes of the step. share is of the weight, which is
+// said where it is not the size: {"weight": "size_x_lifetime", "rows": [{..., "size_x_lifetime"}]}.
 #pragma once
 
 #include "analysis/groups/group_facts.h"
@@ -11,7 +12,7 @@
 
 struct group_row {
     struct bytes key;
-    int64_t size_bytes, padding_bytes;
+    int64_t size_bytes, padding_bytes, size_x_lifetime;
     uint32_t buffers, first_member;
     double share;
     struct bytes about, place;  // group_facts.h
@@ -19,9 +20,8 @@ struct group_row {
     struct bytes phase_evidence;
 };
 
-// key, size_bytes, padding_bytes, buffers, and in JSON share.
-extern const struct field group_fields[];
-extern const struct field group_csv_fields[];
+// key, size_bytes, padding_bytes, buffers, and what the weight is where that is not among them.
+const struct field *group_csv_fields(enum memory_group_weight weight);
 
 struct group_row group_row_of(const struct memory_groups *groups, uint32_t row);
 

@@ -154,6 +154,21 @@ class Groups(ReportTest):
         self.assertEqual(space["groups"]["step"], space["peak_position"])
         self.assertEqual(space["groups"]["left_out"], 0)
 
+    def test_another_weight_sorts_and_shares_the_same_bytes(self):
+        hbm = (OOM, "--memory-space=HBM")
+        for weight, column in (("padding", "padding_bytes"), ("size_x_lifetime", "size_x_lifetime")):
+            [space] = self.modules(*hbm, f"--weight={weight}", "--top=3")[0]["memory_spaces"]
+            groups = space["groups"]
+            self.assertEqual((groups["by"], groups["weight"]), ("source", weight))
+            weights = [row[column] for row in groups["rows"]]
+            self.assertEqual(weights, sorted(weights, reverse=True))
+            self.assertEqual(sum(row["size_bytes"] for row in groups["rows"]) + groups["left_out_bytes"],
+                             space["peak_bytes"])
+        names = self.report(*hbm, "--format=csv", "--weight=size_x_lifetime").out.splitlines()[0]
+        self.assertTrue(names.endswith(",buffers,size_x_lifetime"), names)
+        self.assertIn("shares of the padding", self.report(*hbm, "--weight=padding").out)
+        self.assertIn("size_x_lifetime", self.report(OOM, "--weight=weight", code=USAGE).errors)
+
     def test_at_another_step(self):
         [space] = self.groups(OOM, "--memory-space=HBM", "--step=0")
         self.assertEqual((space["groups"]["by"], space["groups"]["step"]), ("source", 0))

@@ -81,6 +81,24 @@ class MemoryGroups(unittest.TestCase):
                     for row in groups["members"][first:first + buffers]:
                         self.assertEqual(told["strings"][told["key_of_row"][row]], key)
 
+    def test_another_weight_is_another_order_of_the_same_rows(self):
+        def told(weight):
+            answer = self.ask(weight=weight)
+            self.assertEqual(answer["weight"], weight)
+            return answer["rows"]
+        size, padding, lifetime = told("size"), told("padding"), told("size_x_lifetime")
+        self.assertEqual(sorted(size["key"]), sorted(lifetime["key"]))
+        for rows, column in ((size, "size_bytes"), (padding, "padding_bytes"), (lifetime, "size_x_lifetime")):
+            self.assertEqual(rows[column], sorted(rows[column], reverse=True))
+            for share, weight in zip(rows["share"], rows[column]):
+                self.assertAlmostEqual(share, weight / sum(rows[column]))
+        view = self.server.get("/api/v1/memory_view", OOM).json()
+        buffers, steps = view["buffers"], view["program"]["steps"]
+        lives = [steps if category != 4 else end - start for category, start, end in
+                 zip(buffers["category"], buffers["start_step"], buffers["end_step"])]
+        members = self.ask()["members"]
+        self.assertEqual(sum(size["size_x_lifetime"]), sum(buffers["size_bytes"][row] * lives[row] for row in members))
+
     def test_frameworks_are_another_reply(self):
         usual, none = self.ask(by="source", session="h100_programs", module="jit_matmul(1)"), self.ask(frameworks="")
         self.assertEqual(usual["rule"], "names")
@@ -90,8 +108,8 @@ class MemoryGroups(unittest.TestCase):
         self.assertEqual(none["rows"]["key"], self.ask()["rows"]["key"])
 
     def test_questions_that_make_no_sense(self):
-        for status, query in ((400, {"by": "colour"}), (400, {"step": "x"}), (404, {"step": 1026}), (404, {"step": -2}),
-                              (404, {"module": "nope"})):
+        for status, query in ((400, {"by": "colour"}), (400, {"step": "x"}), (400, {"weight": "x"}),
+                              (404, {"step": 1026}), (404, {"step": -2}), (404, {"module": "nope"})):
             self.assertEqual(self.answer(**query).status, status, query)
         self.assertIn("the last is 1025", self.answer(step=5000).json()["error"]["message"])
 

@@ -1,6 +1,8 @@
 // analysis/groups: who holds the memory at a step. First small programs, then every step of every fixture.
 #include "analysis/groups/memory_groups.h"
 
+#include <math.h>
+
 #include "analysis/groups/buffer_phases.h"
 #include "analysis/groups/frameworks.h"
 #include "analysis/hlo/program_load.h"
@@ -168,6 +170,28 @@ static void each_way_to_group(void **state) {
     check_row(&groups, 2, "parameter", 100, 1);
 }
 
+static void weights(void **state) {
+    struct fixture *f = *state;
+    build_step(f);
+    struct memory_groups groups = groups_at(f, GROUP_BY_SOURCE,
+                                            2);  // of 8 steps; 102: 0 to 4, 103: 1 to 3, 104: 2 to 7
+    memory_groups_weigh(&groups, GROUP_WEIGHT_SIZE_X_LIFETIME);
+    check_row(&groups, 0, "params.w", 200, 2);
+    assert_int_equal(groups.rows[0].size_x_lifetime, 100 * 8 + 100 * 4);
+    assert_int_equal(groups.rows[1].size_x_lifetime, 60 * 5);
+    assert_int_equal(groups.rows[2].size_x_lifetime, 40 * 2);
+    assert_true(memory_group_share(&groups, &groups.rows[0]) == 1200.0 / (1200 + 300 + 80));
+    memory_groups_weigh(&groups, GROUP_WEIGHT_PADDING);
+    check_row(&groups, 0, "params.w", 200, 2);  // 68 each
+    check_row(&groups, 1, "gpt.py:9", 60, 1);   // 28
+    assert_true(memory_group_share(&groups, &groups.rows[1]) == 28.0 / (136 + 28 + 8));
+    memory_groups_weigh(&groups, GROUP_WEIGHT_SIZE);
+    assert_true(memory_group_share(&groups, &groups.rows[0]) == 200.0 / 300);
+    enum memory_group_weight weight;
+    assert_true(memory_group_weight_of("size_x_lifetime", &weight) && weight == GROUP_WEIGHT_SIZE_X_LIFETIME);
+    assert_false(memory_group_weight_of("lifetime", &weight));
+}
+
 static void shared_bytes_count_once(void **state) {
     struct fixture *f = *state;
     build_step(f);
@@ -291,16 +315,29 @@ struct seen {
     uint32_t programs, steps;
 };
 
+static int64_t weight_of(enum memory_group_weight weight, const struct memory_group *group) {
+    return weight == GROUP_WEIGHT_PADDING           ? group->padding_bytes
+           : weight == GROUP_WEIGHT_SIZE_X_LIFETIME ? group->size_x_lifetime
+                                                    : group->size_bytes;
+}
+
+static bool comes_before(enum memory_group_weight weight, const struct memory_group *a, const struct memory_group *b) {
+    if (weight_of(weight, a) != weight_of(weight, b)) return weight_of(weight, a) > weight_of(weight, b);
+    return a->size_bytes > b->size_bytes || (a->size_bytes == b->size_bytes && bytes_compare(a->key, b->key) < 0);
+}
+
+// Whatever they are weighed by: the rows are the same, in another order.
 static void check_groups(const struct memory_grouping *grouping, const struct memory_groups *groups) {
     const struct memory_view *view = grouping->view;
     int64_t size = 0, expected = view->indefinite_bytes;
+    double shares = 0;
     if (view->has_simulation) expected += view->replay.heap_bytes[groups->step + 1];
     for (uint32_t i = 0; i < groups->row_count; i++) {
         const struct memory_group *row = &groups->rows[i];
         assert_true(row->key.size > 0 && row->buffers > 0 && row->size_bytes >= 0);
         assert_true(row->padding_bytes >= 0 && row->padding_bytes <= row->size_bytes);
-        assert_true(i == 0 || row[-1].size_bytes > row->size_bytes ||
-                    (row[-1].size_bytes == row->size_bytes && bytes_compare(row[-1].key, row->key) < 0));
+        assert_true(i == 0 || comes_before(groups->weight, &row[-1], row));
+        shares += memory_group_share(groups, row);
         int64_t members = 0;
         for (uint32_t m = 0; m < row->buffers; m++) {
             const struct memory_buffer *member = &view->rows[groups->members[row->first_member + m]];
@@ -312,6 +349,7 @@ static void check_groups(const struct memory_grouping *grouping, const struct me
     }
     assert_int_equal(size, expected);
     assert_int_equal(groups->live_bytes, expected);
+    assert_true(fabs(shares - 1) < 1e-9 || (shares == 0 && groups->whole_weight == 0));
     if (groups->step == memory_groups_peak_step(view)) assert_int_equal(size, view->peak_bytes);
 }
 
@@ -343,7 +381,10 @@ static void check_view(struct fixture *f, struct seen *seen) {
             struct arena scratch;
             arena_init(&scratch, 0);
             assert_true(memory_groups_at(&grouping, step, &scratch, &groups, &f->error));
-            check_groups(&grouping, &groups);
+            for (int weight = 0; weight < GROUP_WEIGHT_COUNT; weight++) {
+                memory_groups_weigh(&groups, (enum memory_group_weight)weight);
+                check_groups(&grouping, &groups);
+            }
             arena_free(&scratch);
         }
     }
@@ -400,6 +441,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(lines_and_arguments_in_one_table, set_up, tear_down),
         cmocka_unit_test_setup_teardown(each_way_to_group, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(weights, set_up, tear_down),
         cmocka_unit_test_setup_teardown(shared_bytes_count_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_clone_after_the_turn_is_computed_again, set_up, tear_down),
         cmocka_unit_test_setup_teardown(readers_are_seen_through_prefetches_and_as_whole_fusions, set_up, tear_down),

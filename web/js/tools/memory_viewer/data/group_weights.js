@@ -12,30 +12,15 @@ export const WEIGHTS = [
 ];
 export const USUAL_WEIGHT = WEIGHTS[0].weight;
 
-/** @typedef {import("./groups.js").Group & {byteSteps: number | null}} WeighedGroup */
+/** @typedef {import("./groups.js").Group} WeighedGroup `share` is of the weight */
 
-/**
- * Each with its share of `weight`; lifetimes are known of the whole model only.
- * @param {import("./groups.js").Group[]} groups @param {import("./model.js").Model} model @param {string} weight
- * @returns {WeighedGroup[]}
- */
-export function weighGroups(groups, model, weight) {
-  const byteSteps = groups.map(({ members }) => (model.isWhole ? byteStepsOf(model, members) : null));
-  const weights = groups.map(({ bytes, padding }, i) =>
-    weight === "padding" ? padding : weight === "lifetime" ? (byteSteps[i] ?? 0) : bytes,
+/** @param {import("./groups.js").Group[]} groups @param {string} weight @returns {WeighedGroup[]} */
+export function weighGroups(groups, weight) {
+  const weights = groups.map(({ bytes, padding, byteSteps }) =>
+    weight === "padding" ? padding : weight === "lifetime" ? byteSteps : bytes,
   );
   const whole = weights.reduce((sum, one) => sum + one, 0);
-  return groups.map((group, i) => ({
-    ...group,
-    byteSteps: byteSteps[i],
-    share: whole > 0 ? weights[i] / whole : 0,
-  }));
-}
-
-function byteStepsOf(model, rows) {
-  let sum = 0;
-  for (const row of rows) sum += model.size[row] * (model.aliveEnd[row] - model.aliveBegin[row]);
-  return sum;
+  return groups.map((group, i) => ({ ...group, share: whole > 0 ? weights[i] / whole : 0 }));
 }
 
 /** Those that a search finds, by their key or by what they are about. @param {WeighedGroup[]} groups */

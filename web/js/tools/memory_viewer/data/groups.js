@@ -4,8 +4,9 @@
  *
  *     rows.first_member  [0, 3, 5]        members  [7, 1, 4,  0, 9,  2]
  *                                                   group 0   1     2
- * @typedef {{key: string, bytes: number, padding: number, buffers: number, share: number, members: number[],
- *            about: string, title: string}} Group `title` says in whole what the key says in short
+ * @typedef {{key: string, bytes: number, padding: number, byteSteps: number, buffers: number, share: number,
+ *            members: number[], about: string, title: string}} Group `title` says in whole what the key says in short,
+ *     `byteSteps` are bytes times the steps that they live
  * @typedef {{by: string, rule: string | null, lineShare: number | null, step: number, bytes: number,
  *            unknownBytes: number, rows: Group[]}} Groups
  */
@@ -62,6 +63,7 @@ export function groupsOf(reply) {
       key,
       bytes: rows.size_bytes[i],
       padding: rows.padding_bytes[i],
+      byteSteps: rows.size_x_lifetime[i],
       buffers: rows.buffers[i],
       share: rows.share[i],
       members: members.slice(rows.first_member[i], rows.first_member[i] + rows.buffers[i]),

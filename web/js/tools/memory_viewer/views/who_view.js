@@ -68,7 +68,7 @@ export function createWho(state, feed, params) {
     failed.hidden = !error;
     failed.replaceChildren(...(error ? [errorLine(error)] : []));
     showHead();
-    const all = weighGroups(groups()?.rows ?? [], state.model, state.get().weight);
+    const all = weighGroups(groups()?.rows ?? [], state.get().weight);
     shown = groupsFound(all, options.query());
     table.show(shown, state.get().unit, { all, linesOf });
     showRest();
