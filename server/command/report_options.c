@@ -34,7 +34,7 @@ const char *report_options_help(void) {
            "  --memory-space N  this memory space only: HBM, VMEM, Sflag, CMEM, SMEM, Host,\n"
            "                    SparseCore or a number (text: HBM, or the fullest one where\n"
            "                    HBM is empty; json and csv: each that is not empty)\n"
-           "  --by KEY          who holds it: source (the line of your program), stack, scope,\n"
+           "  --by KEY          who holds it: source (a line of your program), stack, scope,\n"
            "                    argument, phase, category, dtype, shape or opcode\n"
            "  --step N          at this step of the program (the peak)\n"
            "  --weight W        sort and share by size, padding or size_x_lifetime (size)\n"
