@@ -62,6 +62,19 @@ test("what is marked is zoomed into; a flat mark means x only, a short one nothi
   assert.deepEqual(chart.calls, []);
 });
 
+test("a plain drag zooms where nothing can be panned, and pans where something can", () => {
+  let isFull = true;
+  const chart = createChart({ pansY: true, marksY: true, onMark: () => {}, isFull: () => isFull });
+  chart.drag([80, 5], [20, 45]);
+  assert.deepEqual(chart.calls.pop(), ["showRange", range(200, 800), range(50, 450)]);
+  isFull = false;
+  chart.drag([20, 20], [30, 25]);
+  assert.deepEqual(chart.calls.pop(), ["pan", -100, 50]);
+  const unmarked = createChart({ isFull: () => true });
+  unmarked.drag([20, 20], [30, 25]);
+  assert.deepEqual(unmarked.calls, [["pan", -100, 0]], "a chart without marks has nothing but panning");
+});
+
 test("the wheel zooms about the place under it, on the axes that its keys say; sideways it pans", () => {
   const { calls, wheel } = createChart({ zooms: (event) => (event.altKey ? "y" : "xy") });
   wheel({ deltaY: -100 });

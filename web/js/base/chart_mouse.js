@@ -1,7 +1,8 @@
 // @ts-check
 /**
  * The mouse on a chart that can be zoomed: gestures.js in the chart's data instead of pixels. Drag pans, Shift-drag
- * zooms into what is marked, the wheel zooms at the cursor or, turned sideways, pans; a double click shows everything.
+ * zooms into what is marked, and so does a plain drag while everything is in sight; the wheel zooms at the cursor or,
+ * turned sideways, pans; a double click shows everything.
  *
  * @typedef {import("./range.js").Range} Range
  * @typedef {{x: number, y: number}} Place in the data
@@ -64,6 +65,7 @@ export function attachChartMouse(node, chart) {
     onDouble: chart.onDouble ?? actions.showAll,
     onPan,
     onMark: chart.onMark && onMark,
+    marks: () => Boolean(chart.onMark) && chart.isFull(),
     onWheel,
   });
 }

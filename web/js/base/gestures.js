@@ -1,11 +1,12 @@
 // @ts-check
 /**
  * The mouse on a plot, in CSS pixels of the element: hover, click, drag to pan, Shift-drag to mark, wheel,
- * double click.
+ * double click. A plain drag marks, too, where `marks` says so: when there is nowhere to pan to.
  * @typedef {{x: number, y: number}} Point
  * @typedef {{
  *   onHover?: (at: Point) => void, onLeave?: () => void, onClick?: (at: Point) => void, onDouble?: () => void,
  *   onPan?: (dx: number, dy: number) => void, onMark?: (from: Point, to: Point, done: boolean) => void,
+ *   marks?: () => boolean,
  *   onWheel?: (event: WheelEvent, at: Point) => void}} Handlers
  */
 
@@ -24,7 +25,7 @@ export function attachGestures(node, handlers) {
   function onDown(event) {
     if (event.button !== 0) return;
     const point = at(event);
-    press = { from: point, last: point, moved: false, marks: event.shiftKey };
+    press = { from: point, last: point, moved: false, marks: event.shiftKey || Boolean(handlers.marks?.()) };
     node.setPointerCapture(event.pointerId);
   }
 

@@ -10,7 +10,7 @@ export const MOUSE = [
   ["click a step or module run", "zoom into it; again: show everything"],
   ["wheel", "zoom at the cursor"],
   ["wheel with Shift, or beside the bytes", "zoom in on bytes"],
-  ["drag", "pan; with Shift, zoom into what is marked"],
+  ["drag", "zoom into what is marked; once zoomed in, pan (with Shift, zoom further in)"],
   ["double click", "show everything again"],
 ];
 
