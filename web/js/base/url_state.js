@@ -26,6 +26,7 @@ export const KEYS = [
   "holder",
   "weight",
   "zoom",
+  "folded",
   "from",
   "to",
   "y",

@@ -1,6 +1,6 @@
 // @ts-check
 // What the keys do in the Memory Viewer.
-import { zoomKeys } from "../../base/zoom_keys.js";
+import { byteZoomKeys, zoomKeys } from "../../base/zoom_keys.js";
 
 const LONG_STEP_SHARE = 50;
 
@@ -9,7 +9,7 @@ export const MOUSE = [
   ["click a buffer", "pin it; click it again or press Esc to let go"],
   ["click the line chart", "see what is live at that step"],
   ["wheel", "zoom at the cursor"],
-  ["drag", "pan; with Shift, zoom into what is marked"],
+  ["drag", "zoom into what is marked; once zoomed in, pan (with Shift, zoom further in)"],
   ["double click", "show everything again"],
 ];
 
@@ -44,6 +44,8 @@ export function toolKeys({ act: onWorkspace, list, openModule, compare }) {
       }),
     },
     ...zoomKeys(act, (state) => [state.get().hoverStep, state.get().step]),
+    ...byteZoomKeys(act),
+    { keys: ["f"], label: "timeline alone on the screen (Esc leaves)", run: onWorkspace((now) => now.fillScreen()) },
     {
       keys: ["Escape"],
       shown: "Esc",

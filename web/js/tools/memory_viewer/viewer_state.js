@@ -19,15 +19,19 @@ import { USUAL_WAY, WAYS } from "./data/groups.js";
 import { USUAL_WEIGHT, WEIGHTS } from "./data/group_weights.js";
 import { flagsWithin, matchRows, rankedMatches } from "./data/search.js";
 import { fullSteps, parseZoom, zoomText } from "./layout/axes.js";
-import { buildBlocks } from "./layout/blocks.js";
+import { foldedText, parseFolded } from "./layout/shown_blocks.js";
+import { NO_BLOCKS, buildBlocks } from "./layout/blocks.js";
+import { buildBlockIndex } from "./layout/block_index.js";
+import { holesAt } from "./layout/holes.js";
 
 const MIN_STEPS = 4;
 const MIN_BYTES = 64;
-const NO_BLOCKS = buildBlocks({ count: 0, bySize: new Uint32Array(0), allocations: { index: [] } });
 
 export function createViewerState(firstModel, params) {
   let model = firstModel;
   let blocks = NO_BLOCKS;
+  let index = null; // of the blocks, made when it is asked for
+  let holes = { step: NaN, lanes: [] }; // of the step that was asked for last
   let full = { x: fullSteps(model), y: range(0, 1) };
   let stopSearch = () => {};
   let rowsOf = { pinned: null, hover: null }; // groups
@@ -35,7 +39,7 @@ export function createViewerState(firstModel, params) {
     params,
     initial: {
       ...{ hover: null, lastHover: null, hoverStep: null, hoverGroup: null },
-      ...{ found: null, flags: null, lit: null, held: null, groupOf: null },
+      ...{ found: null, flags: null, lit: null, held: null, groupOf: null, fullScreen: false },
     },
     readers: {
       step: ({ step }) => atStep(knownStep(step)),
@@ -45,18 +49,20 @@ export function createViewerState(firstModel, params) {
       holder: ({ holder }) => ({ group: holder }),
       weight: ({ weight }) => ({ weight: WEIGHTS.some((one) => one.weight === weight) ? weight : USUAL_WEIGHT }),
       zoom: ({ zoom }) => viewIn(parseZoom(zoom)),
+      folded: ({ folded }) => ({ folded: parseFolded(folded) }),
       filter: ({ filter }) => ({ query: filter ?? "" }),
       sort: ({ sort }) => ({ sort }),
       unit: (now) => ({ unit: unitMode(now) }),
       capacity: ({ capacity }) => ({ capacity: parseSize(capacity) }),
     },
-    encode: ({ step, pinned, by, group, weight, x, y, query, sort }) => ({
+    encode: ({ step, pinned, by, group, weight, x, y, folded, query, sort }) => ({
       step: step === model.peakStep ? null : String(step),
       buffer: pinned === null ? null : String(model.id[pinned]),
       by: by === USUAL_WAY ? null : by,
       holder: group,
       weight: weight === USUAL_WEIGHT ? null : weight,
       zoom: wordOfView(x, y),
+      folded: foldedText(folded),
       filter: query === "" ? null : query,
       sort,
     }),
@@ -66,6 +72,8 @@ export function createViewerState(firstModel, params) {
     model = wholeModel;
     rowsOf = { pinned: null, hover: null };
     blocks = buildBlocks(model);
+    index = null;
+    holes = { step: NaN, lanes: [] };
     full = { x: fullSteps(model), y: range(0, Math.max(1, blocks.height)) };
     store.readAll();
     search();
@@ -113,6 +121,14 @@ export function createViewerState(firstModel, params) {
   function wordOfView(x, y) {
     const isWhole = sameRange(y, full.y);
     return isWhole && sameRange(x, full.x) ? null : zoomText(x, isWhole ? null : y);
+  }
+
+  const indexOfBlocks = () => (index ??= buildBlockIndex(blocks));
+
+  /** What is free in the temporary allocations at a step. */
+  function holesAtStep(step) {
+    if (holes.step !== step) holes = { step, lanes: holesAt(blocks, indexOfBlocks().within(step, step), step) };
+    return holes.lanes;
   }
 
   const actions = {
@@ -170,6 +186,20 @@ export function createViewerState(firstModel, params) {
       const { step } = store.get();
       actions.revealAt(range(step, step + 1));
     },
+    /** The timeline, alone. */
+    fillScreen(isOn) {
+      store.set({ fullScreen: isOn });
+    },
+    /** A band of the timeline, by its category's key. */
+    fold(key) {
+      const folded = new Set(store.get().folded);
+      if (!folded.delete(key)) folded.add(key);
+      store.write({ folded });
+    },
+    /** Bytes of the timeline's axis, over whatever steps are in sight. */
+    showBytes(y) {
+      store.write({ y: clampRange(y, full.y) });
+    },
     showAll() {
       store.write(full);
     },
@@ -192,7 +222,10 @@ export function createViewerState(firstModel, params) {
     },
     reveal(row) {
       const i = blocks.indexOfRow[row];
-      if (i >= 0) actions.revealAt(range(blocks.x0[i], blocks.x1[i]), range(blocks.y0[i], blocks.y1[i]));
+      if (i < 0) return;
+      const isWhole = blocks.x0[i] <= full.x.begin && blocks.x1[i] >= full.x.end;
+      const life = isWhole ? store.get().x : range(blocks.x0[i], blocks.x1[i]);
+      actions.revealAt(life, range(blocks.y0[i], blocks.y1[i]));
     },
   };
 
@@ -208,6 +241,10 @@ export function createViewerState(firstModel, params) {
     get full() {
       return full;
     },
+    blockIndex: indexOfBlocks,
+    holesAt: holesAtStep,
+    /** The step that is told about: under the mouse, else the cursor's. */
+    stepInFocus: () => store.get().hoverStep ?? store.get().step,
     adopt,
     actions,
     get: store.get,

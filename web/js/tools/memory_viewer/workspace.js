@@ -108,9 +108,17 @@ export function createWorkspace(view, params, requests, openTool) {
     main.removeAttribute("aria-busy");
   }
 
+  /** The timeline's tab opens for it. */
+  function fillScreen() {
+    if (state.blocks.count === 0) return;
+    params.set({ panel: null });
+    state.actions.fillScreen(!state.get().fullScreen);
+  }
+
   return {
     start,
     complete,
+    fillScreen,
     parts: { top: headline.name, main, dock },
     /** Of all buffers; null until they are here. */
     state: () => (state.model.isWhole ? state : null),

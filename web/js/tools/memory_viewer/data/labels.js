@@ -42,6 +42,33 @@ function holderOf(model, row, groups) {
   if (model.category[row] !== TEMPORARY && /[[.]/.test(path)) return path;
   const group = LINES.includes(groups?.by) ? groups.keys[groups.of[row]] : undefined;
   if (group !== undefined && group !== "(unknown)") return group;
-  const source = model.strings[model.source[row]];
-  return source.slice(source.lastIndexOf("/") + 1);
+  return lineOf(model.strings[model.source[row]]);
+}
+
+const lineOf = (source) => source.slice(source.lastIndexOf("/") + 1);
+
+/**
+ * A number for who holds each row: the place of its group where it is in one, else (not live at the groups' step) that
+ * of the group that its own line names, else one of its line; so rows of one holder have one number at any step.
+ * @param {import("./model.js").Model} model @param {GroupOfRow | null} groups @returns {Int32Array} -1 for nobody
+ */
+export function holderNumbers(model, groups) {
+  const keys = groups?.keys ?? [];
+  const places = new Map(keys.map((key, i) => [key, i]));
+  const numberOfSource = new Map([[0, -1]]);
+  const out = new Int32Array(model.count);
+  for (let row = 0; row < out.length; row += 1) {
+    const own = groups ? groups.of[row] : -1;
+    out[row] = own >= 0 ? own : numberOf(model.source[row]);
+  }
+  return out;
+
+  function numberOf(source) {
+    let number = numberOfSource.get(source);
+    if (number === undefined) {
+      number = places.get(lineOf(model.strings[source])) ?? keys.length + numberOfSource.size;
+      numberOfSource.set(source, number);
+    }
+    return number;
+  }
 }

@@ -1,18 +1,16 @@
 // @ts-check
 // One row of buffers: rectangles to scale, hue by category, tint by who holds them, hatched where bytes are padding.
 import { fitCanvas, fitText } from "../../../base/canvas.js";
-import { mixRgb, palette, rgbOf } from "../../../base/palette.js";
+import { palette, rgbOf } from "../../../base/palette.js";
 import { drawOutline } from "../../../base/plot.js";
 import { categoryOf } from "../data/categories.js";
 import { labelOf } from "../data/labels.js";
 import { paddingOf } from "../data/model.js";
 import { barIndexOf, dominantCategory, NAME_MIN_WIDTH, runsOf } from "../layout/bars.js";
+import { tinted, tintOf } from "./tints.js";
 
 const GAP_MIN_WIDTH = 3;
 const FADED = 0.22;
-/** How far from its category's hue towards white the tiles of a group are: of the largest group, the next, ... */
-const TINTS = [0, 0.4, 0.2, 0.55];
-const WHITE = [255, 255, 255];
 
 /** @param {{hover: number | null, pinned: number | null, flags: Uint8Array | null,
  *          groupOf: import("../data/labels.js").GroupOfRow | null, showPadding: boolean}} look */
@@ -36,17 +34,12 @@ function drawGroup({ context, height, colors, model, bar, look }, group) {
   const inner = width >= GAP_MIN_WIDTH ? width - 1 : width;
   context.globalAlpha = (isFaded(bar, group, look.flags) ? FADED : 1) * (single ? 1 : 0.6);
   const holder = single ? (look.groupOf?.of[row] ?? -1) : -1;
-  context.fillStyle = tinted(colors[`cat-${categoryOf(category).key}`], holder);
+  context.fillStyle = `rgb(${tinted(rgbOf(colors[`cat-${categoryOf(category).key}`]), tintOf(holder)).join(" ")})`;
   context.fillRect(group.x0, 0, inner, height);
   if (single && look.showPadding)
     hatchPadding(context, group.x0, inner, height, paddingOf(model, row) / model.size[row], colors);
   const name = isOneRow && width >= NAME_MIN_WIDTH ? labelOf(model, row, look.groupOf) : "";
   if (name) drawName(context, name, group.x0, width, height);
-}
-
-function tinted(color, group) {
-  const tint = group < 0 ? 0 : TINTS[group % TINTS.length];
-  return tint === 0 ? color : `rgb(${mixRgb(rgbOf(color), WHITE, tint).join(" ")})`;
 }
 
 function isFaded(bar, group, flags) {

@@ -1,40 +1,57 @@
 // @ts-check
-// The colours of the timeline's blocks as pixels: one hue (they are all temporary), a few shades so that neighbours
-// stay apart, and the same faded for what a search or a chosen step leaves out.
+/**
+ * The colours of the timeline's blocks as pixels: the hue of the category, a tint by who holds the block (tints.js),
+ * and the same faded for what a search, a pinned group or a chosen step leaves out.
+ *
+ *     style = (category * TINT_COUNT + tint) * 2 + (faded ? 1 : 0)
+ */
 import { mixRgb, palette, pixelOf, rgbOf } from "../../../base/palette.js";
+import { CATEGORIES } from "../data/categories.js";
+import { holderNumbers } from "../data/labels.js";
 import { isLive } from "../data/live.js";
+import { TINT_COUNT, tinted, tintOf } from "./tints.js";
 
-const SHADES = [0, 0.11, 0.22, 0.33];
-const WHITE = [255, 255, 255];
 const FADE = 0.78;
+const EDGE = 0.55; // towards the background
 
 export function blockColors() {
   const colors = palette();
-  const base = rgbOf(colors["cat-temporary"]);
   const background = rgbOf(colors.bg);
-  const shades = SHADES.map((share) => mixRgb(base, WHITE, share));
-  const faded = shades.map((shade) => mixRgb(shade, background, FADE));
-  const all = [...shades, ...faded];
+  const all = [];
+  for (const { key } of CATEGORIES)
+    for (let tint = 0; tint < TINT_COUNT; tint += 1) {
+      const color = tinted(rgbOf(colors[`cat-${key}`]), tint);
+      all.push(color, mixRgb(color, background, FADE));
+    }
   return {
     background: pixelOf(background),
     fill: Uint32Array.from(all, (rgb) => pixelOf(rgb)),
-    edge: Uint32Array.from(all, (rgb) => pixelOf(mixRgb(rgb, background, 0.55))),
+    edge: Uint32Array.from(all, (rgb) => pixelOf(mixRgb(rgb, background, EDGE))),
   };
 }
 
-export function isFadedStyle(style) {
-  return style >= SHADES.length;
-}
+const styleOf = (category, tint, isFaded) => (category * TINT_COUNT + tint) * 2 + (isFaded ? 1 : 0);
 
-/** Style number of each block; `flags` (of a search) and `onlyLiveAt` (a step) say which are faded, null for none. */
-export function blockStyles(model, blocks, { flags, onlyLiveAt }) {
+/** Of what stands for a whole category. */
+export const plainStyle = (category) => styleOf(category, 0, false);
+
+export const isFadedStyle = (style) => (style & 1) === 1;
+
+/**
+ * Style number of each block.
+ * @param {any} model @param {import("../layout/blocks.js").Blocks} blocks
+ * @param {{flags: Uint8Array | null, onlyLiveAt: number | null,
+ *          groupOf: import("../data/labels.js").GroupOfRow | null}} look `flags` (of a search or a group) and
+ *     `onlyLiveAt` (a step) say which are faded, null for none
+ */
+export function blockStyles(model, blocks, { flags, onlyLiveAt, groupOf }) {
   const { row: rows, count } = blocks;
+  const holders = holderNumbers(model, groupOf);
   const styles = new Uint8Array(count);
   for (let i = 0; i < count; i += 1) {
     const row = rows[i];
-    const shade = (row * 7) % SHADES.length;
     const out = (flags !== null && flags[row] === 0) || (onlyLiveAt !== null && !isLive(model, row, onlyLiveAt));
-    styles[i] = out ? shade + SHADES.length : shade;
+    styles[i] = styleOf(model.category[row], tintOf(holders[row]), out);
   }
   return styles;
 }

@@ -10,11 +10,11 @@
 const EDGE_MIN_PIXELS = 4;
 
 /**
- * @param {import("./blocks.js").Blocks} blocks
+ * @param {{count: number, x0: Float64Array, x1: Float64Array, y0: Float64Array, y1: Float64Array}} blocks
  * @param {{x: {begin: number, end: number}, y: {begin: number, end: number}}} view
  * @param {{width: number, height: number, pixels: Uint32Array, labelWidth?: number, labelHeight?: number}} target
  * @param {{fill: Uint32Array, edge: Uint32Array, ofBlock: Uint8Array}} styles fill and edge by style, style by block
- * @param {{begin: number, end: number}} part of the blocks
+ * @param {{begin: number, end: number, of?: Uint32Array | null}} part of the blocks, or of a list of them
  * @param {{visible: number, merged: number, large: number[]}} drawn so far; `large`: with room for a label
  */
 export function rasterBlocks(blocks, view, target, styles, part = wholeOf(blocks), drawn = nothingDrawn()) {
@@ -27,7 +27,9 @@ export function rasterBlocks(blocks, view, target, styles, part = wholeOf(blocks
   const { fill, edge, ofBlock } = styles;
   const { begin: beginX } = view.x;
   const { begin: beginY } = view.y;
-  for (let i = part.begin; i < part.end; i += 1) {
+  const { of: list = null } = part;
+  for (let at = part.begin; at < part.end; at += 1) {
+    const i = list === null ? at : list[at];
     const left = (x0[i] - beginX) * scaleX;
     const right = (x1[i] - beginX) * scaleX;
     if ((right <= 0 && left < 0) || left >= width) continue;

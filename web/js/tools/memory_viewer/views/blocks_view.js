@@ -1,29 +1,49 @@
 // @ts-check
-// "Buffer Allocation Timeline": where every temporary buffer lies, and when. Shares its steps axis with the curve.
+/**
+ * "Buffer Allocation Timeline": where every buffer lies, and when; what is free at the cursor. Shares its steps axis
+ * with the curve. The strip above says what there is, the minimap below where in it the window is.
+ */
 import { attachChartMouse } from "../../../base/chart_mouse.js";
 import { chartSection } from "../../../base/chart_section.js";
 import { button, el, setText } from "../../../base/dom.js";
-import { formatSize, groupDigits, plural, pluralOf } from "../../../base/format.js";
+import { groupDigits, pluralOf } from "../../../base/format.js";
 import { requestFrame } from "../../../base/frame.js";
+import { createFullScreen } from "../../../base/full_screen.js";
 import { sameRange, span } from "../../../base/range.js";
 import { runInSlices } from "../../../base/slices.js";
 import { inFrame, onResize, together } from "../../../base/upkeep.js";
-import { nameOf } from "../data/model.js";
+import { timelineSummary } from "../data/block_words.js";
 import { blockAt } from "../layout/blocks.js";
-import { createBlockPainter, drawBlockOverlay } from "../draw/block_painter.js";
+import { laneAt } from "../layout/lanes.js";
+import { isFolded } from "../layout/shown_blocks.js";
+import { drawBlockOverlay } from "../draw/block_overlay.js";
+import { createBlockPainter } from "../draw/block_painter.js";
 import { blockColors, blockStyles } from "../draw/block_styles.js";
+import { attachBlockKeys } from "./block_keys.js";
+import { createReadout } from "./blocks_readout.js";
+import { createLaneStrip } from "./blocks_lanes.js";
+import { createMinimap } from "./blocks_minimap.js";
+
+const KEYS = "Up and down go from block to block at the cursor, Enter pins.";
 
 export function createBlocks(state) {
   const { model, blocks } = state;
-  const base = el("canvas", { class: "blocks-base", role: "img", "aria-label": summary(blocks) });
+  const base = el("canvas", { class: "blocks-base", role: "img", "aria-label": timelineSummary(blocks) });
   const overlay = el("canvas", { class: "overlay" });
-  const readout = el("span", { class: "readout" });
   const elided = el("span", { class: "aside", id: "blocks-merged" });
   const frame = el("div", { class: "blocks" }, base, overlay);
   const reset = button("Reset Zoom", state.actions.showAll, { class: "quiet small", id: "reset-zoom" });
-  const options = { tabindex: 0, "aria-label": "buffer allocation timeline" };
-  const node = chartSection("Buffer Allocation Timeline", [reset, elided, readout], [frame], options);
+  const fill = button("", () => state.actions.fillScreen(!state.get().fullScreen), {
+    ...{ class: "quiet small", id: "full-screen", title: "this chart alone on the screen (f; Esc leaves)" },
+  });
+  const strip = createLaneStrip(state);
+  const readout = createReadout(state);
+  const minimap = createMinimap(state, sceneNow);
+  const options = { tabindex: 0, "aria-label": `buffer allocation timeline. ${KEYS}` };
+  const content = [strip.node, readout.node, frame, minimap.node];
+  const node = chartSection("Buffer Allocation Timeline", [reset, fill, elided, strip.leftOut], content, options);
   const painter = createBlockPainter(base);
+  const fullScreen = createFullScreen(node, () => state.actions.fillScreen(false));
   let colors = null;
   let ofBlock = null;
   let mark = null;
@@ -32,14 +52,26 @@ export function createBlocks(state) {
   let stopPainting = () => {};
 
   function restyle() {
-    const { lit: flags, step } = state.get();
-    ofBlock = blockStyles(model, blocks, { flags, onlyLiveAt: step === model.peakStep ? null : step });
-    requestFrame(draw);
+    if (!colors) return;
+    const { lit: flags, step, groupOf } = state.get();
+    ofBlock = blockStyles(model, blocks, { flags, onlyLiveAt: step === model.peakStep ? null : step, groupOf });
+    requestFrame(drawAnew);
   }
 
   function view() {
     const { x, y } = state.get();
     return { x, y };
+  }
+
+  function sceneNow() {
+    const { folded, groupOf, unit } = state.get();
+    const look = { folded, groupOf, unit, colors, ofBlock };
+    return { model, blocks, index: state.blockIndex(), view: view(), isNamed: true, ...look };
+  }
+
+  function drawAnew() {
+    draw();
+    minimap.repaint();
   }
 
   /** Very many blocks take some frames: what changes meanwhile is drawn when they stand. */
@@ -49,7 +81,7 @@ export function createBlocks(state) {
     isStale = isPainting;
     if (isPainting) return;
     isPainting = true;
-    stopPainting = runInSlices(painter.paint({ model, blocks, view: view(), colors, ofBlock }), (drawn) => {
+    stopPainting = runInSlices(painter.paint(sceneNow()), (drawn) => {
       isPainting = false;
       showElided(drawn);
       if (isStale) requestFrame(draw);
@@ -57,10 +89,8 @@ export function createBlocks(state) {
   }
 
   function drawOverlay() {
-    drawBlockOverlay(overlay, { state, view: view(), mark });
-    const { hover, unit } = state.get();
-    const isBlock = hover !== null && blocks.indexOfRow[hover] >= 0;
-    setText(readout, isBlock ? hoverText(model, hover, unit) : "");
+    drawBlockOverlay(overlay, { state, view: view(), mark, holes: state.holesAt(state.stepInFocus()) });
+    readout.draw();
   }
 
   function showElided({ visible, merged }) {
@@ -71,8 +101,24 @@ export function createBlocks(state) {
 
   function rowAt(at) {
     const { x, y } = view();
-    const i = blockAt(blocks, at.x, at.y, span(x) / base.clientWidth, span(y) / base.clientHeight);
-    return i < 0 ? null : blocks.row[i];
+    const [pixelX, pixelY] = [span(x) / base.clientWidth, span(y) / base.clientHeight];
+    const about = state.blockIndex().within(at.x - pixelX, at.x);
+    const i = blockAt(blocks, about, at.x, at.y, pixelX, pixelY);
+    return i < 0 || isFolded(blocks, state.get().folded, i) ? null : blocks.row[i];
+  }
+
+  function hover(at) {
+    state.actions.hoverStep(at && Math.max(0, Math.min(model.lastStep, Math.floor(at.x))));
+    state.actions.hoverRow(at && rowAt(at));
+    readout.point(at);
+  }
+
+  /** A folded band opens. */
+  function choose(at) {
+    const row = rowAt(at);
+    if (row !== null) return state.actions.pinRow(row);
+    const lane = laneAt(blocks.lanes, at.y);
+    if (lane && state.get().folded.has(lane.key)) state.actions.fold(lane.key);
   }
 
   attachChartMouse(base, {
@@ -82,43 +128,39 @@ export function createBlocks(state) {
     zooms: (event) => (event.shiftKey ? "x" : event.altKey ? "y" : "xy"),
     pansY: true,
     marksY: true,
-    onHover(at) {
-      state.actions.hoverStep(at && Math.max(0, Math.min(model.lastStep, Math.floor(at.x))));
-      state.actions.hoverRow(at && rowAt(at));
-    },
-    onClick(at) {
-      const row = rowAt(at);
-      if (row !== null) state.actions.pinRow(row);
-    },
+    onHover: hover,
+    onClick: choose,
     onMark(now) {
       mark = now;
       requestFrame(drawOverlay);
     },
   });
 
+  function showFullScreen() {
+    const { fullScreen: isOn } = state.get();
+    setText(fill, isOn ? "Leave full screen" : "Full screen");
+    fullScreen.show(isOn);
+  }
+
   function redraw() {
     colors = blockColors();
+    strip.draw();
+    showFullScreen();
     restyle();
   }
 
   const dispose = together(
-    onResize(frame, draw),
-    inFrame(state, ["x", "y", "unit"], draw),
-    state.watch(["lit", "step"], restyle),
+    onResize(frame, drawAnew),
+    inFrame(state, ["x", "y"], draw),
+    inFrame(state, ["x", "y"], minimap.draw),
+    inFrame(state, ["unit", "folded"], drawAnew),
+    state.watch(["lit", "step", "groupOf"], restyle),
+    state.watch(["fullScreen"], showFullScreen),
     inFrame(state, ["hover", "pinned", "hoverStep", "step"], drawOverlay),
+    attachBlockKeys(node, state),
     () => stopPainting(),
+    () => state.actions.fillScreen(false),
+    ...[strip, minimap, fullScreen].map((part) => part.dispose),
   );
   return { node, start: redraw, redraw, dispose };
-}
-
-function hoverText(model, row, unit) {
-  const place = `${formatSize(model.size[row], unit)} at offset ${formatSize(model.offset[row], unit)}`;
-  const life = `steps ${groupDigits(model.startStep[row])} to ${groupDigits(model.endStep[row])}`;
-  return `${nameOf(model, row)}:  ${place}, ${life}`;
-}
-
-function summary(blocks) {
-  const what = `${plural(blocks.count, "temporary buffer")} by offset and program order`;
-  const where = plural(blocks.lanes.length, "allocation");
-  return `Buffer allocation timeline: ${what} in ${where}. The table lists those live at the chosen step.`;
 }
