@@ -3,7 +3,7 @@
 //     node scripts/build-page.mjs web build/gen/page
 //
 //     web/index.html           -> index.html, which names the files below, relative to itself
-//     web/js/main.js and on    -> assets/main-HASH.js, and one script for each tool (and for what tools share)
+//     web/js/main.js and on    -> assets/main-HASH.js, a script for each tool, for what they share, for pictures
 //     its style sheets         -> assets/main-HASH.css
 //     other files of web/      -> assets/NAME-HASH.EXT
 //     all of it, for a file    -> saved.html: one page with its script and styles inside, whose data the program puts
@@ -47,7 +47,7 @@ const leadingTo = (modules) => ({
   name: "leading to the same",
   setup(esbuild) {
     const imports = modules.map((one) => `import "/${path.relative(web, one)}";`).join("\n");
-    esbuild.onLoad({ filter: /\/(main|tool)\.js$/ }, ({ path: file }) => ({
+    esbuild.onLoad({ filter: /\/(main|tool|save_picture)\.js$/ }, ({ path: file }) => ({
       contents: `${readFileSync(file, "utf8")}\n${imports}`,
     }));
   },

@@ -29,7 +29,8 @@ const names = () =>
 const moment = () => text(".moment");
 
 async function csvOf() {
-  const [download] = await Promise.all([page.waitForEvent("download"), page.click(".csv")]);
+  await page.click(".panel-controls .save-menu > summary");
+  const [download] = await Promise.all([page.waitForEvent("download"), page.click(".panel-controls .csv")]);
   return {
     name: download.suggestedFilename(),
     lines: (await readFile(await download.path(), "utf8")).trimEnd().split("\n"),

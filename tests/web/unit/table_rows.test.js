@@ -1,8 +1,9 @@
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { buildModel } from "../../../web/js/tools/memory_viewer/data/model.js";
+import { csvText } from "../../../web/js/base/csv.js";
 import { parseSort, sortRows, sortText } from "../../../web/js/base/sorting.js";
-import { bufferColumns, buffersAsCsv } from "../../../web/js/tools/memory_viewer/data/table_rows.js";
+import { bufferColumns, savedColumns } from "../../../web/js/tools/memory_viewer/data/table_rows.js";
 import { sampleView } from "./sample_view.js";
 
 const model = buildModel(sampleView());
@@ -27,7 +28,7 @@ test("a sort survives the address, and nonsense is the default", () => {
 test("CSV: exact bytes, quoted where needed, empty where unknown", () => {
   const view = sampleView();
   view.strings[3] = 'odd "name", with comma';
-  const lines = buffersAsCsv(buildModel(view), [4, 5]).split("\n");
+  const lines = csvText(savedColumns(buildModel(view)), [4, 5]).split("\n");
   assert.equal(
     lines[0],
     "InstructionName,AllocationType,SizeBytes,PaddingBytes,Source,OpName,Shape," +

@@ -11,6 +11,7 @@
 import { button, el } from "./dom.js";
 import { layoutIcicle, neighbour, nodeAt, rectOf } from "./icicle_layout.js";
 import { drawIcicle } from "./icicle_painter.js";
+import { drawnBy } from "./picture/drawn_by.js";
 
 export const ICICLE_ROW_HEIGHT = 20;
 const PATH_SHOWN = 6;
@@ -43,11 +44,14 @@ export function createIcicleFrame(owner) {
   function draw() {
     if (!layout) return;
     const hover = owner.hover();
-    drawIcicle(canvas, owner.frames, layout, ICICLE_ROW_HEIGHT, hover);
+    drawOn(canvas);
     const rect = hover === null ? null : rectOf(layout, hover);
     const place = rect && { x0: rect.x0, x1: rect.x1, y: (rect.row + 1) * ICICLE_ROW_HEIGHT };
     owner.card?.show(rect ? hover : null, place);
   }
+
+  const drawOn = (surface) => drawIcicle(surface, owner.frames, layout, ICICLE_ROW_HEIGHT, owner.hover());
+  drawnBy(canvas, drawOn);
 
   function nodeOf(event) {
     const at = layout ? nodeAt(layout, ICICLE_ROW_HEIGHT, event.offsetX, event.offsetY) : -1;

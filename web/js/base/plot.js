@@ -92,6 +92,38 @@ export function besideFrame({ top, bottom }, y) {
   return Math.max(top + 4, Math.min(bottom - 4, y));
 }
 
+/**
+ * A value that holds until the next, as a line; with `fill` also what is below it. Clipped by whoever draws.
+ * @param {Plot} plot @param {{x: ArrayLike<number>, y: ArrayLike<number>}} steps
+ * @param {{color: string, dash?: number[], fill?: string}} look
+ */
+export function drawSteps(plot, steps, { color, dash = [], fill }) {
+  const { context, right, left, bottom, toX } = plot;
+  if (fill) {
+    traceSteps(plot, steps);
+    context.lineTo(right, bottom);
+    context.lineTo(Math.max(left, toX(steps.x[0])), bottom);
+    context.fillStyle = fill;
+    context.fill();
+  }
+  traceSteps(plot, steps);
+  context.strokeStyle = color;
+  context.lineWidth = 1.5;
+  context.setLineDash(dash);
+  context.stroke();
+  context.setLineDash([]);
+  context.lineWidth = 1;
+}
+
+function traceSteps({ context, right, toX, toY }, { x, y }) {
+  context.beginPath();
+  for (let i = 0; i < x.length; i += 1) {
+    if (i > 0) context.lineTo(toX(x[i]), toY(y[i - 1]));
+    context.lineTo(toX(x[i]), toY(y[i]));
+  }
+  if (x.length > 0) context.lineTo(right, toY(y[x.length - 1]));
+}
+
 /** A line from top to bottom at a value of x; null for none. */
 export function drawCursor({ context, bottom, toX, ...plot }, value, color, thickness, top = plot.top) {
   if (value === null) return;

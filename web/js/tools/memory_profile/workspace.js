@@ -44,7 +44,8 @@ export function createWorkspace({ session, reply, memories, chosen, shell, overv
   const lanes = createLanes({ host, fetchSteps: () => fetchSteps(where), fetchRuns: () => fetchModuleRuns(where) });
   const feeds = new Map();
   const fault = el("p", { class: "note error-line", hidden: true, role: "status" });
-  const timeline = createTimeline({ state, memory, feeds: feedsNow, lanes: lanes.get, onRow: chooseRow });
+  const from = () => [session, host.host, memory.memory_id];
+  const timeline = createTimeline({ state, memory, feeds: feedsNow, lanes: lanes.get, from, onRow: chooseRow });
   const card = createEventCard(state, memory, details, moveEvent);
   const headline = createHeadline(state, memory, () => goTo({ at: null }));
   const isAlone = memories.length === 1 && reply.hosts.length === 1; // its row says what the facts say

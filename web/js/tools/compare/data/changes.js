@@ -119,8 +119,6 @@ export const BUFFER_COLUMNS = [
 export const sortedColumns = (columns) =>
   columns.map((one) => (one.key === "delta" ? { ...one, value: (row) => Math.abs(row.delta) } : one));
 
-export const csvColumns = (columns) => columns.filter(({ csv }) => csv);
-
 /** "−5.77 GiB", "+12.00 KiB"; a sign that lines up. @param {string} size of the absolute value */
 export function signed(delta, size) {
   return `${delta > 0 ? "+" : delta < 0 ? MINUS : ""}${size}`;

@@ -1,11 +1,10 @@
 // @ts-check
 // What became of each buffer, equal changes in one row; of the pinned group, and what the search finds.
 import { chartSection } from "../../../base/chart_section.js";
-import { copyButton } from "../../../base/clipboard.js";
-import { csvText } from "../../../base/csv.js";
 import { button, el, setText } from "../../../base/dom.js";
 import { formatSize, pickUnit, plural } from "../../../base/format.js";
 import { createSearchBox } from "../../../base/search_box.js";
+import { tableTools } from "../../../base/save_menu.js";
 import { createSortedTable } from "../../../base/sorted_table.js";
 import { inFrame, together } from "../../../base/upkeep.js";
 import { BUFFER_COLUMNS, bufferRows, keptBuffers, signed, sortedColumns } from "../data/changes.js";
@@ -20,11 +19,8 @@ export function createBuffers(state, reply) {
     label: "search the buffers that changed",
   });
   const release = button("", () => state.actions.pin(null), { class: "quiet small", hidden: true, title: "Esc" });
-  const csv = copyButton(() => csvText(BUFFER_COLUMNS, table.lines()), {
-    label: "Copy as CSV",
-    title: "copy these rows, exact bytes, as CSV",
-    className: "quiet small",
-  });
+  const saved = { columns: () => BUFFER_COLUMNS, rows: () => table.lines() };
+  const tools = tableTools({ what: "changed buffers", table: saved }, "copy these rows, exact bytes, as CSV");
   const table = createSortedTable({
     label: "buffers that changed",
     className: "compare-buffers",
@@ -37,7 +33,7 @@ export function createBuffers(state, reply) {
     fill: fillChange(() => 0),
   });
   const rest = el("p", { class: "note" }, restText(reply));
-  const head = [count, search.node, release, csv];
+  const head = [count, search.node, release, ...tools];
   const node = chartSection("Buffers that changed", head, [...(all.length ? [table.node] : []), rest]);
 
   function show() {

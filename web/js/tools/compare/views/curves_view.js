@@ -4,6 +4,7 @@ import { chartSection } from "../../../base/chart_section.js";
 import { el, setText } from "../../../base/dom.js";
 import { formatPercent, formatSize, groupDigits } from "../../../base/format.js";
 import { requestFrame } from "../../../base/frame.js";
+import { drawnBy } from "../../../base/picture/drawn_by.js";
 import { inFrame, onResize, together } from "../../../base/upkeep.js";
 import { drawCurves, placeOf } from "../draw/curves_painter.js";
 import { curveOf, valueAt } from "../layout/curves.js";
@@ -25,13 +26,17 @@ export function createCurves(state, overviews) {
     el("span", { class: "key-line padded" }),
     "after",
   );
-  const node = chartSection("Memory Allocation Size vs Program Order", [key, readout], [canvas]);
+  const title = "Memory Allocation Size vs Program Order";
+  const node = chartSection(title, [key, readout], [canvas], {}, { what: "curves" });
 
   function draw() {
     const { hover, unit } = state.get();
-    drawCurves(canvas, { a, b, unit, hover });
+    drawOn(canvas);
     setText(readout, hover === null ? "" : textAt(hover, unit));
   }
+
+  const drawOn = (surface) => drawCurves(surface, { a, b, unit: state.get().unit, hover: state.get().hover });
+  drawnBy(canvas, drawOn);
 
   function textAt(x, unit) {
     const side = (curve) => {

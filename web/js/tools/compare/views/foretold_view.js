@@ -3,6 +3,7 @@
 import { chartSection } from "../../../base/chart_section.js";
 import { button, el, setText } from "../../../base/dom.js";
 import { formatSize, pickUnit } from "../../../base/format.js";
+import { saveMenu } from "../../../base/save_menu.js";
 import { createSortedTable } from "../../../base/sorted_table.js";
 import { inFrame, together } from "../../../base/upkeep.js";
 import { errorLine } from "../../../shell/messages.js";
@@ -26,7 +27,10 @@ export function createForetold(state, reply, ask) {
     id: (row) => row.id,
     fill: fillChange(() => 0),
   });
-  const node = chartSection("Predicted and actual", [asking], [body]);
+  const saved = { columns: () => FORETOLD_COLUMNS, rows: () => rows };
+  const saves = saveMenu({ what: "predicted and actual", table: saved });
+  saves.hidden = true;
+  const node = chartSection("Predicted and actual", [asking, saves], [body]);
   let rows = [];
 
   async function begin() {
@@ -49,6 +53,7 @@ export function createForetold(state, reply, ask) {
       : "The advice knew no change for the program before.";
     setText(note, `${needs} ${nearest}`);
     asking.hidden = true;
+    saves.hidden = rows.length === 0;
     body.replaceChildren(note, ...(rows.length ? [table.node] : []));
     show();
   }

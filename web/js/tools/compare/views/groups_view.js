@@ -1,23 +1,19 @@
 // @ts-check
 // What changed, by line or another way to group. A row that is pinned keeps the buffers below to its own.
 import { chartSection } from "../../../base/chart_section.js";
-import { copyButton } from "../../../base/clipboard.js";
-import { csvText } from "../../../base/csv.js";
 import { el } from "../../../base/dom.js";
 import { formatSize, pickUnit, plural } from "../../../base/format.js";
+import { tableTools } from "../../../base/save_menu.js";
 import { createSortedTable } from "../../../base/sorted_table.js";
 import { inFrame, together } from "../../../base/upkeep.js";
-import { csvColumns, GROUP_COLUMNS, groupRows } from "../data/changes.js";
+import { GROUP_COLUMNS, groupRows } from "../data/changes.js";
 import { fillChange } from "./change_cells.js";
 
 export function createGroups(state, reply, ways) {
   const rows = groupRows(reply);
   const most = Math.max(0, ...rows.map(({ delta }) => Math.abs(delta)));
-  const csv = copyButton(() => csvText(csvColumns(GROUP_COLUMNS), rows), {
-    label: "Copy as CSV",
-    title: "copy these rows, exact bytes, as CSV",
-    className: "quiet small",
-  });
+  const saved = { columns: () => GROUP_COLUMNS, rows: () => rows };
+  const tools = tableTools({ what: "what changed", table: saved }, "copy these rows, exact bytes, as CSV");
   const table = createSortedTable({
     label: "what changed, by group",
     className: "compare-groups",
@@ -29,7 +25,7 @@ export function createGroups(state, reply, ways) {
     onOpen: state.actions.pin,
   });
   const rest = el("p", { class: "note" }, restText(reply, rows));
-  const node = chartSection("What changed at the peak", [ways, csv], [...(rows.length ? [table.node] : []), rest]);
+  const node = chartSection("What changed at the peak", [ways, ...tools], [...(rows.length ? [table.node] : []), rest]);
 
   const show = () => {
     table.show(rows, state.get().unit);

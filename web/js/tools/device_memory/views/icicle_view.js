@@ -33,7 +33,8 @@ export function createIcicle(state) {
   const merged = el("span", { class: "aside", id: "icicle-merged" });
   const found = el("span", { class: "facts", id: "icicle-found", role: "status" });
   const content = [icicle.path, icicle.node];
-  const node = chartSection("Stacks, outermost frame on top", [legend(), found, merged], content);
+  const head = [legend(), found, merged];
+  const node = chartSection("Stacks, outermost frame on top", head, content, {}, { what: "stacks" });
 
   function arrange() {
     const count = icicle.arrange();

@@ -2,9 +2,8 @@
 // The functions as a table: what each holds itself and in all. Sortable, filtered by the search, as CSV.
 import { chartSection } from "../../../base/chart_section.js";
 import { el, setText } from "../../../base/dom.js";
-import { csvText } from "../../../base/csv.js";
 import { pickUnit, plural, pluralOf } from "../../../base/format.js";
-import { copyButton } from "../../../base/clipboard.js";
+import { tableTools } from "../../../base/save_menu.js";
 import { createSortedTable } from "../../../base/sorted_table.js";
 import { inFrame, together } from "../../../base/upkeep.js";
 import { COLUMNS, rowsFound, topRows } from "../data/top_rows.js";
@@ -12,11 +11,8 @@ import { COLUMNS, rowsFound, topRows } from "../data/top_rows.js";
 export function createTopTable(state) {
   const { model } = state;
   const count = el("span", { class: "facts", id: "top-count" });
-  const csv = copyButton(() => csvText(COLUMNS, table.lines()), {
-    label: "Copy as CSV",
-    title: "copy these functions, exact bytes, as CSV",
-    className: "quiet small",
-  });
+  const saved = { columns: () => COLUMNS, rows: () => table.lines() };
+  const tools = tableTools({ what: "functions", table: saved }, "copy these functions, exact bytes, as CSV");
   const table = createSortedTable({
     label: "functions",
     className: "top-functions",
@@ -30,7 +26,7 @@ export function createTopTable(state) {
     onOpen: (row) => state.actions.search(row.name),
   });
   const none = el("p", { class: "note", hidden: true });
-  const node = chartSection("Functions", [count, csv], [table.node, none]);
+  const node = chartSection("Functions", [count, ...tools], [table.node, none]);
   let rows = [];
 
   function collect() {

@@ -7,19 +7,34 @@ const figure = (key) => (row) => row.memory?.[key];
 
 export const COLUMNS = [
   column("over", "Over", "text", () => null, { width: 46, title: "Draw it over the chosen one" }),
-  column("host", "Host", "text", (row) => row.host.host, { width: "9%" }),
-  column("memory", "Memory ID", "text", (row) => row.memory?.memory_id ?? reasonOf(row.host)),
-  column("capacity", "Capacity", "size", figure("capacity_bytes"), { width: 82, title: "stack + heap + free" }),
-  column("peak", "Peak", "size", figure("peak_bytes"), { width: 82, title: "stack + heap, within the profile" }),
-  column("lifetime", "Lifetime peak", "size", figure("lifetime_peak_bytes"), { width: 104 }),
-  column("when", "When", "time", figure("peak_ps"), { width: 104, title: "of the peak" }),
+  column("host", "Host", "text", (row) => row.host.host, { csv: "Host", width: "9%" }),
+  column("memory", "Memory ID", "text", (row) => row.memory?.memory_id ?? reasonOf(row.host), {
+    csv: "MemoryId",
+  }),
+  column("capacity", "Capacity", "size", figure("capacity_bytes"), {
+    csv: "CapacityBytes",
+    width: 82,
+    title: "stack + heap + free",
+  }),
+  column("peak", "Peak", "size", figure("peak_bytes"), {
+    csv: "PeakBytes",
+    width: 82,
+    title: "stack + heap, within the profile",
+  }),
+  column("lifetime", "Lifetime peak", "size", figure("lifetime_peak_bytes"), {
+    csv: "LifetimePeakBytes",
+    width: 104,
+  }),
+  column("when", "When", "time", figure("peak_ps"), { csv: "PeakPs", width: 104, title: "of the peak" }),
   column("fragmentation", "Fragmentation", "share", (row) => row.memory && row.memory.at_peak?.fragmentation, {
+    csv: "Fragmentation",
     width: 112,
     title: "at the peak: 1 - largest free block / free",
   }),
-  column("allocations", "Allocations", "count", figure("allocations"), { width: 82 }),
-  column("frees", "Frees", "count", figure("frees"), { width: 64 }),
+  column("allocations", "Allocations", "count", figure("allocations"), { csv: "Allocations", width: 82 }),
+  column("frees", "Frees", "count", figure("frees"), { csv: "Frees", width: 64 }),
   column("held", "Still held", "size", figure("held_at_end_bytes"), {
+    csv: "HeldAtEndBytes",
     width: 92,
     title: "allocated here, not freed here",
   }),

@@ -4,6 +4,7 @@ import { chartSection } from "../../../base/chart_section.js";
 import { el, setText } from "../../../base/dom.js";
 import { swatch } from "../../../base/figures.js";
 import { groupDigits, pickUnit, plural } from "../../../base/format.js";
+import { saveMenu } from "../../../base/save_menu.js";
 import { createSortedTable } from "../../../base/sorted_table.js";
 import { formatMs } from "../../../base/time_text.js";
 import { unitMode } from "../../../shell/unit_switch.js";
@@ -32,7 +33,12 @@ export function createOverview(reply, memories, params, acts) {
     onKey,
   });
   const how = several ? el("span", { class: "aside" }, "Enter chooses, o draws over") : null;
-  const node = chartSection("Memories", [count, how], [table.node], { class: "chart overview-table" });
+  const saves = {
+    what: "memories",
+    from: () => [params.get().run],
+    table: { columns: () => columns, rows: () => table.lines() },
+  };
+  const node = chartSection("Memories", [count, how, saveMenu(saves)], [table.node], { class: "chart overview-table" });
   let chosen = null;
   /** @type {Map<string, string>} token to the class of its colour */
   let over = new Map();

@@ -4,9 +4,11 @@ import { attachChartMouse } from "../../../base/chart_mouse.js";
 import { chartSection } from "../../../base/chart_section.js";
 import { button, el, setText } from "../../../base/dom.js";
 import { requestFrame } from "../../../base/frame.js";
+import { drawnBy } from "../../../base/picture/drawn_by.js";
 import { sameRange, span } from "../../../base/range.js";
 import { inFrame, onResize, together } from "../../../base/upkeep.js";
-import { areaInks, createAreaPainter } from "../draw/area_painter.js";
+import { OVER_COLORS, areaInks, createAreaPainter } from "../draw/area_painter.js";
+import { drawAreas } from "../draw/area_vectors.js";
 import { drawTimelineOverlay } from "../draw/timeline_overlay.js";
 import { LANE_HEIGHT, bandAt, bandKey } from "../layout/frame.js";
 import { breakAt, piecesIn } from "../layout/time_axis.js";
@@ -22,10 +24,10 @@ import {
 } from "./timeline_text.js";
 
 /**
- * @param {{state: any, memory: any, feeds: () => {own: any, over: any[]}, lanes: () => any[], onRow: (row: number,
- *          time: number) => void}} parts `feeds` of the memory and of those drawn over it
+ * @param {{state: any, memory: any, feeds: () => {own: any, over: any[]}, lanes: () => any[], from: () => string[],
+ *          onRow: (row: number, time: number) => void}} parts `feeds` of the memory and of those drawn over it
  */
-export function createTimeline({ state, memory, feeds, lanes, onRow }) {
+export function createTimeline({ state, memory, feeds, lanes, from, onRow }) {
   const base = el("canvas", { class: "timeline-base", role: "img", "aria-label": summaryText(memory) });
   const overlay = el("canvas", { class: "overlay" });
   const laneArea = el("div", { class: "timeline-lanes" });
@@ -43,7 +45,8 @@ export function createTimeline({ state, memory, feeds, lanes, onRow }) {
   const foot = el("div", { class: "timeline-foot" }, aside, idle, reset, height);
   const frame = el("div", { class: "timeline" }, base, laneArea, axisArea, overlay, foot);
   const options = { tabindex: 0, "aria-label": "memory over time" };
-  const node = chartSection("Memory Timeline Graph", [keyNode, readout], [frame], options);
+  const saves = { what: "timeline", from };
+  const node = chartSection("Memory Timeline Graph", [keyNode, readout], [frame], options, saves);
   const painter = createAreaPainter(base);
   let inks = null;
   let curves = [];
@@ -62,6 +65,9 @@ export function createTimeline({ state, memory, feeds, lanes, onRow }) {
     curves = own.feed.want(pieces);
     const others = over.map((one) => one.feed.want(pieces));
     painter.paint({ curves, over: others, view: { x, y }, axis, inks });
+    drawnBy(base, (surface) =>
+      drawAreas(surface, { curves, over: others, view: { x, y }, axis, overColors: OVER_COLORS }),
+    );
     overFigures.forEach((one, i) => {
       one.curves = others[i] ?? [];
     });
@@ -70,9 +76,9 @@ export function createTimeline({ state, memory, feeds, lanes, onRow }) {
     drawOver();
   }
 
-  function drawOver() {
+  function drawOverOn(surface) {
     const { axis, x, y, unit, hover, run } = state.get();
-    drawTimelineOverlay(overlay, {
+    drawTimelineOverlay(surface, {
       view: { x, y },
       axis,
       lanes: lanes(),
@@ -85,6 +91,11 @@ export function createTimeline({ state, memory, feeds, lanes, onRow }) {
       run,
       hasFragmentation: memory.tells_free !== false,
     });
+  }
+
+  function drawOver() {
+    const { axis, unit, hover } = state.get();
+    drawOverOn(overlay);
     const time = hover?.time ?? state.chosenTime();
     const told = readoutText(tellOf(time), time, { unit, tellsFree: memory.tells_free !== false });
     setText(readout, laneHover || `${told}${idleText(breakAt(axis, time))}`);
@@ -113,6 +124,8 @@ export function createTimeline({ state, memory, feeds, lanes, onRow }) {
     keyNode.replaceChildren(...legend(memory, over, overFigures));
     requestFrame(draw);
   }
+
+  drawnBy(overlay, drawOverOn);
 
   const timeAt = ({ x }) => state.get().axis.toTime(x);
   const hoverOf = (time) => ({ time, row: tellOf(time)?.row ?? null });

@@ -7,6 +7,7 @@
  *     predicted [################]                       |      saves 5.2 GiB
  *                            |--+--|   low to high       capacity
  */
+import { column } from "../../../base/column.js";
 import { fitWords, nameOfChange, namesOfPlan } from "../../../base/change_names.js";
 import { formatSize } from "../../../base/format.js";
 
@@ -29,6 +30,22 @@ export function adviceOf(reply) {
     scale: Math.max(1, reply.total_bytes, capacity ?? 0, ...applying.map((one) => one.high_bytes)),
   };
 }
+
+const figure = (key, csv) => column(key, csv, "size", key, { csv });
+
+export const ADVICE_COLUMNS = [
+  column("id", "Id", "text", "id", { csv: "Id" }),
+  column("title", "Change", "text", "title", { csv: "Change" }),
+  column("applies", "Applies", "text", "applies", { csv: "Applies" }),
+  column("plan", "In the plan", "text", "isPlanned", { csv: "InPlan" }),
+  figure("predicted_total_bytes", "PredictedTotalBytes"),
+  figure("low_bytes", "LowBytes"),
+  figure("high_bytes", "HighBytes"),
+  figure("saves_bytes", "SavesBytes"),
+  column("fit", "Fit", "text", (one) => fitWords(one.fit), { csv: "Fit" }),
+  column("numerics", "Changes numerics", "text", "changes_numerics", { csv: "ChangesNumerics" }),
+  column("evidence", "Evidence", "text", (one) => one.evidence.join("; "), { csv: "Evidence" }),
+];
 
 function detailOf({ dimension }) {
   return dimension ? `, ${dimension.from} → ${dimension.to}` : "";

@@ -1,7 +1,6 @@
 // @ts-check
 // The table of live buffers: its columns, for the page and as CSV. A row is its number in the model. Pure.
 import { column } from "../../../base/column.js";
-import { csvText } from "../../../base/csv.js";
 import { categoryOf } from "./categories.js";
 import { nameOf, paddingOf } from "./model.js";
 
@@ -46,12 +45,12 @@ export function expansionOf(model, row) {
 }
 
 /** With what the page has no column for. */
-export function buffersAsCsv(model, rows) {
+export function savedColumns(model) {
   const more = [
     { csv: "OpCode", value: (row) => model.strings[model.opcode[row]] },
     { csv: "BufferId", value: (row) => model.id[row] },
     { csv: "Allocation", value: (row) => model.allocation[row] },
     { csv: "OffsetBytes", value: (row) => model.offset[row] },
   ];
-  return csvText([...bufferColumns(model), ...more], rows);
+  return [...bufferColumns(model), ...more];
 }

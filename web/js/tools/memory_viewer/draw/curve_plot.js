@@ -7,6 +7,7 @@ import uPlot from "/vendor/uplot.js";
 import { byteTicks } from "../../../base/axes.js";
 import { groupDigits, pickAxisUnit, tickText } from "../../../base/format.js";
 import { palette } from "../../../base/palette.js";
+import { clipped, drawByteAxis, drawSteps, drawXAxis, openPlot } from "../../../base/plot.js";
 import { range } from "../../../base/range.js";
 import { GUTTER_LEFT, GUTTER_RIGHT, stepTicks } from "../layout/axes.js";
 
@@ -85,4 +86,24 @@ function unpaddedSeries() {
 function paddedSeries() {
   const colors = palette();
   return { stroke: colors.curve, fill: colors["curve-fill"], width: 1.5, paths: stepped, points: { show: false } };
+}
+
+/**
+ * The same without uPlot, on a surface that is no canvas: uPlot's paths are known to canvases alone.
+ * @param {Scene} scene
+ */
+export function drawCurves(surface, plot, scene) {
+  const ratio = plot.ctx.canvas.width / plot.width;
+  const [left, top, width, height] = ["left", "top", "width", "height"].map((key) => plot.bbox[key] / ratio);
+  const gutters = { left, right: plot.width - left - width, top, below: plot.height - top - height };
+  const view = { x: scene.range(), y: range(0, scene.yMax()) };
+  const drawn = openPlot(surface, gutters, view);
+  drawXAxis(drawn, stepTicks(view.x, width), groupDigits, "Program Order");
+  drawByteAxis(drawn, scene.unit(), "Allocated Heap Size", true);
+  const [x, unpadded, padded] = plot.data;
+  const { colors } = drawn;
+  clipped(drawn, () => {
+    drawSteps(drawn, { x, y: unpadded }, { color: colors.accent, dash: [4, 3] });
+    drawSteps(drawn, { x, y: padded }, { color: colors.curve, fill: colors["curve-fill"] });
+  });
 }

@@ -6,10 +6,11 @@
 import { createLatest } from "../../../api.js";
 import { el, setText } from "../../../base/dom.js";
 import { createCapacityField, createParamField } from "../../../base/param_field.js";
+import { saveMenu } from "../../../base/save_menu.js";
 import { parseSize } from "../../../base/size_text.js";
 import { together } from "../../../base/upkeep.js";
 import { errorLine } from "../../../shell/messages.js";
-import { adviceOf, otherPlanSentence, parseCount, planSentence } from "../data/advice.js";
+import { ADVICE_COLUMNS, adviceOf, otherPlanSentence, parseCount, planSentence } from "../data/advice.js";
 import { adviceTable } from "./advice_table.js";
 
 /** @param {(query: object, signal: AbortSignal) => Promise<any>} fetchAdvice */
@@ -19,10 +20,13 @@ export function createAdvice(state, params, view, fetchAdvice) {
   const plan = el("p", { class: "advice-plan", role: "status" });
   const other = el("p", { class: "advice-plan advice-other" });
   const content = el("div", { class: "advice-content" });
+  const rows = () => advice && [...advice.applying, ...advice.others];
+  const saves = saveMenu({ what: "advice", table: { columns: () => ADVICE_COLUMNS, rows } });
+  saves.hidden = true; // until there is any
   const node = el(
     "section",
     { class: "advice-panel", id: "advice-body", "aria-label": "advice: what to change" },
-    el("div", { class: "advice-controls" }, ...fields.map((field) => field.node)),
+    el("div", { class: "advice-controls" }, ...fields.map((field) => field.node), saves),
     plan,
     other,
     content,
@@ -62,11 +66,13 @@ export function createAdvice(state, params, view, fetchAdvice) {
     setText(plan, planSentence(advice, unit));
     setText(other, otherPlanSentence(advice, unit));
     node.querySelector("#advice-batch").placeholder = advice.batch === null ? "not found" : String(advice.batch);
+    saves.hidden = false;
     content.replaceChildren(...adviceTable(advice, { unit, expanded }), ...notesOf(advice, view));
   }
 
   function showError(error) {
     advice = null;
+    saves.hidden = true;
     askedFor = "";
     plan.className = "advice-plan";
     setText(plan, "");

@@ -3,6 +3,7 @@
 import { chartSection } from "../../../base/chart_section.js";
 import { button, el, setText } from "../../../base/dom.js";
 import { formatSize, groupDigits, plural } from "../../../base/format.js";
+import { drawnBy } from "../../../base/picture/drawn_by.js";
 import { inFrame, onResize, together } from "../../../base/upkeep.js";
 import { instructionOf } from "../data/model.js";
 import { sumOf } from "../data/live.js";
@@ -25,7 +26,7 @@ export function createBars(state) {
   const merged = el("span", { class: "aside", id: "bars-merged" });
   const charts = ORDERS.map((order) => createBarRow(state, order));
   const rows = charts.map((chart) => chart.node);
-  const node = chartSection(heading, [facts, back, merged], rows, { class: "chart bars" });
+  const node = chartSection(heading, [facts, back, merged], rows, { class: "chart bars" }, { what: "bars" });
 
   let width = 0;
 
@@ -86,17 +87,19 @@ function createBarRow(state, order) {
     );
   }
 
-  function draw() {
-    if (!bar) return;
+  function drawOn(surface) {
     const { hover, pinned, lit: flags, groupOf } = state.get();
-    drawBar(canvas, state.model, bar, { hover, pinned, flags, groupOf, showPadding: order.key === "padding" });
+    drawBar(surface, state.model, bar, { hover, pinned, flags, groupOf, showPadding: order.key === "padding" });
   }
+
+  const draw = () => bar && drawOn(canvas);
 
   function rowAt(event) {
     const index = bar ? barIndexAt(bar, event.offsetX) : -1;
     return index < 0 || bar.rows[index] === state.model.othersRow ? null : bar.rows[index];
   }
 
+  drawnBy(canvas, drawOn);
   canvas.addEventListener("pointermove", (event) => state.actions.hoverRow(rowAt(event)));
   canvas.addEventListener("pointerleave", () => state.actions.hoverRow(null));
   canvas.addEventListener("click", (event) => {

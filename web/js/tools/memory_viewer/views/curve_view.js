@@ -6,13 +6,14 @@ import { chartSection } from "../../../base/chart_section.js";
 import { el, setText } from "../../../base/dom.js";
 import { exactBytes, formatSize, groupDigits } from "../../../base/format.js";
 import { requestFrame } from "../../../base/frame.js";
+import { drawnBy } from "../../../base/picture/drawn_by.js";
 import { range, sameRange } from "../../../base/range.js";
 import { inFrame, onResize, together } from "../../../base/upkeep.js";
 import { curveOf } from "../data/group_rows.js";
 import { instructionOf } from "../data/model.js";
 import { GUTTER_LEFT, GUTTER_RIGHT } from "../layout/axes.js";
 import { sampleCurve } from "../layout/curve_samples.js";
-import { createPlot, resizePlot } from "../draw/curve_plot.js";
+import { createPlot, drawCurves, resizePlot } from "../draw/curve_plot.js";
 import { drawCurveOverlay } from "../draw/curve_overlay.js";
 
 const CAPACITY_REACH = 3; // a capacity this many times the peak is said, not drawn: it would flatten the curve
@@ -29,7 +30,8 @@ export function createCurve(state) {
   const heldKey = el("span", { class: "curve-key", id: "curve-held", hidden: true }, heldLine, heldName);
   const options = { tabindex: 0, "aria-label": "memory over program order" };
   const head = [key(), heldKey, note, readout];
-  const node = chartSection("Memory Allocation Size vs Program Order", head, [holder], options);
+  const title = "Memory Allocation Size vs Program Order";
+  const node = chartSection(title, head, [holder], options, { what: "curve" });
   const overlay = el("canvas", { class: "overlay" });
   const scene = { range: () => state.get().x, yMax, unit: () => state.get().unit };
   let plot = null;
@@ -43,6 +45,7 @@ export function createCurve(state) {
     plot?.destroy();
     plot = createPlot(holder, scene, samples());
     plot.over.append(overlay);
+    drawnBy(plot.ctx.canvas, (surface) => drawCurves(surface, plot, scene));
     if (state.model.isWhole) attachChartMouse(plot.over, mouse);
     requestFrame(drawOverlay);
   }
@@ -83,9 +86,12 @@ export function createCurve(state) {
 
   function drawOverlay() {
     if (!plot) return;
-    drawCurveOverlay(overlay, { state, view: view(), mark, band: band() });
+    drawOver(overlay);
     showReadout();
   }
+
+  const drawOver = (surface) => drawCurveOverlay(surface, { state, view: view(), mark, band: band() });
+  drawnBy(overlay, drawOver);
 
   function showReadout() {
     const { model } = state;

@@ -4,22 +4,20 @@ import { chartSection } from "../../../base/chart_section.js";
 import { el, setText } from "../../../base/dom.js";
 import { swatch } from "../../../base/figures.js";
 import { formatSize, plural, pluralOf } from "../../../base/format.js";
-import { copyButton } from "../../../base/clipboard.js";
+import { tableTools } from "../../../base/save_menu.js";
 import { createSortedTable } from "../../../base/sorted_table.js";
 import { inFrame, together } from "../../../base/upkeep.js";
 import { categoryOf } from "../data/categories.js";
 import { sumOf } from "../data/live.js";
-import { bufferColumns, buffersAsCsv } from "../data/table_rows.js";
+import { bufferColumns, savedColumns } from "../data/table_rows.js";
 import { createAbsentGroup } from "./absent_group.js";
 
 export function createTable(state) {
   const { model } = state;
   const count = el("span", { class: "facts", id: "table-count" });
-  const csv = copyButton(() => buffersAsCsv(model, table.lines()), {
-    label: "Copy as CSV",
-    title: "copy these rows, all columns, exact bytes, as CSV",
-    className: "quiet small",
-  });
+  const saved = { columns: () => savedColumns(model), rows: () => table.lines() };
+  const title = "copy these rows, all columns, exact bytes, as CSV";
+  const tools = tableTools({ what: "live buffers", table: saved }, title);
   const none = el("p", { class: "note", hidden: true });
   const absent = createAbsentGroup(state, "table-to-group");
   const table = createSortedTable({
@@ -34,7 +32,7 @@ export function createTable(state) {
     onOpen: state.actions.pinRow,
     onHover: state.actions.hoverRow,
   });
-  const node = chartSection("Live buffers", [count, csv], [table.node, none, absent.node]);
+  const node = chartSection("Live buffers", [count, ...tools], [table.node, none, absent.node]);
 
   function arrange() {
     const { rows, flags, group, held, unit } = state.get();

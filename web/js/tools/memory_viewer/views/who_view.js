@@ -3,11 +3,10 @@
 // asked; a row's twisty lists its buffers, a click pins it: every chart then shows it alone.
 import { opName, shareText, treeName } from "../../../base/cells.js";
 import { chartSection } from "../../../base/chart_section.js";
-import { copyButton } from "../../../base/clipboard.js";
-import { csvText } from "../../../base/csv.js";
 import { button, el, setText } from "../../../base/dom.js";
 import { formatSize, groupDigits, pickUnit, plural } from "../../../base/format.js";
 import { createFold } from "../../../base/fold.js";
+import { tableTools } from "../../../base/save_menu.js";
 import { createSortedTable } from "../../../base/sorted_table.js";
 import { inFrame, together } from "../../../base/upkeep.js";
 import { errorLine } from "../../../shell/messages.js";
@@ -26,11 +25,9 @@ export function createWho(state, feed, params) {
   const rules = el("span", { class: "aside", id: "who-rules" });
   const options = createWhoOptions(state, params);
   const fold = createFold("who-options", "options", options.node);
-  const copy = copyButton(() => csvText(GROUP_COLUMNS, table.sorted(shown)), {
-    label: "Copy as CSV",
-    title: "copy the groups found, exact bytes, as CSV",
-    className: "quiet small",
-  });
+  const saved = { columns: () => GROUP_COLUMNS, rows: () => table.sorted(shown) };
+  const saves = { what: "who holds it", picture: () => node, table: saved };
+  const tools = tableTools(saves, "copy the groups found, exact bytes, as CSV");
   const rest = button("", () => showAll(!isWhole), { class: "bare who-rest", id: "who-rest" });
   const none = el("p", { class: "note", hidden: true });
   const absent = createAbsentGroup(state, "who-to-group");
@@ -57,7 +54,7 @@ export function createWho(state, feed, params) {
   });
   const icicle = createWhoIcicle(state, feed);
   const content = [options.node, icicle.node, table.node, none, rest, absent.node, failed];
-  const node = chartSection(title, [ways.node, rules, fold.opener, copy], content, { class: "chart who" });
+  const node = chartSection(title, [ways.node, rules, fold.opener, ...tools], content, { class: "chart who" });
 
   const groups = () => feed.get().groups;
 

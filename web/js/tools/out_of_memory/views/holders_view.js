@@ -5,8 +5,8 @@ import { sizeFigure } from "../../../base/figures.js";
 import { formatPercent, pickUnit } from "../../../base/format.js";
 import { plainTable } from "../../../base/plain_table.js";
 import { barPiece } from "../../../base/scaled_bar.js";
-import { alikeText, holdersTitle, leftOutText } from "../data/holders.js";
-import { part } from "./part.js";
+import { HOLDER_COLUMNS, alikeText, holdersTitle, leftOutText } from "../data/holders.js";
+import { tablePart } from "./part.js";
 
 const HEADS = [
   ["Size", "number"],
@@ -24,8 +24,9 @@ export function holdersNode(message, mode) {
   const rows = holders.rows.map((row) => rowOf(row, holders.rows[0].size_bytes, unit, mode));
   const options = { class: "oom-table oom-holders", "aria-label": holdersTitle(holders) };
   const more = leftOutText(holders, mode);
-  return part(
+  return tablePart(
     holdersTitle(holders),
+    { columns: () => HOLDER_COLUMNS, rows: () => holders.rows },
     el("div", { class: "oom-table-scroll" }, plainTable(options, HEADS, rows)),
     more ? el("p", { class: "note" }, more) : null,
   );

@@ -6,9 +6,10 @@ import { pickUnit } from "../../../base/format.js";
 import { copyButton } from "../../../base/clipboard.js";
 import { shortSource } from "../../../base/source_text.js";
 import { plainTable } from "../../../base/plain_table.js";
+import { LARGEST_COLUMNS } from "../data/largest.js";
 import { bufferParams } from "../data/links.js";
 import { appLink } from "./app_link.js";
-import { part } from "./part.js";
+import { tablePart } from "./part.js";
 
 const SHOWN = 20;
 
@@ -19,8 +20,9 @@ export function largestNode(message, context) {
   const unit = pickUnit(Math.max(...entries.map((entry) => entry.size_bytes ?? 0)), context.mode);
   const rows = entries.slice(0, SHOWN).map((entry) => rowOf(entry, message, unit, context));
   const region = { class: "oom-table-scroll", tabindex: 0, role: "region", "aria-label": "largest allocations" };
-  return part(
+  return tablePart(
     TITLES[message.largest_from] ?? TITLES.message,
+    { columns: () => LARGEST_COLUMNS, rows: () => entries },
     el("div", region, plainTable({ class: "oom-table oom-largest" }, HEADS, rows)),
     more > 0 ? el("p", { class: "note" }, `and ${more} more in the text`) : null,
   );

@@ -2,7 +2,6 @@
 // What fills the memory at the chosen time: XProf's table, exact, for any time, by site or grouped by the op's path.
 import { fetchBreakdown } from "../../../../api.js";
 import { button, el, setText } from "../../../../base/dom.js";
-import { csvText } from "../../../../base/csv.js";
 import { formatSize, groupDigits, plural } from "../../../../base/format.js";
 import { requestFrame } from "../../../../base/frame.js";
 import { opName, treeName } from "../../../../base/cells.js";
@@ -11,7 +10,7 @@ import { inFrame } from "../../../../base/upkeep.js";
 import { BREAKDOWN_COLUMNS, BREAKDOWN_CSV, breakdownRows, withoutSmall } from "../data/breakdown_rows.js";
 import { groupByPath, groupIds, linesOf as treeLines } from "../data/op_tree.js";
 import { createBreakdownOptions } from "./breakdown_options.js";
-import { createOpFilter, csvButton, matchingOps, noOpMatches, orderOf } from "./controls.js";
+import { createOpFilter, matchingOps, noOpMatches, orderOf, panelSaves } from "./controls.js";
 import { createMomentHead } from "./moment_head.js";
 import { createPanel } from "./panel.js";
 
@@ -38,12 +37,14 @@ function create(context) {
     onOpen: openLine,
     onToggle: ({ group }) => toggle(group),
   });
-  const csv = csvButton(context, "breakdown", () => csvText(BREAKDOWN_CSV, table.sorted(rows)));
+  const saves = panelSaves(context, "breakdown", {
+    table: { columns: () => BREAKDOWN_CSV, rows: () => table.sorted(rows) },
+  });
   const panel = createPanel(context, {
     title: "Breakdown",
     head: [head.node, facts],
     content: [
-      el("div", { class: "panel-controls" }, filter.node, options.node, openAll, csv),
+      el("div", { class: "panel-controls" }, filter.node, options.node, openAll, saves),
       table.node,
       leftOut,
     ],

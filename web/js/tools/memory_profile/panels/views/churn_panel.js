@@ -1,13 +1,12 @@
 // @ts-check
 // Which ops allocate most often and most bytes, what rounding costs, and how sizes and lifetimes are spread.
 import { fetchOps } from "../../../../api.js";
-import { csvText } from "../../../../base/csv.js";
 import { el, setText } from "../../../../base/dom.js";
 import { formatSize, plural } from "../../../../base/format.js";
 import { createSortedTable } from "../../../../base/sorted_table.js";
 import { formatDuration } from "../../../../base/time_text.js";
 import { CHURN_COLUMNS, churnRows, histogramBars } from "../data/churn_rows.js";
-import { createOpFilter, csvButton, matchingOps, noOpMatches, orderOf } from "./controls.js";
+import { createOpFilter, matchingOps, noOpMatches, orderOf, panelSaves } from "./controls.js";
 import { createHistogram } from "./histogram.js";
 import { createPanel } from "./panel.js";
 
@@ -28,11 +27,13 @@ function create(context) {
     order: orderOf(state),
     id: (row) => row.op,
   });
-  const csv = csvButton(context, "ops", () => csvText(CHURN_COLUMNS, table.sorted(rows)));
+  const saves = panelSaves(context, "ops", {
+    table: { columns: () => CHURN_COLUMNS, rows: () => table.sorted(rows) },
+  });
   const panel = createPanel(context, {
     title: "Churn and sizes",
     content: [
-      el("div", { class: "panel-controls" }, filter.node, facts, csv),
+      el("div", { class: "panel-controls" }, filter.node, facts, saves),
       table.node,
       note,
       el("div", { class: "histograms" }, sizes.node, lifetimes.node),

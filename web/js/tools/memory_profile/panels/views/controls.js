@@ -1,7 +1,6 @@
 // @ts-check
-// What the tables of several panels have: a filter over ops, an order, CSV.
-import { button } from "../../../../base/dom.js";
-import { fileName, saveText } from "../../../../base/save_file.js";
+// What the tables of several panels have: a filter over ops, an order, files.
+import { saveMenu } from "../../../../base/save_menu.js";
 import { createSearchBox } from "../../../../base/search_box.js";
 import { matcher } from "../../../../base/text_match.js";
 
@@ -28,19 +27,11 @@ export function orderOf(state) {
   return { get: () => state.get().sort, set: state.actions.sortBy };
 }
 
-/** `getText` may take its time; `what` names the table in the file's name. */
-export function csvButton(context, what, getText) {
-  return button(
-    "CSV",
-    async () => {
-      const text = await getText();
-      const { session, host, memoryId } = context.where;
-      if (text !== null) saveText(fileName(session, host, memoryId, `${what}.csv`), text);
-    },
-    {
-      class: "quiet small csv",
-      title: `Save the table as CSV: all rows, exact figures`,
-      "aria-label": `${what} as CSV`,
-    },
-  );
+/**
+ * What is saved of this memory.
+ * @param {{picture?: () => Element, table?: import("../../../../base/save_menu.js").Table}} of
+ */
+export function panelSaves(context, what, of) {
+  const { session, host, memoryId } = context.where;
+  return saveMenu({ what, from: () => [session, host, memoryId], ...of });
 }

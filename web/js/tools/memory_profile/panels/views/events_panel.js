@@ -10,10 +10,10 @@ import { ROW_HEIGHT, createRowGrid } from "../../../../base/row_grid.js";
 import { formatMs } from "../../../../base/time_text.js";
 import { inFrame } from "../../../../base/upkeep.js";
 import { eventsOf } from "../../data/event_facts.js";
-import { CHUNK_ROWS, EVENT_COLUMNS, createChunks } from "../data/event_columns.js";
-import { csvButton } from "./controls.js";
-import { createEventCsv } from "./event_csv.js";
+import { CHUNK_ROWS, EVENT_COLUMNS, EVENT_CSV, createChunks } from "../data/event_columns.js";
+import { panelSaves } from "./controls.js";
 import { createPanel } from "./panel.js";
+import { createWholeWindow } from "./whole_window.js";
 
 const PART_ROWS = 100000;
 const REST_MS = 80;
@@ -27,9 +27,10 @@ function create(context) {
   const facts = el("span", { class: "facts" });
   const only = el("input", { type: "checkbox", on: { change: () => panel.load() } });
   const parts = el("span", { class: "event-parts" });
-  const csvNote = el("span", { class: "aside", role: "status" });
-  const eventCsv = createEventCsv(context, (text) => setText(csvNote, text));
-  const csv = csvButton(context, "events", () => eventCsv.text(query(), total));
+  const savesNote = el("span", { class: "aside", role: "status" });
+  const wholeWindow = createWholeWindow(context, (text) => setText(savesNote, text));
+  const rows = () => wholeWindow.rows(query(), total);
+  const saves = panelSaves(context, "events", { table: { columns: () => EVENT_CSV, rows } });
   const none = el("p", { class: "note", role: "status" });
   const grid = createGrid();
   const onlyLabel = el(
@@ -42,7 +43,7 @@ function create(context) {
   const panel = createPanel(context, {
     title: "Events",
     content: [
-      el("div", { class: "panel-controls" }, facts, onlyLabel, toChosen, parts, csvNote, csv),
+      el("div", { class: "panel-controls" }, facts, onlyLabel, toChosen, parts, savesNote, saves),
       grid.node,
       none,
     ],
@@ -57,7 +58,7 @@ function create(context) {
       inFrame(state, ["at", "row"], () => showChosen(false)),
       () => [timer, askTimer].forEach(clearTimeout),
       () => waiting.abort(),
-      eventCsv.stop,
+      wholeWindow.stop,
       grid.dispose,
     ],
   });

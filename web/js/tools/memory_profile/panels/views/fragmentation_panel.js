@@ -1,7 +1,6 @@
 // @ts-check
 // What a request can get: the largest free block over time, and the moments when a request did not fit, or barely.
 import { fetchEvents, fetchPressure } from "../../../../api.js";
-import { csvText } from "../../../../base/csv.js";
 import { el, setText } from "../../../../base/dom.js";
 import { swatch } from "../../../../base/figures.js";
 import { pickUnit, plural } from "../../../../base/format.js";
@@ -19,7 +18,7 @@ import {
   windowOf,
 } from "../data/pressure.js";
 import { createChosenState } from "../chosen_state.js";
-import { csvButton } from "./controls.js";
+import { panelSaves } from "./controls.js";
 import { createFreeChart } from "./free_chart.js";
 import { createPanel } from "./panel.js";
 
@@ -54,11 +53,13 @@ function create(context) {
     },
     onOpen: goToMoment,
   });
-  const csv = csvButton(context, "tight moments", () => csvText(MOMENT_CSV, table.lines()));
-  const tableHead = el("div", { class: "panel-controls" }, el("h3", {}, "Moments when memory was tight"), csv);
+  const saves = panelSaves(context, "tight moments", {
+    table: { columns: () => MOMENT_CSV, rows: () => table.lines() },
+  });
+  const tableHead = el("div", { class: "panel-controls" }, el("h3", {}, "Moments when memory was tight"), saves);
   const panel = createPanel(context, {
     title: "Fragmentation",
-    head: [verdict],
+    head: [verdict, panelSaves(context, "free memory", { picture: () => chart.node })],
     content: [sentence, key(), chart.node, problem, tableHead, table.node, note],
     label: "looking for tight moments",
     fetch: (_, signal) => fetchPressure(context.where, signal),

@@ -4,6 +4,7 @@ import { fetchTimeline } from "../../../../api.js";
 import { attachChartMouse } from "../../../../base/chart_mouse.js";
 import { el } from "../../../../base/dom.js";
 import { requestFrame } from "../../../../base/frame.js";
+import { drawnBy } from "../../../../base/picture/drawn_by.js";
 import { inFrame, onResize, together } from "../../../../base/upkeep.js";
 import { drawFree } from "../draw/free_painter.js";
 import { freeSteps, stepAt } from "../layout/free_curve.js";
@@ -40,10 +41,13 @@ export function createFreeChart(context, { onError, onSteps }) {
   const timeAt = ({ x }) => state.get().axis.toTime(x);
 
   function draw() {
+    if (node.isConnected && canvas.clientWidth > 0) drawOn(canvas);
+  }
+
+  function drawOn(surface) {
     const { axis, unit, hover } = state.get();
-    if (!node.isConnected || canvas.clientWidth === 0) return;
     const [chosen, time] = [state.chosenTime(), hover?.time ?? null];
-    drawFree(canvas, { steps, view: view(), axis, moments, unit, chosen, hover: time });
+    drawFree(surface, { steps, view: view(), axis, moments, unit, chosen, hover: time });
   }
 
   function windowChanged() {
@@ -69,6 +73,7 @@ export function createFreeChart(context, { onError, onSteps }) {
     }
   }
 
+  drawnBy(canvas, drawOn);
   attachChartMouse(area, {
     view,
     isFull: state.isAll,

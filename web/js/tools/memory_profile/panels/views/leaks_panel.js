@@ -1,7 +1,6 @@
 // @ts-check
 // What each op holds at the end of each step, which one grows, and the allocations that are never freed.
 import { fetchHeld, fetchSteps } from "../../../../api.js";
-import { csvText } from "../../../../base/csv.js";
 import { el, setText } from "../../../../base/dom.js";
 import { formatSize, groupDigits, plural } from "../../../../base/format.js";
 import { requestFrame } from "../../../../base/frame.js";
@@ -14,7 +13,7 @@ import {
   leakRows,
 } from "../data/leak_rows.js";
 import { eventsOf } from "../../data/event_facts.js";
-import { createOpFilter, csvButton, matchingOps, noOpMatches, orderOf } from "./controls.js";
+import { createOpFilter, matchingOps, noOpMatches, orderOf, panelSaves } from "./controls.js";
 import { fillLeakCell } from "./leak_cells.js";
 import { createPanel } from "./panel.js";
 import { createStepChart } from "./step_chart.js";
@@ -46,11 +45,13 @@ function create(context) {
     onToggle: (line) => toggle(line.row),
   });
   const note = el("p", { class: "note" });
-  const csv = csvButton(context, "leaks", () => csvText(leakCsvColumns(panel.reply()), table.sorted(rows)));
+  const saves = panelSaves(context, "leaks", {
+    table: { columns: () => leakCsvColumns(panel.reply()), rows: () => table.sorted(rows) },
+  });
   const panel = createPanel(context, {
     title: "Leaks",
     head: [verdict],
-    content: [chart.node, el("div", { class: "panel-controls" }, filter.node, totals, csv), table.node, note],
+    content: [chart.node, el("div", { class: "panel-controls" }, filter.node, totals, saves), table.node, note],
     label: "looking for leaks",
     fetch: (_, signal) => fetchSteps(context.where, signal),
     show,
