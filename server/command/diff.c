@@ -6,6 +6,8 @@
 struct comparison {
     const struct diff_options *options;
     struct diff_side a, b;
+    struct diff_pairs programs;
+    struct diff_others others;  // of them
     int64_t space;
     struct memory_view view_a, view_b;
     struct memory_diff diff;
@@ -37,7 +39,8 @@ static bool compare(struct comparison *c) {
 static bool make(struct comparison *c) {
     if (!diff_side_load(&c->a) || !diff_side_load(&c->b)) return false;
     c->space = choose_space(c);
-    return build_view(&c->a, c->space, &c->view_a) && build_view(&c->b, c->space, &c->view_b) && compare(c);
+    return build_view(&c->a, c->space, &c->view_a) && build_view(&c->b, c->space, &c->view_b) && compare(c) &&
+           diff_programs_tell(&c->programs, &c->a.report, &c->b.report, c->space, &c->others);
 }
 
 // --- Telling it ---
@@ -74,6 +77,7 @@ static enum exit_code tell(struct comparison *c) {
     const struct diff_document document = {.diff = &c->diff,
                                            .a = program_of(&c->a),
                                            .b = program_of(&c->b),
+                                           .others = &c->others,
                                            .space = c->space,
                                            .top = c->options->top,
                                            .limits_total = c->options->of == FIGURE_TOTAL,
@@ -88,7 +92,9 @@ static enum exit_code tell(struct comparison *c) {
 
 static enum exit_code compare_sides(struct comparison *c) {
     enum exit_code code;
-    if (!diff_side_choose(&c->a, NULL, &code) || !diff_side_choose(&c->b, &c->a, &code)) return code;
+    if (!diff_side_read(&c->a, &code) || !diff_side_read(&c->b, &code) ||
+        !diff_sides_choose(&c->a, &c->b, &c->programs, &code))
+        return code;
     code = make(c) ? tell(c) : EXIT_CODE_UNREADABLE;
     report_module_free(&c->b.module);
     report_module_free(&c->a.module);

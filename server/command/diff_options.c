@@ -20,7 +20,8 @@ const char *diff_options_help(void) {
            "folder of XLA's --xla_dump_to, one *.xplane.pb, *.hlo_proto.pb or *.hlo.pb file,\n"
            "each also .gz; a log directory with --session.\n"
            "\n"
-           "  --module M        this module: \"jit_f(1)\", or \"jit_f\" (the largest one)\n"
+           "  --module M        this module: \"jit_f(1)\", or \"jit_f\" (the largest one that\n"
+           "                    both have; of the others it says what they take)\n"
            "  --module-b M      that of B (as --module, else the one called as that of A)\n"
            "  --session S       look in this session only\n"
            "  --session-b S     that of B (as --session)\n"
@@ -37,13 +38,14 @@ const char *diff_options_help(void) {
            "  --format F        text, json or markdown (text)\n"
            "  --help\n"
            "\n"
-           "Groups and buffers sum to the difference of the peaks, categories to that of the\n"
-           "totals, to the byte. Buffers are matched by the path of an argument, else by\n"
-           "op name, opcode, shape and place in the program; docs/diff.md says how, and has\n"
-           "a recipe for a CI job that comments on a pull request.\n"
+           "Groups and buffers sum to the difference of the peaks, with what is reserved\n"
+           "beyond the peaks to that of the totals, to the byte. Buffers are matched by the\n"
+           "path of an argument, else by op name, opcode, shape and place in the program;\n"
+           "docs/diff.md says how, and has a recipe for a CI job that comments on a pull\n"
+           "request.\n"
            "\n"
-           "Exit codes: 0 good; 1 it grew by more than --fail-above; 2 wrong usage; 3 A or B\n"
-           "could not be read, or the output not written.\n";
+           "Exit codes: 0 good; 1 what is compared grew by more than --fail-above; 2 wrong\n"
+           "usage; 3 A or B could not be read, or the output not written.\n";
 }
 
 static bool finish(const char *space, struct diff_options *options, char *problem) {

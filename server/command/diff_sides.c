@@ -54,38 +54,7 @@ static void list_sessions(struct diff_side *side) {
             known_names_text(&known, KNOWN_NAMES_MAX, arena));
 }
 
-typedef bool is_like(const struct report_program *program, const struct report_program *like);
-
-static bool has_its_name(const struct report_program *program, const struct report_program *like) {
-    return bytes_equal(name_of(program), name_of(like));
-}
-
-static bool is_its_module(const struct report_program *program, const struct report_program *like) {
-    return bytes_equal(program->program->module_name, like->program->module_name);
-}
-
-static bool is_any(const struct report_program *program, const struct report_program *like) {
-    (void)program;
-    (void)like;
-    return true;
-}
-
-// The largest of those that are like it. False: none can be read.
-static bool choose_largest(struct diff_side *side, is_like *accepts, const struct report_program *like) {
-    const struct report_inventory *inventory = &side->inventory;
-    bool is_found = false;
-    for (size_t i = 0; i < inventory->program_count; i++) {
-        if (!accepts(&inventory->programs[i], like)) continue;
-        struct report_overview_row row = report_overview_look(&side->report, &inventory->programs[i]);
-        if (row.has_failed || (is_found && row.total_bytes <= side->row.total_bytes)) continue;
-        side->row = row;
-        is_found = true;
-    }
-    return is_found;
-}
-
-bool diff_side_choose(struct diff_side *side, const struct diff_side *like, enum exit_code *code) {
-    static is_like *const ways[] = {has_its_name, is_its_module, is_any};
+bool diff_side_read(struct diff_side *side, enum exit_code *code) {
     *code = EXIT_CODE_UNREADABLE;
     if (side->inventory.program_count == 0) {
         if (!report_errors_any(&side->report.errors))
@@ -97,16 +66,24 @@ bool diff_side_choose(struct diff_side *side, const struct diff_side *like, enum
         list_sessions(side);
         return false;
     }
-    bool is_found = false;
-    for (size_t i = like && like->row.program ? 0 : 2; i < sizeof ways / sizeof *ways && !is_found; i++)
-        is_found = choose_largest(side, ways[i], like ? like->row.program : NULL);
-    if (is_found && side->inventory.program_count > 1) {
-        const char *why = arena_printf(&side->report.work.arena,
-                                       "%s is compared (--module or --module-b names another of these %zu)",
-                                       side->row.program->name, side->inventory.program_count);
-        if (why) list_programs(side, why);
-    }
-    return is_found;
+    return diff_programs_read(&side->report, &side->inventory, &side->programs) && side->programs.count > 0;
+}
+
+static void choose(struct diff_side *side, const struct report_overview_row *row) {
+    side->row = *row;
+    if (side->inventory.program_count < 2) return;
+    const char *why = arena_printf(&side->report.work.arena,
+                                   "%s is compared (--module or --module-b names another of these %zu)",
+                                   row->program->name, side->inventory.program_count);
+    if (why) list_programs(side, why);
+}
+
+bool diff_sides_choose(struct diff_side *a, struct diff_side *b, struct diff_pairs *pairs, enum exit_code *code) {
+    *code = EXIT_CODE_UNREADABLE;
+    if (!diff_programs_pair(&a->programs, &b->programs, &a->report.work.arena, pairs) || !pairs->compared) return false;
+    choose(a, pairs->compared->a);
+    choose(b, pairs->compared->b);
+    return true;
 }
 
 bool diff_side_load(struct diff_side *side) {

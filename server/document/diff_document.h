@@ -6,9 +6,11 @@
 //      "categories": {"rows": [{"key", "a_bytes", "b_bytes", "delta_bytes"}]},                       sum: the totals
 //      "groups": {"by", "rows": [{"key", ..., "delta_bytes"}], "left_out", "left_out_delta_bytes"},    sum: the peaks
 //      "buffers": {"rows": [{"change", "a": {...} or null, "b": ..., "delta_bytes"}], ...},            sum: the peaks
+//      "other_programs": {"rows": [{"a": {"module", "peak_bytes", ...} or null, "b": ..., "peak_delta_bytes"}], ...},
 //      "findings": [{"kind", "buffers", "bytes", "text"}]}
 //
-// Rows are what differs, the largest difference first. Borrows everything.
+// Rows are what differs, the largest difference first; of the other programs that the two paths hold each is one. With
+// "fragmentation_delta_bytes" the groups, and the buffers, sum to the difference of the totals. Borrows everything.
 #pragma once
 
 #include "analysis/compare/memory_diff.h"
@@ -22,9 +24,24 @@ struct diff_program {
     struct bytes module;  // "jit_f(1)"
 };
 
+// A program that is not compared in detail, before and after.
+struct diff_other {
+    struct diff_figures {
+        const char *module;  // NULL: there is none
+        int64_t peak_bytes, total_bytes;
+    } a, b;
+    int64_t peak_delta_bytes, total_delta_bytes;
+};
+
+struct diff_others {
+    struct diff_other *rows;  // the largest difference of the peaks first
+    size_t count;
+};
+
 struct diff_document {
     const struct memory_diff *diff;
     struct diff_program a, b;
+    const struct diff_others *others;  // NULL: nobody looked for them
     int64_t space;
     int top;              // rows of groups and of buffers; DIFF_ALL
     bool limits_total;    // the limit is about the total, else the peak
@@ -56,5 +73,9 @@ void diff_json_write(const struct diff_document *document, struct arena *arena, 
 
 void diff_text_write(const struct diff_document *document, struct page *page);
 
-// Its part about buffers.
+// The difference of what the compilers reserve beyond the peaks: that of the totals without that of the peaks.
+int64_t diff_fragmentation_delta(const struct memory_diff *diff);
+
+// Its parts about buffers and about the other programs.
 void diff_text_buffers_write(const struct memory_diff *diff, int top, struct page *page);
+void diff_text_others_write(const struct diff_document *document, struct page *page);

@@ -11,6 +11,10 @@ bool diff_document_is_over(const struct diff_document *document) {
     return document->limit_bytes != DIFF_NO_LIMIT && diff_document_delta(document) > document->limit_bytes;
 }
 
+int64_t diff_fragmentation_delta(const struct memory_diff *diff) {
+    return diff->total_delta_bytes - diff->peak_delta_bytes;
+}
+
 const char *diff_size(int64_t delta_bytes, struct arena *arena) {
     const char *size = size_string(delta_bytes, arena);
     const char *text = delta_bytes > 0 ? arena_printf(arena, "+%s", size) : size;

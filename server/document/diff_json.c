@@ -155,6 +155,33 @@ static void write_buffers(const struct memory_diff *diff, int top, struct json_w
     json_close_object(w);
 }
 
+// --- Other programs ---
+
+static void write_other(const struct diff_other *other, struct json_writer *w) {
+    static const struct field fields[] = {
+        FIELD("module", struct diff_figures, module),
+        FIELD("peak_bytes", struct diff_figures, peak_bytes),
+        FIELD("total_allocation_bytes", struct diff_figures, total_bytes),
+        FIELD_END,
+    };
+    json_open_object(w);
+    fields_write_object_key(w, "a", fields, other->a.module ? &other->a : NULL);
+    fields_write_object_key(w, "b", fields, other->b.module ? &other->b : NULL);
+    json_write_int64_key(w, "peak_delta_bytes", other->peak_delta_bytes);
+    json_write_int64_key(w, "total_delta_bytes", other->total_delta_bytes);
+    json_close_object(w);
+}
+
+static void write_others(const struct diff_others *others, int top, struct json_writer *w) {
+    uint32_t shown = at_most((uint32_t)others->count, top);
+    json_open_object_key(w, "other_programs");
+    json_open_array_key(w, "rows");
+    for (uint32_t i = 0; i < shown; i++) write_other(&others->rows[i], w);
+    json_close_array(w);
+    json_write_int64_key(w, "left_out", (int64_t)others->count - shown);
+    json_close_object(w);
+}
+
 // --- The whole ---
 
 static void write_findings(const struct memory_diff *diff, struct arena *arena, struct json_writer *w) {
@@ -180,8 +207,10 @@ void diff_json_write(const struct diff_document *document, struct arena *arena, 
     json_write_int64_key(w, "memory_space", document->space);
     json_write_int64_key(w, "peak_delta_bytes", diff->peak_delta_bytes);
     json_write_int64_key(w, "total_delta_bytes", diff->total_delta_bytes);
+    json_write_int64_key(w, "fragmentation_delta_bytes", diff_fragmentation_delta(diff));
     write_categories(diff, w);
     write_groups(&diff->groups, document->top, w);
     write_buffers(diff, document->top, w);
     write_findings(diff, arena, w);
+    if (document->others) write_others(document->others, document->top, w);
 }

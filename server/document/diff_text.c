@@ -120,8 +120,17 @@ static void write_group_rows(const struct group_deltas *deltas, uint32_t shown, 
     page_table(page, &table);
 }
 
-static void write_group_remarks(const struct group_deltas *deltas, uint32_t shown, struct page *page) {
-    const char *remarks[3];
+// What the rows do not hold of the difference of the totals.
+static const char *rest_of_total(const struct memory_diff *diff, struct arena *arena) {
+    int64_t beyond = diff_fragmentation_delta(diff);
+    return arena_printf(arena, "These sum to the peak's %s; with %s reserved beyond it, to the total's %s.",
+                        diff_size(diff->peak_delta_bytes, arena), diff_size(beyond, arena),
+                        diff_size(diff->total_delta_bytes, arena));
+}
+
+static void write_group_remarks(const struct memory_diff *diff, uint32_t shown, struct page *page) {
+    const struct group_deltas *deltas = &diff->groups;
+    const char *remarks[4];
     size_t count = 0;
     int64_t rest = 0;
     for (uint32_t i = shown; i < deltas->row_count; i++) rest += deltas->rows[i].delta_bytes;
@@ -131,13 +140,15 @@ static void write_group_remarks(const struct group_deltas *deltas, uint32_t show
     if (deltas->unchanged_count)
         remarks[count++] = arena_printf(page->arena, "%" PRIu32 " hold what they held: %s.", deltas->unchanged_count,
                                         size_string(deltas->unchanged_bytes, page->arena));
+    if (diff_fragmentation_delta(diff)) remarks[count++] = rest_of_total(diff, page->arena);
     if (deltas->rule == GROUP_RULE_NAMES)
         remarks[count++] = "One line holds more than 80% of what is computed, so operations stand for it, with layer "
                            "numbers starred.";
     page_list(page, remarks, count);
 }
 
-static void write_groups(const struct group_deltas *deltas, int top, struct page *page) {
+static void write_groups(const struct memory_diff *diff, int top, struct page *page) {
+    const struct group_deltas *deltas = &diff->groups;
     uint32_t shown = at_most(deltas->row_count, top);
     if (!deltas->row_count) {
         page_paragraph(page, arena_printf(page->arena, "By %s nothing changed at the peak.", by_words(deltas)));
@@ -149,7 +160,7 @@ static void write_groups(const struct group_deltas *deltas, int top, struct page
     if (rows)
         page_paragraph(page, arena_printf(page->arena, "What changed at the peak, by %s%s:", by_words(deltas), rows));
     write_group_rows(deltas, shown, page);
-    write_group_remarks(deltas, shown, page);
+    write_group_remarks(diff, shown, page);
 }
 
 // --- The whole ---
@@ -160,6 +171,7 @@ void diff_text_write(const struct diff_document *document, struct page *page) {
     write_verdict(document, page);
     write_findings(diff, page);
     write_categories(diff, page);
-    write_groups(&diff->groups, document->top, page);
+    write_groups(diff, document->top, page);
     diff_text_buffers_write(diff, document->top, page);
+    diff_text_others_write(document, page);
 }

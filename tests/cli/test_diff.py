@@ -2,6 +2,7 @@
 a few real programs. `hbmview report --fail-over` for one program."""
 import itertools
 import json
+import pathlib
 import shutil
 import tempfile
 import unittest
@@ -37,6 +38,7 @@ class Sums(unittest.TestCase):
         for part in (found["groups"], found["buffers"]):
             self.assertEqual(total(part["rows"]) + part["left_out_delta_bytes"], peak)
         self.assertEqual(total(found["categories"]["rows"]), whole)
+        self.assertEqual(peak + found["fragmentation_delta_bytes"], whole)
         for row in found["groups"]["rows"]:
             self.assertEqual(row["delta_bytes"], row["b_bytes"] - row["a_bytes"])
         for row in found["buffers"]["rows"]:
@@ -170,6 +172,71 @@ class Limits(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             shutil.copy(PROFILES / "v5e_matmul" / "tpu-vm-0.xplane.pb.gz", folder)
             self.assertEqual(document(folder, PROFILES / "v5e_matmul")["peak_delta_bytes"], 0)
+
+
+DENSE, PRINTS = (FIXTURES / "advice" / f"{name}.hlo.pb.gz" for name in ("dense", "debug_print"))
+SMALL = FIXTURES / "xla_dump" / "v5e_padded" / "module_0005.jit_f.cl_987654321.after_optimizations.hlo.pb.gz"
+
+
+class SeveralPrograms(unittest.TestCase):
+    """Folders of several programs, by what is compared and what the others are told of."""
+
+    def compare(self, before, after, *arguments, code=GOOD):
+        with tempfile.TemporaryDirectory() as folder:
+            sides = [pathlib.Path(folder) / name for name in ("before", "after")]
+            for side, files in zip(sides, (before, after)):
+                side.mkdir()
+                for file in files:
+                    shutil.copy(file, side / f"{file.name.split('.')[0]}.hlo.pb.gz")
+            return document(*sides, *arguments, code=code), diff(*sides, *arguments, code=code)
+
+    def modules(self, found):
+        return [found[side]["module"] for side in "ab"]
+
+    def test_by_name_and_the_others_a_row_each(self):
+        found, told = self.compare([PLAIN, DENSE], [REMAT, DENSE])
+        self.assertEqual(self.modules(found), ["jit_step", "jit_step"])
+        self.assertEqual(found["peak_delta_bytes"], 0)
+        [row] = found["other_programs"]["rows"]
+        alone = document(PLAIN, REMAT)
+        for side in "ab":
+            self.assertEqual(row[side], {key: alone[side][key] for key in row[side]})
+        for figure in ("peak_delta_bytes", "total_delta_bytes"):
+            self.assertEqual(row[figure], alone[figure])
+        self.assertRegex(told.out, r"-128\.00 MiB +510\.10 MiB +382\.10 MiB +jit_train_step")
+        self.assertIn("jit_step is compared", told.errors)
+
+    def test_by_name_although_another_is_larger(self):
+        found, told = self.compare([PLAIN], [REMAT, DENSE])
+        self.assertEqual(self.modules(found), ["jit_train_step"] * 2)
+        [row] = found["other_programs"]["rows"]
+        self.assertEqual((row["a"], row["b"]["module"]), (None, "jit_step"))
+        self.assertEqual(row["peak_delta_bytes"], row["b"]["peak_bytes"])
+        self.assertIn("jit_step (new)", told.out)
+
+    def test_of_one_name_the_largest_with_the_largest(self):
+        found, _ = self.compare([PLAIN, PRINTS], [PRINTS, REMAT])
+        self.assertEqual(found["a"]["peak_bytes"], document(PRINTS, PRINTS)["a"]["peak_bytes"])
+        self.assertEqual(found["peak_delta_bytes"], 0)
+        [row] = found["other_programs"]["rows"]
+        self.assertEqual(row["peak_delta_bytes"], document(PLAIN, REMAT)["peak_delta_bytes"])
+
+    def test_the_largest_of_both_may_have_another_name(self):
+        found, told = self.compare([PLAIN, SMALL], [DENSE, SMALL])
+        self.assertEqual(self.modules(found), ["jit_train_step", "jit_step"])
+        self.assertEqual([row["peak_delta_bytes"] for row in found["other_programs"]["rows"]], [0])
+        self.assertIn("1 take", told.out)
+
+    def test_the_limit_is_about_what_is_compared(self):
+        found, told = self.compare([REMAT, DENSE], [PLAIN, DENSE], "--fail-above=1MiB")
+        self.assertEqual(found["peak_delta_bytes"], 0)
+        self.assertIn('grew by more than the limit', told.out)
+        self.compare([REMAT, DENSE], [PLAIN, DENSE], "--fail-above=1MiB", "--module=jit_train_step", code=FAILED)
+
+    def test_top_leaves_out_and_says_so(self):
+        found, told = self.compare([PLAIN, DENSE, SMALL], [DENSE], "--top=1")
+        self.assertEqual((len(found["other_programs"]["rows"]), found["other_programs"]["left_out"]), (1, 1))
+        self.assertIn("1 more changed", told.out)
 
 
 class ReportFailOver(unittest.TestCase):
