@@ -66,6 +66,17 @@ static bool same_line_and_shape(const struct compared_buffer *b, uint32_t words[
     return b->source;
 }
 
+static bool same_line_and_form(const struct compared_buffer *b, uint32_t words[WORDS_MAX]) {
+    say(words, b->source, b->opcode, b->form, b->primitive);
+    return b->source && b->use != BUFFER_USE_ARGUMENT;
+}
+
+// An argument under another name.
+static bool same_shape_of_arguments(const struct compared_buffer *b, uint32_t words[WORDS_MAX]) {
+    say(words, b->shape, 0, 0, 0);
+    return b->shape && b->use == BUFFER_USE_ARGUMENT;
+}
+
 static bool same_primitive_and_shape(const struct compared_buffer *b, uint32_t words[WORDS_MAX]) {
     say(words, b->primitive, b->opcode, b->shape, 0);
     return b->shape;
@@ -127,10 +138,13 @@ static void pair(const struct sides *sides, ask *asked) {
 
 bool buffer_pairs_find(const struct compared_buffers *a, const struct compared_buffers *b, struct arena *arena,
                        struct buffer_pairs *pairs) {
-    static ask *const passes[] = {
-        same_argument_and_shape, same_argument,       same_instruction,         same_operation_and_shape,
-        same_op_name_and_shape,  same_name_and_shape, same_line_and_shape,      same_operation_and_form,
-        same_operation,          same_name,           same_primitive_and_shape, same_place_of_the_nameless};
+    static ask *const passes[] = {same_argument_and_shape, same_argument,
+                                  same_instruction,        same_operation_and_shape,
+                                  same_op_name_and_shape,  same_name_and_shape,
+                                  same_line_and_shape,     same_operation_and_form,
+                                  same_operation,          same_name,
+                                  same_line_and_form,      same_primitive_and_shape,
+                                  same_shape_of_arguments, same_place_of_the_nameless};
     struct sides sides = {a, b, NULL, NULL, pairs};
     sides.of_a = arena_push_raw(arena, a->count, sizeof *sides.of_a);
     sides.of_b = arena_push_raw(arena, b->count, sizeof *sides.of_b);

@@ -84,6 +84,13 @@ static bool list_rows(const struct both *both, const struct moved_keys *moved, s
     return true;
 }
 
+static enum moved_by moved_by(const struct group_deltas *deltas) {
+    bool has_lines = deltas->by == GROUP_BY_SOURCE && deltas->rule == GROUP_RULE_LINES;
+    bool has_names = deltas->by == GROUP_BY_SOURCE || deltas->by == GROUP_BY_STACK || deltas->by == GROUP_BY_SCOPE ||
+                     deltas->by == GROUP_BY_ARGUMENT;
+    return has_lines ? MOVED_BY_LINE : has_names ? MOVED_BY_NAME : MOVED_BY_KEY;
+}
+
 bool group_deltas_make(const struct compared_side *a, const struct compared_side *b,
                        const struct buffer_changes *changes, enum memory_group_by by, struct arena *arena,
                        struct group_deltas *deltas, struct error *error) {
@@ -97,10 +104,9 @@ bool group_deltas_make(const struct compared_side *a, const struct compared_side
     both->b = b;
     if (!group(both, by, arena, error) || !agree(both, arena, error) || !sum(both, arena, error)) return false;
     deltas->rule = both->grouping_a.rule;
-    bool has_lines = (by == GROUP_BY_SOURCE && deltas->rule == GROUP_RULE_LINES);
     struct grouped_side of_a = {a->sources, &both->grouping_a, &both->groups_a, &changes->a};
     struct grouped_side of_b = {b->sources, &both->grouping_b, &both->groups_b, &changes->b};
-    return (moved_keys_find(&of_a, &of_b, has_lines ? &changes->pairs : NULL, arena, &moved) &&
+    return (moved_keys_find(&of_a, &of_b, &changes->pairs, moved_by(deltas), arena, &moved) &&
             list_rows(both, &moved, arena, deltas)) ||
            too_big(error);
 }

@@ -71,8 +71,9 @@ static uint32_t merge(struct share *shares, uint32_t count) {
     return kept;
 }
 
-static bool list_shares(const struct finder *f, const struct buffer_pairs *pairs, struct share **shares,
-                        uint32_t *count) {
+// Of all pairs, or of those alone that the same operation makes.
+static bool list_shares(const struct finder *f, const struct buffer_pairs *pairs, bool needs_op_name,
+                        struct share **shares, uint32_t *count) {
     const uint32_t *group_of_a = group_of_rows(f, f->a), *group_of_b = group_of_rows(f, f->b);
     *shares = arena_push_raw(f->arena, f->a->buffers->count, sizeof **shares);
     *count = 0;
@@ -80,7 +81,7 @@ static bool list_shares(const struct finder *f, const struct buffer_pairs *pairs
     for (uint32_t i = 0; i < f->a->buffers->count; i++) {
         if (pairs->of_a[i] == UNPAIRED) continue;
         const struct compared_buffer *a = &f->a->buffers->list[i], *b = &f->b->buffers->list[pairs->of_a[i]];
-        if (a->row == HLO_NONE || b->row == HLO_NONE || a->op_name != b->op_name) continue;
+        if (a->row == HLO_NONE || b->row == HLO_NONE || (needs_op_name && a->op_name != b->op_name)) continue;
         int64_t bytes = a->size_bytes < b->size_bytes ? a->size_bytes : b->size_bytes;
         (*shares)[(*count)++] = (struct share){group_of_a[a->row], group_of_b[b->row], bytes};
     }
@@ -98,11 +99,16 @@ static struct bytes file_of(struct bytes key) {
     return (struct bytes){key.data, is_line ? size : 0};
 }
 
+// Neither group has a partner, and they share half of either's bytes.
+static bool is_free_and_half(const struct finder *f, const struct share *share) {
+    int64_t a = f->a->groups->rows[share->a].size_bytes, b = f->b->groups->rows[share->b].size_bytes;
+    return share->bytes >= (a > b ? b : a) / 2 && f->moved->of_a[share->a] == UNPAIRED &&
+           f->moved->of_b[share->b] == UNPAIRED;
+}
+
 static bool may_be_move(const struct finder *f, const struct share *share) {
     struct bytes file = file_of(key_of_a(f, share->a));
-    int64_t a = f->a->groups->rows[share->a].size_bytes, b = f->b->groups->rows[share->b].size_bytes;
-    return file.size && bytes_equal(file, file_of(key_of_b(f, share->b))) && share->bytes >= (a > b ? b : a) / 2 &&
-           f->moved->of_a[share->a] == UNPAIRED && f->moved->of_b[share->b] == UNPAIRED;
+    return file.size && bytes_equal(file, file_of(key_of_b(f, share->b))) && is_free_and_half(f, share);
 }
 
 static bool read_names(struct finder *f) {
@@ -120,7 +126,7 @@ static bool is_move(const struct finder *f, const struct share *share) {
 static bool join_moved(struct finder *f, const struct buffer_pairs *pairs) {
     struct share *shares;
     uint32_t count;
-    if (!list_shares(f, pairs, &shares, &count)) return false;
+    if (!list_shares(f, pairs, true, &shares, &count)) return false;
     for (uint32_t i = 0; i < count; i++) {
         if (bytes_equal(key_of_a(f, shares[i].a), key_of_b(f, shares[i].b))) join(f, shares[i].a, shares[i].b);
     }
@@ -149,13 +155,33 @@ static bool join_by_key(const struct finder *f) {
     return !keys.has_failed;
 }
 
+// --- What has another name ---
+
+// Lines have none: where they went only join_moved tells.
+static bool is_name(struct bytes key) {
+    return !file_of(key).size && !bytes_equal(key, MEMORY_GROUP_UNKNOWN);
+}
+
+static bool join_renamed(const struct finder *f, const struct buffer_pairs *pairs) {
+    struct share *shares;
+    uint32_t count;
+    if (!list_shares(f, pairs, false, &shares, &count)) return false;
+    if (count) qsort(shares, count, sizeof *shares, by_bytes);
+    for (uint32_t i = 0; i < count; i++) {
+        bool has_names = is_name(key_of_a(f, shares[i].a)) && is_name(key_of_b(f, shares[i].b));
+        if (has_names && is_free_and_half(f, &shares[i])) join(f, shares[i].a, shares[i].b);
+    }
+    return true;
+}
+
 bool moved_keys_find(const struct grouped_side *a, const struct grouped_side *b, const struct buffer_pairs *pairs,
-                     struct arena *arena, struct moved_keys *moved) {
+                     enum moved_by by, struct arena *arena, struct moved_keys *moved) {
     struct finder f = {.a = a, .b = b, .arena = arena, .moved = moved};
     moved->of_a = arena_push_raw(arena, a->groups->row_count, sizeof *moved->of_a);
     moved->of_b = arena_push_raw(arena, b->groups->row_count, sizeof *moved->of_b);
     if (!moved->of_a || !moved->of_b) return false;
     for (uint32_t i = 0; i < a->groups->row_count; i++) moved->of_a[i] = UNPAIRED;
     for (uint32_t i = 0; i < b->groups->row_count; i++) moved->of_b[i] = UNPAIRED;
-    return (!pairs || join_moved(&f, pairs)) && join_by_key(&f);
+    if (by == MOVED_BY_LINE && !join_moved(&f, pairs)) return false;
+    return join_by_key(&f) && (by == MOVED_BY_KEY || join_renamed(&f, pairs));
 }

@@ -277,6 +277,77 @@ static void an_output_that_is_gone_is_no_alias_without_a_donation(void **state) 
     assert_int_equal(diff.buffers.aliased_count, 0);
 }
 
+// --- Other names ---
+
+static void a_scope_under_another_name_is_one_row(void **state) {
+    struct fixture *f = *state;
+    add(&f->a, "x", "jit(f)/attention/dot", 1, 60);
+    add(&f->a, "y", "jit(f)/mlp/dot", 2, 50);
+    add(&f->b, "x", "jit(f)/self_attn/dot", 1, 80);
+    add(&f->b, "y", "jit(f)/mlp/dot", 2, 50);
+    struct memory_diff diff = compare(f, GROUP_BY_SCOPE);
+    assert_int_equal(diff.groups.row_count, 1);
+    check_group(&diff, 0, "attention", "self_attn", 60, 80);
+    assert_int_equal(diff.groups.unchanged_bytes, 50);
+}
+
+static void a_scope_that_both_have_keeps_its_name(void **state) {
+    struct fixture *f = *state;
+    add(&f->a, "x", "jit(f)/attention/dot", 1, 60);
+    add(&f->a, "y", "jit(f)/mlp/dot", 1, 50);
+    add(&f->b, "x", "jit(f)/other/dot", 1, 60);
+    add(&f->b, "y", "jit(f)/attention/dot", 1, 50);
+    struct memory_diff diff = compare(f, GROUP_BY_SCOPE);
+    assert_int_equal(diff.groups.row_count, 2);
+    check_group(&diff, 0, "attention", "attention", 60, 50);
+    check_group(&diff, 1, "mlp", "other", 50, 60);
+}
+
+// What a group says of the buffers themselves is no name.
+static void a_category_is_not_renamed(void **state) {
+    struct fixture *f = *state;
+    struct memory_diff diff;
+    build_step(f, &f->a, false);
+    build_step(f, &f->b, true);
+    assert_true(memory_diff_make(&f->a.side, &f->b.side, GROUP_BY_CATEGORY, &f->arena, &diff, &f->error));
+    assert_int_equal(diff.groups.row_count, 3);
+    check_group(&diff, 0, "donated", "donated", 0, 80);
+    check_group(&diff, 1, "output", "output", 80, 0);
+    check_group(&diff, 2, "parameter", "parameter", 80, 0);
+}
+
+static void build_argument(struct fixture *f, struct program *p, const char *path) {
+    program_build_node(&p->build, (struct program_node){.id = 1, .name = "p", .opcode = "parameter", .op_name = path});
+    program_build_end(&p->build, 10, 1);
+    hlo_build_buffer(&p->build.hlo, 101, 1, 80, 0);
+    hlo_build_allocation(&p->build.hlo,
+                         (struct hlo_build_allocation){.index = 0, .size = 80, .is_parameter = true, .buffers = {101}});
+    assert_true(hlo_module_load(program_build_finish(&p->build), &f->arena, &p->module, &f->error));
+    view_program(f, p);
+}
+
+static void an_argument_under_another_name_is_renamed(void **state) {
+    struct fixture *f = *state;
+    struct memory_diff diff;
+    build_argument(f, &f->a, "params['head']");
+    build_argument(f, &f->b, "params['unembed']");
+    assert_true(memory_diff_make(&f->a.side, &f->b.side, GROUP_BY_SOURCE, &f->arena, &diff, &f->error));
+    assert_int_equal(diff.buffers.row_count, 1);
+    assert_int_equal(diff.buffers.rows[0].kind, CHANGE_RENAMED);
+    assert_int_equal(diff.groups.row_count, 0);
+    assert_int_equal(diff.groups.unchanged_bytes, 80);
+}
+
+// One that the compiler counts up and names no operation, of another size: by its line.
+static void a_copy_of_another_size_is_grown(void **state) {
+    struct fixture *f = *state;
+    add(&f->a, "copy.1", NULL, 1, 60);
+    add(&f->b, "copy.9", NULL, 1, 80);
+    struct memory_diff diff = compare(f, GROUP_BY_SOURCE);
+    assert_int_equal(diff.buffers.row_count, 1);
+    check_change(&diff, 0, CHANGE_GROWN, "copy.1", "copy.9", 20);
+}
+
 // --- Every pair of the fixtures' programs ---
 
 enum { PROGRAMS_MAX = 64 };
@@ -380,6 +451,11 @@ static void every_pair_of_programs_sums_to_its_peaks(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(each_kind_of_change, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_scope_under_another_name_is_one_row, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_scope_that_both_have_keeps_its_name, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_category_is_not_renamed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(an_argument_under_another_name_is_renamed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_copy_of_another_size_is_grown, set_up, tear_down),
         cmocka_unit_test_setup_teardown(equal_operations_are_paired_in_program_order, set_up, tear_down),
         cmocka_unit_test_setup_teardown(lines_that_moved_are_the_same_lines, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_line_that_stays_has_not_moved, set_up, tear_down),
