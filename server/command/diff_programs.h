@@ -27,7 +27,8 @@ struct diff_pairs {
     const struct diff_pair *compared;  // NULL: one of the paths has no program
 };
 
-// Looks at every program of the inventory; what cannot be read is among the report's errors. False at the arena's limit.
+// Looks at every program of the inventory; what cannot be read is among the report's errors. False at the arena's
+// limit.
 MUST_USE bool diff_programs_read(struct report *report, const struct report_inventory *inventory,
                                  struct diff_programs *programs);
 

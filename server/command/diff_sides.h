@@ -26,8 +26,8 @@ MUST_USE bool diff_side_begin(const struct diff_options *options, const struct d
 // The programs of a path. False, with its exit code: there is none, or which session is meant cannot be told.
 MUST_USE bool diff_side_read(struct diff_side *side, enum exit_code *code);
 
-// Which two programs are meant, and what else there is. The pairs live on A's arena. False, with its exit code: none can
-// be read, or there is no memory.
+// Which two programs are meant, and what else there is. The pairs live on A's arena. False, with its exit code: none
+// can be read, or there is no memory.
 MUST_USE bool diff_sides_choose(struct diff_side *a, struct diff_side *b, struct diff_pairs *pairs,
                                 enum exit_code *code);
 
