@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/base/device_kinds.h"
 #include "analysis/base/size_text.h"
 
 enum { FLAG_NAME_MAX = 32, SLIP_DISTANCE_MAX = 3 };
@@ -74,6 +75,14 @@ static bool set_size(const struct flag *flag, const char *value, char *problem) 
     return false;
 }
 
+static bool set_capacity(const struct flag *flag, const char *value, char *problem) {
+    if (device_capacity_read(value, flag->bytes)) return true;
+    snprintf(problem, FLAGS_PROBLEM_BYTES,
+             "--%s wants a size such as 15.75G or 17179869184, or a device such as v5e or H100, not \"%.60s\".",
+             flag->name, value);
+    return false;
+}
+
 // "text, json or markdown"
 static void list_choices(const struct flag_choice *choices, char *text, size_t text_size) {
     size_t size = 0;
@@ -109,6 +118,7 @@ static bool set_switch(const struct flag *flag, const char *value, char *problem
 static bool set_value(const struct flag *flag, const char *value, char *problem) {
     if (flag->kind == FLAG_NUMBER) return set_number(flag, value, problem);
     if (flag->kind == FLAG_SIZE) return set_size(flag, value, problem);
+    if (flag->kind == FLAG_CAPACITY) return set_capacity(flag, value, problem);
     if (flag->kind == FLAG_CHOICE) return set_choice(flag, value, problem);
     if (value[0]) {
         *flag->text = value;

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum flag_kind { FLAG_TEXT, FLAG_NUMBER, FLAG_SWITCH, FLAG_SIZE, FLAG_CHOICE };
+enum flag_kind { FLAG_TEXT, FLAG_NUMBER, FLAG_SWITCH, FLAG_SIZE, FLAG_CAPACITY, FLAG_CHOICE };
 
 struct flag_choice {
     const char *name;  // NULL after the last one
@@ -21,7 +21,7 @@ struct flag {
     const char **text;
     int *number;
     bool *on;
-    int64_t *bytes;  // of a size (analysis/base/size_text.h)
+    int64_t *bytes;  // of a size (analysis/base/size_text.h); of a capacity, also a device's (device_kinds.h)
     unsigned *choice;
     const struct flag_choice *choices;
     int min, max;  // of a number

@@ -23,6 +23,13 @@ static bool add_line(struct head_walk *walk, const struct file_field *field, str
            too_much(walk, field->payload_offset, "lines", error);
 }
 
+static bool add_stat(struct head_walk *walk, const struct file_field *field, struct error *error) {
+    struct plane_head *head = walk->head;
+    return (head->own_stat_count < PLANE_MAX_STATS &&
+            growing_array_add(walk->arena, head->own_stats, head->own_stat_count, *field)) ||
+           too_much(walk, field->payload_offset, "stats", error);
+}
+
 // XEventMetadata and XStatMetadata agree in what is read here: 1 id, 2 name.
 static bool read_name(struct head_walk *walk, const struct file_field *value, int64_t *id, struct bytes *name,
                       struct error *error) {
@@ -62,6 +69,8 @@ static bool read_field(struct head_walk *walk, const struct file_field *field, s
             return add_name(walk, &walk->head->events, field, error);
         case XPLANE_STAT_METADATA:
             return add_name(walk, &walk->head->stats, field, error);
+        case XPLANE_STATS:
+            return add_stat(walk, field, error);
         default:
             return true;
     }

@@ -1,7 +1,8 @@
-// An XPlane without its events: the names that its events and stats refer to, and where its lines are.
+// An XPlane without its events: the names that its events and stats refer to, where its lines are, and where the stats
+// of the plane itself.
 //
-//     XPlane [ name | line | line | ... | event_metadata {id: name}* | stat_metadata {id: name}* ]
-//                     ^ offset, size: stepped over
+//     XPlane [ name | line | line | ... | event_metadata {id: name}* | stat_metadata {id: name}* | stat* ]
+//                     ^ offset, size: stepped over                                                ^ so are these
 //
 // Writers put the metadata after the lines that use it, so the whole plane is walked once, by lengths, before any
 // event is read. Ids may be anything and in any order; the first entry of an id wins.
@@ -25,9 +26,16 @@ struct plane_head {
     struct metadata_names events, stats;
     struct plane_line *lines;
     uint32_t line_count;
+    struct file_field *own_stats;
+    uint32_t own_stat_count;
 };
 
-enum { PLANE_NAME_MAX_BYTES = 64 << 10, PLANE_MAX_NAMES = 1 << 22, PLANE_MAX_LINES = 1 << 20 };
+enum {
+    PLANE_NAME_MAX_BYTES = 64 << 10,
+    PLANE_MAX_NAMES = 1 << 22,
+    PLANE_MAX_LINES = 1 << 20,
+    PLANE_MAX_STATS = 1 << 16
+};
 
 // Reads the plane at `offset` onto `arena`. False: *error is the first fault, and *head still holds what stands before
 // it. (The cut line of a cut file is listed with the size that is there.)

@@ -8,6 +8,7 @@ request_handler api_buffer;
 request_handler api_buffers;
 request_handler api_device_memory;
 request_handler api_device_memory_profile;
+request_handler api_devices;
 request_handler api_explain;
 request_handler api_diff;
 request_handler api_memory_groups;
@@ -27,6 +28,7 @@ request_handler api_profile_steps;
 request_handler api_profile_timeline;
 request_handler api_save;
 request_handler api_server;
+request_handler api_session;
 request_handler api_sessions;
 
 // The largest log that api_explain takes.

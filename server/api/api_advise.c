@@ -12,7 +12,7 @@ struct advise_query {
 static bool read_query(struct request *request, struct advise_query *query, struct error *error) {
     *query = (struct advise_query){0};
     if (!module_request_of_api(request, &query->asked, error) ||
-        !request_size(request, "capacity", 0, &query->request.capacity_bytes, error) ||
+        !request_capacity(request, 0, &query->request.capacity_bytes, error) ||
         !request_int64(request, "ways", ADVICE_WAYS_DEFAULT, &query->request.ways, error) ||
         !request_int64(request, "batch", 0, &query->request.batch, error))
         return false;

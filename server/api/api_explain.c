@@ -18,7 +18,7 @@ bool api_explain(struct request *request, struct reply *reply, struct error *err
                                     .module = request_given(request, "module")};
     struct explanation explanation;
     if (!is_session(request, asked.session, error)) return false;
-    if (!request_size(request, "capacity", OOM_ABSENT, &asked.capacity_bytes, error)) return false;
+    if (!request_capacity(request, OOM_ABSENT, &asked.capacity_bytes, error)) return false;
     if (!explanation_make(&request->work, request->app->store, &asked, &explanation, error)) return false;
     if (explanation.log.message_count == 0) return error_set(error, ERROR_NOT_FOUND, "no out-of-memory message found");
     struct output *output = reply_output(request, error);

@@ -4,6 +4,7 @@
 
 static const struct route rows[] = {
     {"/api/v1/sessions", REPLY_API, api_sessions, ROUTE_GET},
+    {"/api/v1/session", REPLY_API, api_session, ROUTE_GET},
     {"/api/v1/modules", REPLY_API, api_modules, ROUTE_GET},
     {"/api/v1/memory_view", REPLY_API, api_memory_view, ROUTE_GET},
     {"/api/v1/memory_view/overview", REPLY_API, api_memory_overview, ROUTE_GET},
@@ -27,6 +28,7 @@ static const struct route rows[] = {
     {"/api/v1/device_memory/profile", REPLY_API, api_device_memory_profile, ROUTE_GET},
     {"/api/v1/explain", REPLY_API, api_explain, EXPLAIN_BODY_LIMIT_BYTES},
     {"/api/v1/save", REPLY_API, api_save, SAVE_BODY_LIMIT_BYTES},
+    {"/api/v1/devices", REPLY_API, api_devices, ROUTE_GET},
     {"/api/v1/server", REPLY_API, api_server, ROUTE_GET},
 };
 

@@ -30,8 +30,8 @@ static const char help[] = "hbmview advise: what to change so that a program nee
                            "\n"
                            "  --session S      look in this session only (all)\n"
                            "  --module M       this module: \"jit_f(1)\", or \"jit_f\" (the largest one)\n"
-                           "  --capacity SIZE  HBM of a chip, 16GiB: then also the plan, the changes that\n"
-                           "                   together fit it\n"
+                           "  --capacity SIZE  HBM of a chip, 16GiB or v5e: then also the plan, the\n"
+                           "                   changes that together fit it\n"
                            "  --batch N        the size of the batch dimension (found by its effects)\n"
                            "  --ways N         chips to shard over (4)\n"
                            "  --format F       text, json or markdown (text)\n"
@@ -45,7 +45,7 @@ static bool parse(int count, char *const arguments[], struct advise_options *opt
     const struct flag flags[] = {
         {"session", FLAG_TEXT, .text = &options->session},
         {"module", FLAG_TEXT, .text = &options->module},
-        {"capacity", FLAG_SIZE, .bytes = &options->request.capacity_bytes},
+        {"capacity", FLAG_CAPACITY, .bytes = &options->request.capacity_bytes},
         {"format", FLAG_CHOICE, .choice = &options->format, .choices = format_choices_without_csv},
         {"batch", FLAG_NUMBER, .number = &batch, .min = 1, .max = INT_MAX},
         {"ways", FLAG_NUMBER, .number = &ways, .min = 2, .max = WAYS_MAX},

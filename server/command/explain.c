@@ -35,8 +35,8 @@ static const char help[] = "hbmview explain: why did it run out of memory, and w
                            "                    names its buffers and where they come from\n"
                            "  --session S       look in this session of DIR only\n"
                            "  --module M        the program is this one (the message's own)\n"
-                           "  --capacity SIZE   the memory there is, as 15.75G or 16GiB or bytes; K, M, G are\n"
-                           "                    powers of 1024 (the message's own)\n"
+                           "  --capacity SIZE   the memory there is, as 15.75G or 16GiB or bytes (K, M, G are\n"
+                           "                    powers of 1024), or a device: v5e, H100 (the message's own)\n"
                            "  --format F        text, json or markdown (text)\n"
                            "  --help\n"
                            "\n"
@@ -49,7 +49,7 @@ static bool parse(int count, char *const arguments[], struct explain_options *op
         {"logdir", FLAG_TEXT, .text = &options->logdir},
         {"session", FLAG_TEXT, .text = &options->session},
         {"module", FLAG_TEXT, .text = &options->module},
-        {"capacity", FLAG_SIZE, .bytes = &options->capacity_bytes},
+        {"capacity", FLAG_CAPACITY, .bytes = &options->capacity_bytes},
         {"format", FLAG_CHOICE, .choice = &options->format, .choices = format_choices_without_csv},
         {"help", FLAG_SWITCH, .on = &options->show_help},
     };

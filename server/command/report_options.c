@@ -40,7 +40,7 @@ const char *report_options_help(void) {
            "  --weight W        sort and share by size, padding or size_x_lifetime (size)\n"
            "  --frameworks L    files of these packages are not your lines: a,b/c; +a,b adds\n"
            "                    to the usual ones (jax, flax, keras, ...)\n"
-           "  --fail-over SIZE  exit 1 when a peak is above it: 16GiB, 512MiB, 1073741824\n"
+           "  --fail-over SIZE  exit 1 when a peak is above it: 16GiB, 512MiB, v5e, H100\n"
            "  --of F            ... or the total: peak or total (peak)\n"
            "  --top N           so many rows: buffers at the peak, or groups (text: 10; json\n"
            "                    and csv: all)\n"
@@ -179,7 +179,7 @@ bool report_options_parse(int count, char *const arguments[], struct report_opti
         {"tool", FLAG_CHOICE, .choice = &options->tool, .choices = tools},
         {"host", FLAG_TEXT, .text = &options->host},
         {"memory-id", FLAG_TEXT, .text = &options->memory_id},
-        {"fail-over", FLAG_SIZE, .bytes = &options->fail_over_bytes},
+        {"fail-over", FLAG_CAPACITY, .bytes = &options->fail_over_bytes},
         {"of", FLAG_CHOICE, .choice = &options->fail_of, .choices = figure_choices},
         {"help", FLAG_SWITCH, .on = &options->show_help},
     };

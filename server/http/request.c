@@ -5,7 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "analysis/base/size_text.h"
+#include "analysis/base/device_kinds.h"
 
 const char *request_query(const struct request *request, const char *name) {
     for (size_t i = 0; i < request->query_count; i++) {
@@ -40,13 +40,13 @@ bool request_int64(const struct request *request, const char *name, int64_t othe
     return true;
 }
 
-bool request_size(const struct request *request, const char *name, int64_t otherwise, int64_t *bytes,
-                  struct error *error) {
-    const char *text = request_given(request, name);
+bool request_capacity(const struct request *request, int64_t otherwise, int64_t *bytes, struct error *error) {
+    const char *text = request_given(request, "capacity");
     *bytes = otherwise;
-    if (!text || size_text_read(text, bytes)) return true;
-    return error_set(error, ERROR_BAD_REQUEST, "%s is a size like 15.75G, 16GiB or 17179869184, not \"%.60s\".", name,
-                     text);
+    if (!text || device_capacity_read(text, bytes)) return true;
+    return error_set(
+        error, ERROR_BAD_REQUEST,
+        "capacity is a size like 15.75G, 16GiB or 17179869184, or a device like v5e or H100, not \"%.60s\".", text);
 }
 
 // One item of Accept-Encoding: "gzip;q=0.5".

@@ -44,9 +44,8 @@ MUST_USE bool request_need(const struct request *request, const char *name, cons
 MUST_USE bool request_int64(const struct request *request, const char *name, int64_t otherwise, int64_t *value,
                             struct error *error);
 
-// A size (size_text_read), `otherwise` when the argument is absent or empty. ERROR_BAD_REQUEST for anything else.
-MUST_USE bool request_size(const struct request *request, const char *name, int64_t otherwise, int64_t *bytes,
-                           struct error *error);
+// A `capacity` (device_capacity_read), `otherwise` when it is absent or empty. ERROR_BAD_REQUEST for anything else.
+MUST_USE bool request_capacity(const struct request *request, int64_t otherwise, int64_t *bytes, struct error *error);
 
 // Whether the client takes gzip (Accept-Encoding, with q values).
 bool request_accepts_gzip(const struct request *request);

@@ -11,6 +11,12 @@ static void keep_named(json_t *list, const char *name) {
     }
 }
 
+// What the page asks of any session: which of its tools have data, and what devices have.
+static bool put_glance(struct saved_page *page, const char *session, struct error *error) {
+    struct saved_ask glance = {"session", {{"session", session}, {NULL, NULL}}}, devices = {"devices", {{NULL, NULL}}};
+    return saved_page_add(page, &glance, error) && saved_page_add(page, &devices, error);
+}
+
 bool saved_lists_put_session(struct saved_page *page, const char *session, struct error *error) {
     json_t *reply = saved_page_ask(page, &sessions_ask, error);
     if (!reply) return false;
@@ -24,7 +30,7 @@ bool saved_lists_put_session(struct saved_page *page, const char *session, struc
     bool is_good = is_there ? saved_page_keep(page, &sessions_ask, NULL, reply, error)
                             : error_set(error, ERROR_NOT_FOUND, "There is no session \"%.160s\".", session);
     json_decref(reply);
-    return is_good;
+    return is_good && put_glance(page, session, error);
 }
 
 bool saved_lists_newest(struct saved_page *page, const char *list, const char **session, struct error *error) {

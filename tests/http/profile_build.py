@@ -58,7 +58,7 @@ class Line:
 
 class Plane:
     def __init__(self, name):
-        self.name, self.lines, self.event_names, self.stat_names = name, [], {}, {}
+        self.name, self.lines, self.event_names, self.stat_names, self.stats = name, [], {}, {}, {}
 
     def line(self, name="", timestamp_ns=0):
         self.lines.append(Line(len(self.lines) + 1, name, timestamp_ns))
@@ -84,7 +84,8 @@ class Plane:
 
     def bytes(self):
         lines = b"".join(text(3, line.bytes()) for line in self.lines)
-        return text(2, self.name) + lines + named(4, self.event_names) + named(5, self.stat_names)
+        stats = b"".join(text(6, self.stat(name, value)) for name, value in self.stats.items())
+        return text(2, self.name) + lines + named(4, self.event_names) + named(5, self.stat_names) + stats
 
 
 class Profile:

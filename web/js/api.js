@@ -22,6 +22,9 @@ export class ApiError extends Error {
 }
 
 export const fetchSessions = (signal) => getJson(apiUrl("sessions"), signal);
+/** One session at a glance: which tools have something to show, what its devices have. */
+export const fetchSession = (session, signal) => getJson(apiUrl("session", { session }), signal);
+export const fetchDevices = (signal) => getJson(apiUrl("devices"), signal);
 export const fetchServer = (signal) => getJson(apiUrl("server"), signal);
 /** `since` is the version of an earlier reply: then the reply may hold only what changed since (data/modules.js). */
 export const fetchModules = (session, since, signal) => getJson(apiUrl("modules", { session, since }), signal);

@@ -46,16 +46,100 @@ test("sessions: filtered as one types, walked by keys, with date, size, programs
   assert.equal(await page.evaluate(() => document.activeElement.id), "pick-sessions", "the focus is not lost");
   await page.keyboard.press("Enter");
   await page.keyboard.type("tf_tiny");
-  await row.locator("text=no programs for the Memory Viewer").waitFor();
+  await row.locator("text=allocator events").waitFor();
   await page.keyboard.press("Enter");
-  await page.waitForSelector(".message");
-  assert.equal(await param(page, "run"), "tf_tiny");
+  await page.waitForFunction(() => new URLSearchParams(location.search).get("run") === "tf_tiny");
   await page.click("#pick-sessions");
   await page.keyboard.type("no such session");
   assert.match(await page.textContent(".session-popup"), /No session matches/);
   await page.mouse.click(700, 500);
   assert.equal(await page.locator(".session-popup:visible").count(), 0);
   assert.deepEqual(page.complaints, []);
+});
+
+const toolNow = (page) => page.locator("#pick-tools").inputValue();
+const withoutData = (page) => page.locator("#pick-tools option.without").allTextContents();
+
+test("tools without data are greyed and say why, and can still be asked for more", async () => {
+  const page = await newPage(browser, server);
+  await open(page, server, "?run=tf_tiny&tag=memory_profile");
+  await page.waitForSelector("#pick-tools option.without", { state: "attached" });
+  assert.deepEqual(await withoutData(page), [
+    "Memory Viewer: no compiled program",
+    "Device Memory: no device memory profile",
+    "Compare: no compiled program",
+  ]);
+  const colorOf = (selector) =>
+    page.evaluate((one) => getComputedStyle(document.querySelector(one)).color, `#pick-tools ${selector}`);
+  const [plain, grey] = [await colorOf("[value=memory_profile]"), await colorOf(".without")];
+  assert.notEqual(grey, plain);
+  await page.locator("#pick-tools").focus();
+  await page.keyboard.press("ArrowUp");
+  await page.waitForSelector(".message >> text=This session holds no HLO module");
+  assert.equal(await param(page, "tag"), "memory_viewer");
+  await page.close();
+});
+
+test("a session is picked: the open tool stays where it has data, else one that has some opens", async () => {
+  const page = await newPage(browser, server);
+  const pick = async (name) => {
+    await page.click("#pick-sessions");
+    await page.keyboard.type(name);
+    await page.keyboard.press("Enter");
+    await page.waitForFunction((one) => new URLSearchParams(location.search).get("run") === one, name);
+    await page.waitForSelector(".headline-figures, .message");
+    await settle(page);
+  };
+  await open(page, server, "?run=v5e_matmul&tag=memory_viewer");
+  await pick("tf_tiny");
+  assert.equal(await toolNow(page), "memory_profile");
+  await pick("tf_two_hosts");
+  assert.equal(await toolNow(page), "memory_profile");
+  await pick("v5e_padded");
+  assert.equal(await toolNow(page), "memory_viewer");
+  await page.goBack();
+  await page.waitForFunction(() => document.querySelector("#pick-tools").value === "memory_profile");
+  await open(page, server, "?run=tf_tiny");
+  await page.waitForFunction(() => document.querySelector("#pick-tools").value === "memory_profile");
+  assert.deepEqual(page.complaints, []);
+  await page.close();
+});
+
+const told = (capacity_bytes) => ({
+  host: "tpu-vm-0",
+  plane: "/device:TPU:0",
+  count: 4,
+  type: "TPU v5 lite",
+  name: "TPU v5e",
+  capacity_bytes,
+  capacity_from: "device_type",
+});
+
+test("the capacity is the profile's where it tells one; what was asked for comes first", async () => {
+  const page = await newPage(browser, server);
+  await page.route("**/api/v1/session?*", async (route) => {
+    const reply = await (await route.fetch()).json();
+    const isToldOf = reply.session === "v5e_gpt_12layer_oom";
+    return route.fulfill({ json: { ...reply, devices: isToldOf ? [told(16911433728)] : [] } });
+  });
+  await open(page, server, "?run=v5e_gpt_12layer_oom&tag=memory_viewer");
+  await page.waitForSelector(".verdict.overflow");
+  assert.equal(await page.inputValue("#capacity"), "15.75GiB");
+  assert.equal(await page.textContent(".verdict"), "OVERFLOW by 37.15 GiB");
+  assert.equal(await page.textContent(".capacity-from"), "as the profile says");
+  assert.match(await page.getAttribute(".capacity-from", "title"), /names a TPU v5e in \/device:TPU:0/);
+  await page.click("#pick-sessions");
+  await page.keyboard.type("v5e_matmul");
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => new URLSearchParams(location.search).get("run") === "v5e_matmul");
+  await page.waitForSelector(".headline");
+  await settle(page);
+  assert.equal(await page.inputValue("#capacity"), "");
+  await open(page, server, "?run=v5e_gpt_12layer_oom&tag=memory_viewer&capacity=64GiB");
+  assert.equal(await page.inputValue("#capacity"), "64GiB");
+  assert.equal(await page.textContent(".capacity-from"), "");
+  assert.deepEqual(page.complaints, []);
+  await page.close();
 });
 
 test("XProf's own address opens the same view", async () => {
@@ -232,7 +316,7 @@ test("a module that does not exist is said, and the others are offered", async (
 });
 
 test("a session without modules says where it looked and how to make one", async () => {
-  await open(page, server, "?run=tf_tiny");
+  await open(page, server, "?run=tf_tiny&tag=memory_viewer");
   await page.waitForSelector(".message");
   const words = await page.textContent(".message");
   assert.match(words, /holds no HLO module/);

@@ -1,31 +1,11 @@
 // @ts-check
 /**
- * What devices have, by the names that people give them: the one table of it. Sources:
- *     compiler   the "of N hbm" of real out-of-memory messages of libtpu on such a device: what a program may use
- *     vendor     the data sheet; driver and runtime keep some of it
- * A TPU's figure is that of one JAX device: a core of v2, v3 and v7x, a chip of the others (v4: two cores as one).
- * @typedef {{name: string, capacity: string, source: "compiler" | "vendor"}} Device
+ * What devices have: by the names that people give them, as the server's one table says (GET /api/v1/devices), and of a
+ * session's own, as its profile says (GET /api/v1/session).
+ * @typedef {{name: string, other_name: string | null, capacity: string, source: "compiler" | "vendor"}} Device
+ * @typedef {{host: string, plane: string, name: string | null, capacity_bytes: number | null,
+ *            capacity_from: "memory_size" | "device_type" | null}} ProfiledDevice
  */
-
-/** @type {Device[]} */
-export const DEVICES = [
-  { name: "TPU v2", capacity: "7.48GiB", source: "compiler" },
-  { name: "TPU v3", capacity: "15.48GiB", source: "compiler" },
-  { name: "TPU v4", capacity: "30.75GiB", source: "compiler" },
-  { name: "TPU v5e", capacity: "15.75GiB", source: "compiler" },
-  { name: "TPU v5p", capacity: "95.73GiB", source: "compiler" },
-  { name: "TPU v6e", capacity: "31.24GiB", source: "compiler" },
-  { name: "TPU v7x", capacity: "94.74GiB", source: "compiler" },
-  { name: "T4", capacity: "16GiB", source: "vendor" },
-  { name: "L4", capacity: "24GiB", source: "vendor" },
-  { name: "V100 16 GB", capacity: "16GiB", source: "vendor" },
-  { name: "V100 32 GB", capacity: "32GiB", source: "vendor" },
-  { name: "A100 40 GB", capacity: "40GiB", source: "vendor" },
-  { name: "A100 80 GB", capacity: "80GiB", source: "vendor" },
-  { name: "H100", capacity: "80GiB", source: "vendor" },
-  { name: "H200", capacity: "141GiB", source: "vendor" },
-  { name: "B200", capacity: "180GiB", source: "vendor" },
-];
 
 const SAID = {
   compiler: "as the compiler says",
@@ -34,14 +14,38 @@ const SAID = {
 
 export const aboutDevice = ({ capacity, source }) => `${capacity}, ${SAID[source]}`;
 
-/** "v5e", "tpu V5E" and "A100-80GB" find theirs; a name that several begin with finds none. @returns {Device | null} */
-export function deviceNamed(text) {
+/**
+ * "v5e", "tpu V5E" and "A100-80GB" find theirs; a name that several begin with finds none. As the program's flags do
+ * (analysis/base/device_kinds.h).
+ * @param {Device[]} devices @param {string} text @returns {Device | null}
+ */
+export function deviceNamed(devices, text) {
   const wanted = plain(text);
   if (wanted === "") return null;
-  const names = DEVICES.map((device) => ({ device, name: plain(device.name) }));
-  const exact = names.find(({ name }) => name === wanted || name === `tpu${wanted}`);
-  const begun = names.filter(({ name }) => name.startsWith(wanted));
-  return exact?.device ?? (begun.length === 1 ? begun[0].device : null);
+  const exact = devices.find((device) => plain(device.name) === wanted);
+  const begun = devices.filter((device) => plain(device.name).startsWith(wanted));
+  if (exact || begun.length > 0) return exact ?? (begun.length === 1 ? begun[0] : null);
+  return devices.find((device) => device.other_name && plain(device.other_name) === wanted) ?? null;
 }
 
-const plain = (text) => text.toLowerCase().replace(/[\s_-]/g, "");
+const plain = (text) => text.toLowerCase().replace(/[\s_-]/g, "").replace(/^nvidia/, "").replace(/^(tesla|tpu)/, "");
+
+/** The device of a host of which the profile tells what it has. @returns {ProfiledDevice | null} */
+export function profiledDevice(contents, host) {
+  const telling = (contents?.devices ?? []).filter((device) => device.capacity_bytes !== null);
+  return telling.find((device) => device.host === host) ?? telling[0] ?? null;
+}
+
+const GIB = 2 ** 30;
+
+/** What the address calls it: never more than there is. @param {ProfiledDevice} device */
+export function capacityOfDevice({ capacity_bytes: bytes }) {
+  return `${(Math.floor((100 * Number(bytes)) / GIB) / 100).toFixed(2)}GiB`;
+}
+
+/** @param {ProfiledDevice} device */
+export function whereCapacityIsFrom({ plane, name, capacity_from: from }) {
+  return from === "memory_size"
+    ? `the memory_size of ${plane} in the profile`
+    : `the profile names a ${name} in ${plane}; that much a program may use there`;
+}

@@ -1,6 +1,6 @@
 // @ts-check
 // A text field for one word of the address, kept as it was typed: "15.75GiB" says more than its bytes.
-import { aboutDevice, deviceNamed, DEVICES } from "./devices.js";
+import { aboutDevice, deviceNamed } from "./devices.js";
 import { el } from "./dom.js";
 import { parseSize } from "./size_text.js";
 
@@ -9,10 +9,12 @@ import { parseSize } from "./size_text.js";
  * @param {string} key
  * @param {{id: string, label: string, title: string, size: number, placeholder?: string,
  *          accepts: (text: string) => boolean, clears?: boolean, wordOf?: (text: string) => string,
- *          list?: string}} options what is not accepted is marked, and leaves the word as it is or `clears` it;
- *     `wordOf`: what is kept in the address of what was typed; `list` names its suggestions
+ *          list?: string, learn?: () => Promise<void>}} options what is not accepted is marked, and leaves the word as
+ *     it is or `clears` it; `wordOf`: what is kept in the address of what was typed; `list` names its suggestions;
+ *     `learn`: what has to be known of anything but a size
  */
-export function createParamField(params, key, { label, accepts, clears = false, wordOf = asTyped, ...attributes }) {
+export function createParamField(params, key, options) {
+  const { label, accepts, clears = false, wordOf = asTyped, learn, ...attributes } = options;
   const field = el("input", {
     type: "text",
     spellcheck: "false",
@@ -28,7 +30,8 @@ export function createParamField(params, key, { label, accepts, clears = false, 
     return taken;
   }
 
-  function take() {
+  async function take() {
+    if (learn && parseSize(field.value) === null && field.value.trim() !== "") await learn();
     const taken = isTaken();
     if (taken) field.value = wordOf(field.value);
     if (taken || clears) params.set({ [key]: (taken && field.value) || null });
@@ -54,19 +57,27 @@ function asTyped(text) {
   return text.replaceAll(" ", "");
 }
 
-/** What the device has, as a size or by its name. What is neither leaves no verdict of an earlier one beside it. */
-export function createCapacityField(params, { id, label = "capacity", placeholder = "15.75GiB", title }) {
-  const accepts = (text) => capacityWord(text) !== null;
-  const wordOf = (text) => capacityWord(text) ?? asTyped(text);
-  const list = `${id}-devices`;
-  const options = { id, label, placeholder, title, size: 9, accepts, wordOf, clears: true, list };
+/**
+ * What the device has, as a size or by its name. What is neither leaves no verdict of an earlier one beside it.
+ * `askDevices`: the server's table, asked for once somebody is about to type.
+ */
+export function createCapacityField(params, { id, label = "capacity", placeholder = "15.75GiB", title, askDevices }) {
+  /** @type {import("./devices.js").Device[]} */
+  let known = [];
+  const wordIn = (text) =>
+    parseSize(text) === null ? (deviceNamed(known, text)?.capacity ?? null) : asTyped(text);
+  const accepts = (text) => wordIn(text) !== null;
+  const wordOf = (text) => wordIn(text) ?? asTyped(text);
+  const list = el("datalist", { id: `${id}-devices` });
+  const options = { id, label, placeholder, title, size: 9, accepts, wordOf, clears: true, list: list.id, learn };
   const field = createParamField(params, "capacity", options);
-  const names = DEVICES.map((device) => el("option", { value: device.name, label: aboutDevice(device) }));
-  field.node.append(el("datalist", { id: list }, ...names));
+  field.node.append(list);
+  field.field.addEventListener("focus", learn, { once: true });
   return field;
-}
 
-/** @returns {string | null} a size as it was typed, or that of the device that was named */
-function capacityWord(text) {
-  return parseSize(text) === null ? (deviceNamed(text)?.capacity ?? null) : asTyped(text);
+  async function learn() {
+    if (known.length > 0) return;
+    known = (await askDevices().catch(() => ({ devices: [] }))).devices;
+    list.replaceChildren(...known.map((one) => el("option", { value: one.name, label: aboutDevice(one) })));
+  }
 }

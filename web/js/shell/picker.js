@@ -15,15 +15,16 @@ export function createPicker(noun, onPick, extra = null) {
 
   /**
    * Nothing to pick, and no other way to get something: only the notes are there.
-   * @param {{value: string, label: string, disabled?: boolean}[]} options
+   * @param {{value: string, label: string, why?: string}[]} options `why`: there is nothing in it, and why; it can
+   *     be picked all the same, and says more then
    */
   function show(options, value, { count = options.length, notes = [] } = {}) {
     setText(label, `${noun} (${count})`);
     const known = options.some((option) => option.value === value);
     const shown =
-      known || value === null ? options : [{ value, label: `${value} (not found)`, disabled: false }, ...options];
+      known || value === null ? options : [{ value, label: `${value} (not found)` }, ...options];
     select.replaceChildren(
-      ...shown.map((option) => el("option", { value: option.value, disabled: option.disabled }, option.label)),
+      ...shown.map(optionNode),
     );
     select.value = value ?? "";
     select.disabled = shown.length === 0;
@@ -34,4 +35,9 @@ export function createPicker(noun, onPick, extra = null) {
   }
 
   return { node, show };
+}
+
+function optionNode({ value, label, why = "" }) {
+  if (!why) return el("option", { value }, label);
+  return el("option", { value, class: "without", title: `${label}: ${why}` }, `${label}: ${why}`);
 }

@@ -1,15 +1,20 @@
 // @ts-check
 /**
- * What a list of sessions tells of each: how large its files are, how many programs it holds, its highest peak. That is
- * read from its files, so it is asked for one session after the other, only for those in sight, and kept.
- * @typedef {{bytes: number, programs: number, peak: number | null, isBroken: boolean}} Facts
+ * What a list of sessions tells of each: how large its files are, what there is in it for the tools, its highest peak.
+ * That is read from its files, so it is asked for one session after the other, only for those in sight, and kept.
+ * @typedef {{bytes: number, holds: string[], peak: number | null, isBroken: boolean}} Facts
  */
+import { plural } from "../base/format.js";
 
 const LOOK_AGAIN_MS = 250;
 const LOOKS = 8; // at peaks that are still being computed
+const BROKEN = { bytes: 0, holds: [], peak: null, isBroken: true };
 
-/** @param {(session: string, signal: AbortSignal) => Promise<any>} ask the modules of a session */
-export function createSessionFacts(ask) {
+/**
+ * @param {(session: string) => Promise<import("./session_contents.js").Contents | null>} look
+ * @param {(session: string, signal: AbortSignal) => Promise<any>} askModules of a session that has some
+ */
+export function createSessionFacts(look, askModules) {
   /** @type {Map<string, Facts>} */
   const known = new Map();
   let queue = [];
@@ -32,17 +37,20 @@ export function createSessionFacts(ask) {
       await lookAt(name, controller.signal);
     } catch (error) {
       if (error.name === "AbortError") return;
-      known.set(name, { bytes: 0, programs: 0, peak: null, isBroken: true });
+      known.set(name, BROKEN);
     }
     onNews();
     askNext();
   }
 
   async function lookAt(name, signal) {
-    for (let look = 0; look < LOOKS; look += 1) {
-      const reply = await ask(name, signal);
-      known.set(name, factsOf(reply));
-      if (reply.complete) return;
+    const contents = await look(name);
+    if (contents === null) throw new Error(name);
+    known.set(name, factsOf(contents, []));
+    for (let tries = 0; contents.programs > 0 && tries < LOOKS; tries += 1) {
+      const { modules, complete } = await askModules(name, signal);
+      known.set(name, factsOf(contents, modules));
+      if (complete) return;
       onNews();
       await new Promise((resolve) => window.setTimeout(resolve, LOOK_AGAIN_MS));
     }
@@ -58,14 +66,26 @@ export function createSessionFacts(ask) {
   return { get: (name) => known.get(name) ?? null, want, stop };
 }
 
-/** @returns {Facts} of a reply about all modules of a session */
-export function factsOf({ modules, hosts }) {
+/**
+ * @param {import("./session_contents.js").Contents} contents @param {any[]} modules those of which figures are known
+ * @returns {Facts}
+ */
+export function factsOf(contents, modules) {
   const ready = modules.filter((one) => one.state === "ready");
   const peaks = ready.flatMap((one) => one.memory_spaces.map((space) => space.peak_bytes));
   return {
-    bytes: hosts.reduce((sum, host) => sum + (host.size_bytes ?? 0), 0),
-    programs: modules.length,
+    bytes: contents.size_bytes,
+    holds: thingsIn(contents),
     peak: peaks.length ? Math.max(...peaks) : null,
-    isBroken: hosts.length > 0 && hosts.every((host) => host.error),
+    isBroken: contents.files > 0 && contents.unreadable_files === contents.files,
   };
+}
+
+/** What the tools have to show, in their order. */
+function thingsIn({ programs, tools }) {
+  return [
+    programs > 0 ? plural(programs, "program") : "",
+    tools.includes("memory_profile") ? "allocator events" : "",
+    tools.includes("device_memory") ? "device memory profile" : "",
+  ].filter(Boolean);
 }

@@ -1,10 +1,10 @@
 // @ts-check
 /**
  * The sessions, to choose from: a button that says which is open, and a list that filters as one types, each with its
- * date and, once they are known, its size, its highest peak and whether it holds programs (session_facts.js).
+ * date and, once they are known, its size, its highest peak and what it holds for which tool (session_facts.js).
  */
 import { el, setText } from "../base/dom.js";
-import { formatSize, plural } from "../base/format.js";
+import { formatSize } from "../base/format.js";
 import { matcher } from "../base/text_match.js";
 
 const MOST_SHOWN = 200;
@@ -126,7 +126,7 @@ export function createSessionPicker(onPick, facts, extra) {
     setText(node.querySelector(".session-peak"), peak === null ? "" : formatSize(peak));
     const about = [dateText(option.modified), factsText(known)].filter(Boolean).join(", ");
     setText(node.querySelector(".session-about"), about);
-    node.classList.toggle("without", known !== null && known.programs === 0);
+    node.classList.toggle("without", known !== null && known.holds.length === 0);
   }
 
   function wantFacts() {
@@ -183,6 +183,6 @@ function dateText(seconds) {
 function factsText(known) {
   if (known === null) return "";
   if (known.isBroken) return "cannot be read";
-  const programs = known.programs === 0 ? "no programs for the Memory Viewer" : plural(known.programs, "program");
-  return `${formatSize(known.bytes)}, ${programs}`;
+  const holds = known.holds.length ? known.holds : ["nothing that a tool could show"];
+  return [formatSize(known.bytes), ...holds].join(", ");
 }

@@ -15,8 +15,10 @@
  *     progress, keys
  *     openTool(id)   the same session in another tool
  *     sessions()  a promise of the sessions reply
+ *     contents()  a promise of what the session has to show (session_contents.js), for after the charts
+ *     goWhereDataIs()  a promise: the address named no tool, and one that has data opens instead
  */
-import { fetchModules, fetchServer, fetchSessions, ApiError } from "../api.js";
+import { fetchModules, fetchServer, fetchSession, fetchSessions, ApiError } from "../api.js";
 import { findTool } from "../tools.js";
 import { notePageWheel } from "../base/wheel.js";
 import { button, el } from "../base/dom.js";
@@ -28,10 +30,12 @@ import { createParams } from "./params.js";
 import { createPicker } from "./picker.js";
 import { createSave, savedNote } from "./save_page.js";
 import { createProgress } from "./progress.js";
+import { createSessionContents, toolWithData, whatIsMissing } from "./session_contents.js";
 import { createSessionFacts } from "./session_facts.js";
 import { createSessionPicker } from "./session_picker.js";
 import { createThemeSwitch } from "./theme.js";
 import { createUnitSwitch } from "./unit_switch.js";
+import { capacityOfDevice, profiledDevice } from "../base/devices.js";
 import { parseQuery } from "../base/url_state.js";
 import { errorMessage, linkList, noSessions, noTool, pendingSession, unknownSession } from "./messages.js";
 import { toolLink } from "./other_tool.js";
@@ -40,6 +44,7 @@ const KEPT = ["tag", "panel", "filter", "sort", "unit", "capacity"]; // from one
 const LOOK_AGAIN_MS = 2000;
 const DEVICE_MEMORY = "device_memory"; // its tool, and where the sessions reply lists such sessions
 const VERSION_DELAY_MS = 1000; // the charts come first
+const CONTENTS_DELAY_MS = 300; // so do they here
 
 /** @param {any} saved what a saved page says of itself (saved/answers.js); null where a server answers */
 export function createShell(tools, saved = null) {
@@ -49,10 +54,14 @@ export function createShell(tools, saved = null) {
   const page = pageElements();
   const dock = createDock(page.dock, page.main);
   const progress = createProgress(document.body);
+  const contents = createSessionContents((session) => fetchSession(session));
   const sessionPicker = createSessionPicker(
     (run) => openSession(run || null),
-    createSessionFacts((session, signal) => fetchModules(session, undefined, signal)),
-    button("↻", () => loadSessions(), {
+    createSessionFacts(
+      (session) => contents.look(session),
+      (session, signal) => fetchModules(session, undefined, signal),
+    ),
+    button("↻", () => (contents.forget(), loadSessions()), {
       class: "quiet",
       title: "Look again",
       "aria-label": "look again for sessions",
@@ -67,6 +76,8 @@ export function createShell(tools, saved = null) {
   let mountedFor = "";
   let replaced = 0; // how often the tool's place was given to something else
   let waitTimer = 0;
+  let contentsTimer = 0;
+  let opening = 0; // how often a session was picked
 
   function start() {
     page.sidePickers.append(sessionPicker.node, toolPicker.node, hosts.node);
@@ -117,7 +128,11 @@ export function createShell(tools, saved = null) {
     const options = [
       ...(isAnywhere() ? [{ value: "", label: "any session" }] : []),
       ...reply.sessions.map(({ name, modified_s: modified }) => ({ value: name, label: name, modified })),
-      ...deviceMemorySessions.map((name) => ({ value: name, label: `${name} (device memory)` })),
+      ...(reply[DEVICE_MEMORY] ?? []).map(({ name, modified_s: modified }) => ({
+        value: name,
+        label: `${name} (device memory)`,
+        modified,
+      })),
       ...pending.map((name) => ({ value: name, label: `${name} (not complete)` })),
     ];
     sessionPicker.show(options, params.get().run, { count: names.length, notes: sessionNotes(reply) });
@@ -180,9 +195,42 @@ export function createShell(tools, saved = null) {
     return notes;
   }
 
-  function openSession(run) {
+  /** In the tool that is open, unless that has nothing to show there and another has. */
+  async function openSession(run) {
+    const mine = ++opening;
+    const told = run ? await progress.during(`looking into ${run}`, contents.look(run)) : null;
+    if (mine !== opening) return;
     const kept = Object.fromEntries(KEPT.map((key) => [key, params.get()[key]]));
+    if (kept.capacity === capacityTold(params.get().run)) kept.capacity = null;
+    const tool = toolFor(kept.tag, run);
+    if (tool && !tool.anywhere && run) kept.tag = toolWithData(told, tool.id);
     params.go({ ...parseQuery(""), ...kept, run });
+  }
+
+  /** The capacity that the profile of a session tells, as the address has it: no other session's. */
+  function capacityTold(run) {
+    const device = run && profiledDevice(contents.known(run), params.get().host);
+    return device ? capacityOfDevice(device) : null;
+  }
+
+  /** An address that names no tool opens one that has something to show. @returns {Promise<boolean>} whether it did */
+  async function goWhereDataIs() {
+    const { run, tag } = params.get();
+    if (tag !== null || run === null) return false;
+    const first = toolsOf(run)[0].id;
+    const tool = toolWithData(await contents.look(run), first);
+    const isMine = params.get().run === run && params.get().tag === null;
+    if (isMine && tool !== first) params.set({ tag: tool });
+    return isMine && tool !== first;
+  }
+
+  /** Which tools have data is told once the charts stand. */
+  function lookInto(run) {
+    clearTimeout(contentsTimer);
+    contentsTimer = window.setTimeout(async () => {
+      await contents.look(run);
+      if (params.get().run === run) showTools();
+    }, CONTENTS_DELAY_MS);
   }
 
   /** What one tool was asked (a search, an order) means nothing to another; places in the session stay. */
@@ -199,6 +247,7 @@ export function createShell(tools, saved = null) {
     const wanted = mountKey();
     if (wanted === mountedFor && !tool?.anywhere) return;
     if (wanted !== mountedFor) mountTool(tool, wanted);
+    if (run !== null) lookInto(run);
     const reply = await sessions.catch(() => null);
     if (reply && params.get().run === run) showSessions(reply);
   }
@@ -217,8 +266,9 @@ export function createShell(tools, saved = null) {
 
   function showTools() {
     const { run, tag } = params.get();
+    const told = run === null ? null : contents.known(run);
     toolPicker.show(
-      toolsOf(run).map((one) => ({ value: one.id, label: one.name })),
+      toolsOf(run).map(({ id, name }) => ({ value: id, label: name, why: whatIsMissing(told, id) })),
       toolFor(tag, run)?.id ?? tag,
     );
   }
@@ -252,6 +302,8 @@ export function createShell(tools, saved = null) {
       progress,
       hosts,
       openTool,
+      goWhereDataIs,
+      contents: () => contents.look(params.get().run),
       sessions: () => sessions,
       side: page.sideTool,
       show: showParts,

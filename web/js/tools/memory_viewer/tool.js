@@ -16,6 +16,7 @@ import { createModuleFeed } from "./module_feed.js";
 import { createModuleList } from "./views/module_list.js";
 import { createMemoryTypes } from "./views/memory_types.js";
 import { createWorkspace } from "./workspace.js";
+import { capacityOfDevice, profiledDevice } from "../../base/devices.js";
 import { remember, remembered } from "../../base/remembered.js";
 import { MOUSE, toolKeys } from "./tool_keys.js";
 import { findModule, moduleAddress, namedHosts } from "./data/modules.js";
@@ -34,6 +35,8 @@ export function mount(shell) {
   let opened = "";
   let reply = null;
   let capacityOf = null; // what the capacity is remembered by
+  let capacityTold = null; // by the profile
+  let isOver = false;
 
   shell.side.append(list.node, types.node);
   const stops = [
@@ -56,8 +59,12 @@ export function mount(shell) {
     reply = now;
     list.setModules(now);
     showHosts(now);
-    if (now.modules.length === 0) return now.complete && stage.say(noModules(now, shell.openTool));
+    if (now.modules.length === 0) return now.complete && sayNone(now);
     settleModule(now);
+  }
+
+  async function sayNone(now) {
+    if (!(await shell.goWhereDataIs()) && !isOver) stage.say(noModules(now, shell.openTool));
   }
 
   /** No module in the address: the largest, once its size is known. XProf's moduleName lacks the program id. */
@@ -101,8 +108,10 @@ export function mount(shell) {
         latest.run((signal) => fetch(where, signal)),
       );
     try {
-      const shown = showView(await ask(fetchMemoryOverview, `reading ${module}`), where);
+      const view = await ask(fetchMemoryOverview, `reading ${module}`);
+      const shown = showView(view, where);
       await shown.start();
+      takeCapacity(shown, view);
       if (shown === stage.workspace()) shown.complete(await ask(fetchMemoryView, `reading the buffers of ${module}`));
     } catch (error) {
       if (error.name !== "AbortError") showViewError(error, module);
@@ -123,9 +132,19 @@ export function mount(shell) {
     );
   }
 
-  /** Typed here, for the device that is shown; not what comes with another place. */
+  /** Of a device that the profile tells of, once the charts stand; what was asked for or remembered comes first. */
+  async function takeCapacity(shown, view) {
+    const device = view.memory_space === 0 ? profiledDevice(await shell.contents(), view.host) : null;
+    if (!device || shown !== stage.workspace()) return;
+    capacityTold = capacityOfDevice(device);
+    shown.tellDevice(device);
+    if (params.get().capacity === null) params.set({ capacity: capacityTold });
+  }
+
+  /** Typed here, for the device that is shown; not what comes with another place, or from the profile. */
   function rememberCapacity({ capacity }, changed) {
-    if (capacityOf && changed.length === 1) remember(capacityOf, capacity);
+    const isTold = capacity !== null && capacity === capacityTold;
+    if (capacityOf && changed.length === 1 && !isTold) remember(capacityOf, capacity);
   }
 
   /** Groups are asked for as the address has it: as early as that is (ask_ahead.js). */
@@ -146,6 +165,7 @@ export function mount(shell) {
   }
 
   function unmount() {
+    isOver = true;
     feed.stop();
     latest.stop();
     stops.forEach((stop) => stop());

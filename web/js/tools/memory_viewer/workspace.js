@@ -120,6 +120,7 @@ export function createWorkspace(view, params, requests, openTool) {
     complete,
     fillScreen,
     parts: { top: headline.name, main, dock },
+    tellDevice: headline.tellDevice,
     /** Of all buffers; null until they are here. */
     state: () => (state.model.isWhole ? state : null),
     focusSearch: () => search.focus(),

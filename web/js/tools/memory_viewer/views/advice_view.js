@@ -3,7 +3,7 @@
  * The Advice panel: what changing the program would bring, in bytes. It asks the server when it is opened, since
  * replaying the heap for each change may take a second, and keeps what it was told while the workspace stands.
  */
-import { createLatest } from "../../../api.js";
+import { createLatest, fetchDevices } from "../../../api.js";
 import { el, setText } from "../../../base/dom.js";
 import { createCapacityField, createParamField } from "../../../base/param_field.js";
 import { saveMenu } from "../../../base/save_menu.js";
@@ -92,6 +92,7 @@ export function createAdvice(state, params, view, fetchAdvice) {
 function fieldsOf(params) {
   return [
     createCapacityField(params, {
+      askDevices: fetchDevices,
       id: "advice-capacity",
       title: "Memory of the device, such as 15.75GiB: the plan is the set of changes that fits it",
     }),

@@ -1,5 +1,7 @@
 // @ts-check
 // The first line: which program, how much memory at its peak, and whether that fits.
+import { fetchDevices } from "../../../api.js";
+import { capacityOfDevice, whereCapacityIsFrom } from "../../../base/devices.js";
 import { el, setText } from "../../../base/dom.js";
 import { formatSize, exactBytes } from "../../../base/format.js";
 import { sizeFigure } from "../../../base/figures.js";
@@ -10,6 +12,7 @@ import { fitOf } from "../data/composition.js";
 
 export function createHeadline(state, params, view) {
   const capacity = createCapacityField(params, {
+    askDevices: fetchDevices,
     id: "capacity",
     label: "of",
     placeholder: "capacity",
@@ -22,7 +25,9 @@ export function createHeadline(state, params, view) {
   const host = view.host ? `, host ${view.host}` : "";
   const title = `${view.session} / ${view.module}${host}`;
   const name = viewName(view.session, view.module, view.memory_space_name, title);
-  const node = el("div", { class: "headline" }, figures, capacity.node, verdict);
+  const from = el("span", { class: "note capacity-from" });
+  const node = el("div", { class: "headline" }, figures, capacity.node, verdict, from);
+  let device = /** @type {import("../../../base/devices.js").ProfiledDevice | null} */ (null);
 
   function show() {
     const { unit, capacity: bytes } = state.get();
@@ -32,11 +37,24 @@ export function createHeadline(state, params, view) {
       ...(differs(view.totals) ? [", ", sizeFigure(view.totals.total_allocation_bytes, unit), " total"] : []),
     );
     showVerdict(verdict, fitOf(view.totals, bytes), unit);
+    showWhereFrom();
+  }
+
+  /** The capacity that the profile tells, where that is the one in the field. */
+  function showWhereFrom() {
+    const isTold = device !== null && params.get().capacity === capacityOfDevice(device);
+    setText(from, isTold ? "as the profile says" : "");
+    from.title = device ? whereCapacityIsFrom(device) : "";
+  }
+
+  function tellDevice(told) {
+    device = told;
+    showWhereFrom();
   }
 
   const stop = state.watch(["unit", "capacity"], show);
   show();
-  return { name, node, dispose: together(stop, capacity.dispose) };
+  return { name, node, tellDevice, dispose: together(stop, capacity.dispose) };
 }
 
 const TOLD_FROM = 0.01;

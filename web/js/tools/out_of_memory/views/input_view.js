@@ -1,5 +1,6 @@
 // @ts-check
 // Where the log goes in: a text field, a file, an example; once it is read, one line that says what was read.
+import { fetchDevices } from "../../../api.js";
 import { button, el, setText } from "../../../base/dom.js";
 import { formatSize, plural } from "../../../base/format.js";
 import { createCapacityField } from "../../../base/param_field.js";
@@ -14,6 +15,7 @@ export function createInput(state, params, actions) {
   const field = textField(state, send);
   const file = filePicker(actions.explain);
   const capacity = createCapacityField(params, {
+    askDevices: fetchDevices,
     id: "oom-capacity",
     placeholder: "as it says",
     title: "Memory of the device, such as 15.75GiB, where the message does not tell it",
