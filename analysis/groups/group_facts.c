@@ -12,10 +12,6 @@ static const struct memory_buffer *row_at(const struct members *m, uint32_t i) {
     return &m->grouping->view->rows[m->rows[i]];
 }
 
-static enum buffer_phase_rule rule_at(const struct members *m, uint32_t i) {
-    return buffer_phase_of(&m->grouping->phases, row_at(m, i)).rule;
-}
-
 // --- What it is about ---
 
 static const struct memory_buffer *largest(const struct members *m) {
@@ -37,41 +33,52 @@ static bool is_of_lines(const struct memory_grouping *grouping) {
     return grouping->by == GROUP_BY_STACK || (grouping->by == GROUP_BY_SOURCE && grouping->rule == GROUP_RULE_LINES);
 }
 
-static void tell_about(const struct members *m, const struct buffer_sources *sources, struct arena *arena,
-                       struct group_facts *facts) {
-    const struct memory_buffer *row = largest(m);
-    struct leaf_origin origin = row ? buffer_source_of(sources, &sources->lines, row)
-                                    : (struct leaf_origin){HLO_NONE, ORIGIN_NONE, 0};
-    if (origin.node == HLO_NONE || buffer_source_is_argument(sources, origin)) return;
-    facts->place = buffer_source_place(sources, origin.node, arena);
-    facts->about = is_of_lines(m->grouping) ? scope_of(sources, row, arena)
-                                            : buffer_source_line(sources, origin.node, arena);
+struct group_facts group_facts_of_row(const struct memory_grouping *grouping, const struct buffer_sources *sources,
+                                      const struct memory_buffer *row, struct arena *arena) {
+    struct group_facts facts = {.rule = RULE_NONE};
+    struct leaf_origin origin = buffer_source_of(sources, &sources->lines, row);
+    if (origin.node == HLO_NONE || buffer_source_is_argument(sources, origin)) return facts;
+    facts.place = buffer_source_place(sources, origin.node, arena);
+    facts.about = is_of_lines(grouping) ? scope_of(sources, row, arena)
+                                        : buffer_source_line(sources, origin.node, arena);
+    return facts;
 }
 
 // --- How its phase is known ---
 
+void phase_votes_add(struct phase_votes *votes, enum buffer_phase_rule rule, uint32_t evidence, int64_t size_bytes) {
+    struct phase_vote *vote = &votes->of_rule[rule];
+    vote->bytes += (double)size_bytes;
+    if (vote->bytes > votes->of_rule[votes->rule].bytes) votes->rule = rule;
+    if (evidence == HLO_NONE || (vote->has_evidence && size_bytes <= vote->most_bytes)) return;
+    vote->has_evidence = true;
+    vote->most_bytes = size_bytes;
+    vote->evidence = evidence;
+}
+
+uint32_t phase_votes_evidence(const struct phase_votes *votes) {
+    const struct phase_vote *vote = &votes->of_rule[votes->rule];
+    return vote->has_evidence ? vote->evidence : HLO_NONE;
+}
+
 static void tell_rule(const struct members *m, struct group_facts *facts) {
-    double bytes[BUFFER_PHASE_RULE_COUNT] = {0};
-    for (uint32_t i = 0; i < m->count; i++) {
-        enum buffer_phase_rule rule = rule_at(m, i);
-        bytes[rule] += (double)row_at(m, i)->size_bytes;
-        if (bytes[rule] > bytes[facts->rule]) facts->rule = rule;
-    }
-    int64_t most = -1;
+    struct phase_votes votes = {.rule = RULE_NONE};
     for (uint32_t i = 0; i < m->count; i++) {
         struct buffer_phase_told told = buffer_phase_of(&m->grouping->phases, row_at(m, i));
-        if (told.rule != facts->rule || told.evidence == HLO_NONE || row_at(m, i)->size_bytes <= most) continue;
-        most = row_at(m, i)->size_bytes;
-        facts->evidence = hlo_instruction_read(m->grouping->view->module, told.evidence).name;
+        phase_votes_add(&votes, told.rule, told.evidence, row_at(m, i)->size_bytes);
     }
+    uint32_t evidence = phase_votes_evidence(&votes);
+    facts->rule = votes.rule;
+    if (evidence != HLO_NONE) facts->evidence = hlo_instruction_read(m->grouping->view->module, evidence).name;
 }
 
 struct group_facts group_facts_of(const struct memory_grouping *grouping, const struct buffer_sources *sources,
                                   const struct memory_groups *groups, uint32_t group, struct arena *arena) {
     const struct memory_group *row = &groups->rows[group];
     struct members members = {grouping, groups->members + row->first_member, row->buffers};
+    const struct memory_buffer *first = largest(&members);
     struct group_facts facts = {.rule = RULE_NONE};
-    tell_about(&members, sources, arena, &facts);
+    if (first) facts = group_facts_of_row(grouping, sources, first, arena);
     if (grouping->by == GROUP_BY_PHASE) tell_rule(&members, &facts);
     return facts;
 }

@@ -30,6 +30,7 @@ bool memory_group_weight_of(const char *name, enum memory_group_weight *weight);
 
 struct memory_group {
     struct bytes key;
+    uint32_t key_number;  // among those of the grouping
     int64_t size_bytes;
     int64_t padding_bytes;    // none where the shape is unknown
     int64_t size_x_lifetime;  // INT64_MAX where it is more
@@ -57,8 +58,23 @@ uint32_t memory_groups_peak_step(const struct memory_view *view);
 
 enum { MEMORY_GROUPS_AT_PEAK = -1 };
 
-// The step that is asked for. False: the view has no such step.
+// The step that is asked for. False: the memory space has no such step.
+MUST_USE bool memory_groups_step_of(int64_t space, uint32_t peak, uint32_t last, int64_t asked, uint32_t *step,
+                                    struct error *error);
 MUST_USE bool memory_groups_step(const struct memory_view *view, int64_t asked, uint32_t *step, struct error *error);
+
+// A row that is live at the step, and what it adds to its group.
+struct grouped_row {
+    uint32_t row, key;
+    int64_t size_bytes, padding_bytes, size_x_lifetime;
+};
+
+// What a row of the view adds when it holds `size_bytes`.
+struct grouped_row grouped_row_of(const struct memory_grouping *grouping, uint32_t row, int64_t size_bytes);
+
+// The groups of `rows`, by size; what they lack of `live_bytes` is of the unknown one. False at the arena's limit.
+MUST_USE bool memory_groups_sum(const struct string_table *keys, const struct grouped_row *rows, uint32_t count,
+                                int64_t live_bytes, struct arena *arena, struct memory_groups *groups);
 
 // By size. `step` is at most the last. A sentence in `error` at the arena's limit.
 MUST_USE bool memory_groups_at(const struct memory_grouping *grouping, uint32_t step, struct arena *arena,

@@ -4,6 +4,7 @@
 #include "server/document/groups_json.h"
 #include "server/http/kept_reply.h"
 #include "server/http/module_request.h"
+#include "server/store/group_store.h"
 
 struct groups_request {
     struct module_request module;
@@ -20,55 +21,40 @@ static void write_head(const struct groups_request *asked, struct json_writer *w
     json_write_int64_key(w, "memory_space", asked->module.space);
 }
 
-// What the buffers of the module are called by; lives as long as the work.
-struct grouped {
-    struct memory_view view;
-    struct buffer_sources sources;
-    struct memory_grouping grouping;
-};
-
-static bool group(struct work *work, const struct groups_request *asked, struct grouped *grouped, struct error *error) {
-    const struct found_module *found = &asked->module.found;
-    const struct hlo_module *module = module_store_load(work, found, error);
-    if (!module) return false;
-    return (memory_view_build(module, asked->module.space, MEMORY_VIEW_EXACT, &work->arena, &grouped->view, error) &&
-            buffer_sources_read(module, asked->frameworks, &work->arena, &grouped->sources, error) &&
-            memory_grouping_make(&grouped->view, &grouped->sources, asked->by, &work->arena, &grouped->grouping,
-                                 error)) ||
-           error_in_file(error, found->file->path, (int64_t)found->program->offset);
+static const struct group_steps *steps_of(struct work *work, const struct groups_request *asked, struct error *error) {
+    struct group_question question = {asked->module.space, asked->by, asked->frameworks};
+    return group_store_steps(work, &asked->module.found, &question, error);
 }
 
 static bool write_groups(struct work *work, void *context, struct json_writer *w, struct error *error) {
     const struct groups_request *asked = context;
-    struct arena *arena = &work->arena;
-    struct grouped grouped;
+    const struct group_steps *steps = steps_of(work, asked, error);
     struct memory_groups groups;
+    struct group_facts *facts;
     uint32_t step;
-    if (!group(work, asked, &grouped, error) || !memory_groups_step(&grouped.view, asked->step, &step, error) ||
-        !memory_groups_at(&grouped.grouping, step, arena, &groups, error))
+    if (!steps || !memory_groups_step_of(steps->space, steps->peak_step, steps->last_step, asked->step, &step, error) ||
+        !group_steps_at(steps, step, asked->weight, &work->arena, &groups, &facts, error))
         return false;
-    memory_groups_weigh(&groups, asked->weight);
-    struct group_row *rows = arena_new(arena, struct group_row, groups.row_count);
+    struct group_row *rows = arena_new(&work->arena, struct group_row, groups.row_count);
     if (!rows) return work_out_of_memory(error);
     for (uint32_t i = 0; i < groups.row_count; i++) {
-        struct group_facts facts = group_facts_of(&grouped.grouping, &grouped.sources, &groups, i, arena);
         rows[i] = group_row_of(&groups, i);
-        group_row_add_facts(&rows[i], &facts);
+        group_row_add_facts(&rows[i], &facts[i]);
     }
     json_open_object(w);
     write_head(asked, w);
-    groups_json_write_columns(&grouped.grouping, &groups, rows, w);
+    groups_json_write_columns(steps, &groups, rows, w);
     json_close_object(w);
     return true;
 }
 
 static bool write_rows(struct work *work, void *context, struct json_writer *w, struct error *error) {
     const struct groups_request *asked = context;
-    struct grouped grouped;
-    if (!group(work, asked, &grouped, error)) return false;
+    const struct group_steps *steps = steps_of(work, asked, error);
+    if (!steps) return false;
     json_open_object(w);
     write_head(asked, w);
-    groups_json_write_keys(&grouped.grouping, w);
+    groups_json_write_keys(steps, w);
     json_close_object(w);
     return true;
 }

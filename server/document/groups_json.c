@@ -86,37 +86,37 @@ struct group_row group_rest(const struct memory_groups *groups, uint32_t shown) 
 }
 
 // How the keys came about.
-static void write_grouping(const struct memory_grouping *grouping, struct json_writer *w) {
+static void write_grouping(const struct group_steps *steps, struct json_writer *w) {
     static const char *const rules[] = {[GROUP_RULE_LINES] = "lines", [GROUP_RULE_NAMES] = "names"};
-    json_write_text_key(w, "by", memory_group_by_name(grouping->by));
-    json_write_text_key(w, "rule", grouping->by == GROUP_BY_SOURCE ? rules[grouping->rule] : NULL);
+    json_write_text_key(w, "by", memory_group_by_name(steps->by));
+    json_write_text_key(w, "rule", steps->by == GROUP_BY_SOURCE ? rules[steps->rule] : NULL);
     json_key(w, "line_share");
-    if (grouping->by == GROUP_BY_SOURCE)
-        json_write_double(w, grouping->line_share);
+    if (steps->by == GROUP_BY_SOURCE)
+        json_write_double(w, steps->line_share);
     else
         json_write_null(w);
 }
 
-void groups_json_write_columns(const struct memory_grouping *grouping, const struct memory_groups *groups,
+void groups_json_write_columns(const struct group_steps *steps, const struct memory_groups *groups,
                                const struct group_row *rows, struct json_writer *w) {
     struct json_column members = {groups->members, false, groups->member_count, sizeof *groups->members, false};
-    write_grouping(grouping, w);
+    write_grouping(steps, w);
     json_write_int64_key(w, "step", groups->step);
     json_write_text_key(w, "weight", memory_group_weight_name(groups->weight));
     json_write_int64_key(w, "live_bytes", groups->live_bytes);
     json_write_int64_key(w, "unknown_bytes", groups->unknown_bytes);
     json_open_object_key(w, "rows");
     fields_write_columns(w, group_columns, rows, groups->row_count, sizeof *rows, NULL);
-    if (grouping->by == GROUP_BY_PHASE)
+    if (steps->by == GROUP_BY_PHASE)
         fields_write_columns(w, phase_columns, rows, groups->row_count, sizeof *rows, NULL);
     json_close_object(w);
     json_write_column(w, "members", members);
 }
 
-void groups_json_write_keys(const struct memory_grouping *grouping, struct json_writer *w) {
-    write_grouping(grouping, w);
-    json_write_uint32_column(w, "key_of_row", grouping->key_of_row, grouping->view->row_count);
-    string_table_write(&grouping->keys, w);
+void groups_json_write_keys(const struct group_steps *steps, struct json_writer *w) {
+    write_grouping(steps, w);
+    json_write_uint32_column(w, "key_of_row", steps->key_of_row, steps->view_row_count);
+    string_table_write(&steps->keys, w);
 }
 
 void groups_json_write(const struct memory_grouping *grouping, const struct memory_groups *groups, uint32_t shown,

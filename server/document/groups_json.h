@@ -7,7 +7,7 @@
 // said where it is not the size: {"weight": "size_x_lifetime", "rows": [{..., "size_x_lifetime"}]}.
 #pragma once
 
-#include "analysis/groups/group_facts.h"
+#include "analysis/groups/group_steps.h"
 #include "server/text/fields.h"
 
 struct group_row {
@@ -32,12 +32,12 @@ void group_row_add_facts(struct group_row *row, const struct group_facts *facts)
 struct group_row group_rest(const struct memory_groups *groups, uint32_t shown);
 
 // The columns of all rows and their members, keys of an open object: what a page draws.
-void groups_json_write_columns(const struct memory_grouping *grouping, const struct memory_groups *groups,
+void groups_json_write_columns(const struct group_steps *steps, const struct memory_groups *groups,
                                const struct group_row *rows, struct json_writer *w);
 
 // The key of each row of the view, live at some step or other, keys of an open object: "key_of_row" are indexes of
 // "strings".
-void groups_json_write_keys(const struct memory_grouping *grouping, struct json_writer *w);
+void groups_json_write_keys(const struct group_steps *steps, struct json_writer *w);
 
 // An object of the first `shown` rows.
 void groups_json_write(const struct memory_grouping *grouping, const struct memory_groups *groups, uint32_t shown,

@@ -4,7 +4,7 @@
 #include <assert.h>
 
 #include "analysis/groups/frameworks.h"
-#include "analysis/groups/memory_groups.h"
+#include "analysis/groups/group_steps.h"
 #include "analysis/hlo/hlo_load.h"
 
 enum { ARENA_LIMIT_BYTES = 64 << 20, SPACES_LOOKED_AT = 4, STEPS_LOOKED_AT = 16 };
@@ -38,9 +38,19 @@ static void look_at_steps(const struct memory_view *view, const struct buffer_so
         check_error(&error);
         return;
     }
+    struct group_steps steps;
+    struct group_facts *facts;
+    if (!group_steps_make(&grouping, sources, arena, &steps, &error)) {
+        check_error(&error);
+        return;
+    }
     uint32_t last = memory_groups_last_step(view), stride = last / STEPS_LOOKED_AT + 1;
     for (uint64_t step = 0; step <= last; step += stride) {
         if (memory_groups_at(&grouping, (uint32_t)step, arena, &groups, &error))
+            check_groups(&grouping, &groups);
+        else
+            check_error(&error);
+        if (group_steps_at(&steps, (uint32_t)step, GROUP_WEIGHT_SIZE, arena, &groups, &facts, &error))
             check_groups(&grouping, &groups);
         else
             check_error(&error);

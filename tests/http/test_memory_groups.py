@@ -99,6 +99,14 @@ class MemoryGroups(unittest.TestCase):
         members = self.ask()["members"]
         self.assertEqual(sum(size["size_x_lifetime"]), sum(buffers["size_bytes"][row] * lives[row] for row in members))
 
+    def test_another_step_reads_no_program_again(self):
+        with Server() as server:
+            loads = []
+            for step in (0, 100, 200, 300):
+                self.assertEqual(server.get("/api/v1/memory_view/groups", {**OOM, "step": step}).status, 200)
+                loads.append(server.get("/api/v1/server").json()["cache"]["loads"])
+        self.assertEqual([after - before for before, after in zip(loads, loads[1:])], [1, 1, 1], "the replies alone")
+
     def test_frameworks_are_another_reply(self):
         usual, none = self.ask(by="source", session="h100_programs", module="jit_matmul(1)"), self.ask(frameworks="")
         self.assertEqual(usual["rule"], "names")

@@ -5,6 +5,7 @@
 
 #include "analysis/groups/buffer_phases.h"
 #include "analysis/groups/frameworks.h"
+#include "analysis/groups/group_steps.h"
 #include "analysis/hlo/program_load.h"
 #include "analysis/input/byte_source.h"
 #include "analysis/input/catalog.h"
@@ -370,6 +371,36 @@ static void check_rows(struct fixture *f) {
     }
 }
 
+static void check_text(struct bytes is, struct bytes expected) {
+    assert_true(bytes_equal(is, expected));
+}
+
+// What is kept without the program answers as the program does.
+static void check_kept(const struct memory_grouping *grouping, const struct buffer_sources *sources,
+                       const struct group_steps *steps, const struct memory_groups *groups, struct arena *arena) {
+    struct memory_groups kept;
+    struct group_facts *facts;
+    struct error error;
+    assert_true(group_steps_at(steps, groups->step, groups->weight, arena, &kept, &facts, &error));
+    assert_int_equal(kept.row_count, groups->row_count);
+    assert_int_equal(kept.unknown_bytes, groups->unknown_bytes);
+    assert_int_equal(kept.member_count, groups->member_count);
+    assert_memory_equal(kept.members, groups->members, kept.member_count * sizeof *kept.members);
+    for (uint32_t i = 0; i < kept.row_count; i++) {
+        const struct memory_group *row = &groups->rows[i];
+        check_text(kept.rows[i].key, row->key);
+        assert_int_equal(kept.rows[i].size_bytes, row->size_bytes);
+        assert_int_equal(kept.rows[i].padding_bytes, row->padding_bytes);
+        assert_int_equal(kept.rows[i].size_x_lifetime, row->size_x_lifetime);
+        assert_int_equal(kept.rows[i].first_member, row->first_member);
+        struct group_facts expected = group_facts_of(grouping, sources, groups, i, arena);
+        check_text(facts[i].about, expected.about);
+        check_text(facts[i].place, expected.place);
+        check_text(facts[i].evidence, expected.evidence);
+        assert_int_equal(facts[i].rule, expected.rule);
+    }
+}
+
 static void check_view(struct fixture *f, struct seen *seen) {
     struct memory_groups groups;
     check_rows(f);
@@ -377,7 +408,10 @@ static void check_view(struct fixture *f, struct seen *seen) {
         struct memory_grouping grouping;
         assert_true(
             memory_grouping_make(&f->view, &f->sources, (enum memory_group_by)by, &f->arena, &grouping, &f->error));
-        for (uint32_t step = 0; step <= memory_groups_last_step(&f->view); step++, seen->steps++) {
+        struct group_steps steps;
+        assert_true(group_steps_make(&grouping, &f->sources, &f->arena, &steps, &f->error));
+        assert_int_equal(steps.last_step, memory_groups_last_step(&f->view));
+        for (uint32_t step = 0; step <= steps.last_step; step++, seen->steps++) {
             struct arena scratch;
             arena_init(&scratch, 0);
             assert_true(memory_groups_at(&grouping, step, &scratch, &groups, &f->error));
@@ -385,6 +419,7 @@ static void check_view(struct fixture *f, struct seen *seen) {
                 memory_groups_weigh(&groups, (enum memory_group_weight)weight);
                 check_groups(&grouping, &groups);
             }
+            check_kept(&grouping, &f->sources, &steps, &groups, &scratch);
             arena_free(&scratch);
         }
     }
