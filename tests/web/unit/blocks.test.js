@@ -16,11 +16,11 @@ import { bytesOf, holesAt, sumOfHoles } from "../../../web/js/tools/memory_viewe
 import { extentOf, laneAt, layOutLanes } from "../../../web/js/tools/memory_viewer/layout/lanes.js";
 import { rasterBlocks } from "../../../web/js/tools/memory_viewer/layout/raster.js";
 import {
-  foldedBars,
   foldedText,
   isFolded,
   parseFolded,
   partsInWindow,
+  wholeBars,
 } from "../../../web/js/tools/memory_viewer/layout/shown_blocks.js";
 import { range } from "../../../web/js/base/range.js";
 import { sampleView } from "./sample_view.js";
@@ -205,8 +205,10 @@ test("folded bands: by name in the address, one bar each, their blocks not drawn
     [0, 1, 2, 3].map((i) => isFolded(blocks, folded, i)),
     [true, false, true, false],
   );
-  const bars = foldedBars(blocks, folded, 6);
+  const bars = wholeBars(blocks, folded);
   assert.deepEqual([[...bars.y0], [...bars.y1], [...bars.x1]], [[110, 200], [170, 210], [6, 6]]);
+  const untold = wholeBars(buildBlocks(severalLanes()), new Set());
+  assert.deepEqual([untold.of[0].lane.allocation, untold.y0[0], untold.y1[0]], [5, 160, 167]);
 });
 
 test("a frame draws what lies in the window, in one order, wherever it is looked up", () => {

@@ -98,6 +98,16 @@ test("a tile is named by who holds it, then by its HLO name", () => {
   assert.equal(labelOf(model, 3, { ...groups, by: "shape" }), "a.py:1  t1");
 });
 
+test("a group keeps its place, and with it its tint, from step to step", () => {
+  const model = buildModel(sampleView());
+  const first = groupsOfRows(model, groupsOf(REPLY));
+  const rows = { ...REPLY.rows, key: ["later", REPLY.rows.key[1], REPLY.rows.key[0]] };
+  const then = groupsOfRows(model, groupsOf({ ...REPLY, rows }), first);
+  assert.deepEqual(then.keys, [...first.keys, "later"]);
+  assert.deepEqual([...then.of], [1, 1, 0, 3, 3, -1]);
+  assert.deepEqual(groupsOfRows(model, groupsOf({ ...REPLY, by: "shape" }), first).keys, first.keys, "of another way");
+});
+
 test("rows of the first reply are found by the numbers that they will have", () => {
   const model = { ...buildModel(sampleView()), count: 3, placeInView: [0, 3, Infinity] };
   assert.deepEqual([...groupsOfRows(model, groupsOf(REPLY)).of], [1, 0, -1]);

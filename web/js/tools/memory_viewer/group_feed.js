@@ -58,7 +58,7 @@ export function createGroupFeed(state, requests) {
 
   function tell() {
     const { groups } = store.get();
-    state.actions.tellGroups(groups && groupsOfRows(state.model, groups));
+    state.actions.tellGroups(groups && groupsOfRows(state.model, groups, state.get().groupOf));
     light();
   }
 

@@ -11,10 +11,11 @@ import { instructionOf, nameOf, paddingOf } from "./model.js";
 import { fromWords, phaseOf, sourceOf } from "./origin_facts.js";
 import { expansionOf } from "./table_rows.js";
 
-export function factsOf(model, row, details) {
+/** @param {string} free what is free in its allocation at the step in sight; "" where that is not known */
+export function factsOf(model, row, details, free = "") {
   const groups = {
     sizes: sizeFacts(model, row),
-    places: placeFacts(model, row, details),
+    places: [...placeFacts(model, row, details), ...(free ? [textFact("Free beside it", free)] : [])],
     origin: originFacts(model, row, details),
   };
   const source = { place: sourceOf(details, model.strings[model.source[row]]), from: fromWords(details?.source_from) };

@@ -14,21 +14,27 @@ const LINES = ["source", "stack"]; // whose groups are called by lines
 
 /**
  * Which group each row of the model belongs to.
- * @typedef {{by: string, keys: string[], of: Int32Array}} GroupOfRow `of` is a place in `keys`, the largest first; -1
- *     for none
+ * @typedef {{by: string, keys: string[], of: Int32Array}} GroupOfRow `of` is a place in `keys`; -1 for none. The largest
+ *     come first, at the step that was looked at first: at other steps a group keeps its place, and with it its tint
  */
 
-/** @param {import("./model.js").Model} model @param {import("./groups.js").Groups} groups @returns {GroupOfRow} */
-export function groupsOfRows(model, groups) {
+/**
+ * @param {import("./model.js").Model} model @param {import("./groups.js").Groups} groups
+ * @param {GroupOfRow | null} before at the step before @returns {GroupOfRow}
+ */
+export function groupsOfRows(model, groups, before = null) {
   const of = new Int32Array(model.count).fill(-1);
-  const place = model.placeInView && new Map(Array.from(model.placeInView, (row, i) => [row, i]));
-  groups.rows.forEach(({ members }, i) => {
+  const rowAt = model.placeInView && new Map(Array.from(model.placeInView, (row, i) => [row, i]));
+  const places = new Map(before?.by === groups.by ? before.keys.map((key, i) => [key, i]) : []);
+  for (const { key, members } of groups.rows) {
+    const name = lastFrame(groups.by, key);
+    if (!places.has(name)) places.set(name, places.size);
     for (const row of members) {
-      const at = place ? place.get(row) : row;
-      if (at !== undefined) of[at] = i;
+      const at = rowAt ? rowAt.get(row) : row;
+      if (at !== undefined) of[at] = /** @type {number} */ (places.get(name));
     }
-  });
-  return { by: groups.by, keys: groups.rows.map(({ key }) => lastFrame(groups.by, key)), of };
+  }
+  return { by: groups.by, keys: [...places.keys()], of };
 }
 
 /** @param {import("./model.js").Model} model @param {GroupOfRow | null} groups */

@@ -35,7 +35,8 @@ function drawLane({ context, colors, left, right, top, bottom, toY }, lane, unit
   const [high, low] = [Math.max(top, toY(lane.end)), Math.min(bottom, toY(lane.begin))];
   context.fillStyle = colors["ink-2"];
   context.fillRect(left, Math.round(toY(lane.end)), right - left, 1);
-  if (low - high < LABEL_HEIGHT || (lane.allocation === null && folded.has(lane.key))) return;
+  const isNamedInside = lane.count === 0 || (lane.allocation === null && folded.has(lane.key));
+  if (low - high < LABEL_HEIGHT || isNamedInside) return;
   const text = laneWords(lane, unit);
   const x = right - 6 - context.measureText(text).width;
   labelOnScrap(context, text, { x, y: high + 12, ink: colors["ink-2"], scrap: colors.bg });

@@ -6,7 +6,7 @@ import { palette } from "../../../base/palette.js";
 import { laneWords } from "../data/block_words.js";
 import { labelOf } from "../data/labels.js";
 import { nothingDrawn, rasterBlocks } from "../layout/raster.js";
-import { foldedBars, partsInWindow } from "../layout/shown_blocks.js";
+import { partsInWindow, wholeBars } from "../layout/shown_blocks.js";
 import { isFadedStyle, plainStyle } from "./block_styles.js";
 
 const BLOCKS_PER_STEP = 1 << 14;
@@ -41,17 +41,22 @@ export function createBlockPainter(canvas) {
       rasterBlocks(blocks, view, target, { ...colors, ofBlock }, part, drawn);
       yield;
     }
-    const bars = foldedBars(blocks, folded, blocks.steps);
-    const barStyles = Uint8Array.from(bars.lanes, ({ category }) => plainStyle(category));
+    const bars = wholeBars(blocks, folded);
+    const barStyles = Uint8Array.from(bars.of, (bar) => barStyle(bar, ofBlock));
     const whole = rasterBlocks(bars, view, target, { ...colors, ofBlock: barStyles });
     context.putImageData(image, 0, 0);
     const write = nameWriter(context, view, width, height);
     for (const i of drawn.large) write(blocks, i, labelOf(scene.model, blocks.row[i], scene.groupOf), ofBlock[i]);
-    for (const i of whole.large) write(bars, i, laneWords(bars.lanes[i], scene.unit), barStyles[i]);
+    for (const i of whole.large) write(bars, i, laneWords(bars.of[i].lane, scene.unit), barStyles[i]);
     return drawn;
   }
 
   return { paint };
+}
+
+/** Faded where all that it stands for is, or is not known. */
+function barStyle({ lane, first, end }, ofBlock) {
+  return plainStyle(lane.category, ofBlock.subarray(first, end).every(isFadedStyle));
 }
 
 function nameWriter(context, view, width, height) {

@@ -33,7 +33,7 @@ export function blockColors() {
 const styleOf = (category, tint, isFaded) => (category * TINT_COUNT + tint) * 2 + (isFaded ? 1 : 0);
 
 /** Of what stands for a whole category. */
-export const plainStyle = (category) => styleOf(category, 0, false);
+export const plainStyle = (category, isFaded) => styleOf(category, 0, isFaded);
 
 export const isFadedStyle = (style) => (style & 1) === 1;
 

@@ -58,17 +58,20 @@ function cut({ begin, end, of = null }, longest) {
   return parts;
 }
 
-/** The folded bands as blocks of their own. */
-export function foldedBars(blocks, folded, steps) {
-  const lanes = foldedRuns(blocks, folded).map(({ lane }) => lane);
-  const column = (values) => Float64Array.from(values);
+/**
+ * What is one bar as a whole, as blocks of their own: the folded bands, and allocations that no simulation tells about.
+ * @param {import("./blocks.js").Blocks} blocks
+ */
+export function wholeBars(blocks, folded) {
+  const unknown = blocks.lanes.filter(({ count }) => count === 0).map((lane) => ({ lane, first: 0, end: 0 }));
+  const of = [...foldedRuns(blocks, folded), ...unknown];
+  const column = (value) => Float64Array.from(of, value);
   return {
-    count: lanes.length,
-    lanes,
-    x0: column(lanes.map(() => 0)),
-    x1: column(lanes.map(() => steps)),
-    y0: column(lanes.map(({ begin }) => begin)),
-    y1: column(lanes.map(({ end }) => end)),
+    ...{ count: of.length, of },
+    x0: column(() => 0),
+    x1: column(() => blocks.steps),
+    y0: column(({ lane }) => lane.begin),
+    y1: column(({ lane }) => lane.end),
   };
 }
 

@@ -1,6 +1,7 @@
 // @ts-check
 // The timeline's one line: what is free at the step under the cursor, and what the mouse or the keys point at.
 import { el, setText } from "../../../base/dom.js";
+import { requestFrame } from "../../../base/frame.js";
 import { blockWords, holesWords, laneWords, rangeWords, stepWords } from "../data/block_words.js";
 import { sumOfHoles } from "../layout/holes.js";
 import { laneAt } from "../layout/lanes.js";
@@ -14,6 +15,7 @@ export function createReadout(state) {
   /** @param {{x: number, y: number} | null} at where the mouse is */
   function point(at) {
     place = at;
+    requestFrame(draw);
   }
 
   function draw() {

@@ -5,9 +5,11 @@ import { button, el } from "../../../base/dom.js";
 import { copyButton } from "../../../base/clipboard.js";
 import { cardHead, createDetailsCard } from "../../../base/details_card.js";
 import { formatSize } from "../../../base/format.js";
+import { holesWords, stepWords } from "../data/block_words.js";
 import { factsOf } from "../data/card_facts.js";
 import { nameOf } from "../data/model.js";
 import { categoryOf } from "../data/categories.js";
+import { sumOfHoles } from "../layout/holes.js";
 import { factNode, paddingTable, stackNode } from "./card_parts.js";
 
 export function createCard(state, details) {
@@ -16,13 +18,13 @@ export function createCard(state, details) {
     className: "card",
     hint: "Hover over a bar for buffer details.",
     state,
-    watches: ["hover", "pinned", "lastHover", "rows", "unit"],
+    watches: ["hover", "pinned", "lastHover", "rows", "unit", "hoverStep"],
     details,
     row: state.cardRow,
     idOf: (row) => model.id[row],
     keyOf(row, found) {
       const { unit, pinned, hover } = state.get();
-      return `${row} ${unit} ${found !== null} ${row === pinned} ${hover === null && pinned === null}`;
+      return `${row} ${unit} ${found !== null} ${row === pinned} ${hover === null && pinned === null} ${freeOf(row)}`;
     },
     partsOf,
     isHeld: () => state.get().pinned !== null,
@@ -31,7 +33,7 @@ export function createCard(state, details) {
 
   function partsOf(row, found) {
     const { unit } = state.get();
-    const facts = factsOf(model, row, found);
+    const facts = factsOf(model, row, found, freeOf(row));
     const list = (group) => el("dl", { class: "card-facts" }, ...group.map((fact) => factNode(fact, unit)));
     const origin = facts.origin.map((fact) => factNode(fact, unit));
     return [
@@ -47,6 +49,13 @@ export function createCard(state, details) {
       el("div", { class: "card-shape" }, ...origin, paddingTable(found)),
       stackNode(found, facts.source),
     ];
+  }
+
+  /** What is free in the allocation that it lies in, at the step that is told about. */
+  function freeOf(row) {
+    const step = state.stepInFocus();
+    const lane = state.holesAt(step).find((one) => one.lane.allocation === model.allocation[row]);
+    return lane ? `${holesWords(sumOfHoles([lane]), state.get().unit, 1)}, ${stepWords(model, step, true)}` : "";
   }
 
   /** What the dock tells where it is one line. */
