@@ -1,7 +1,7 @@
 // The Buffer Allocation Timeline: all bytes in their place, what is free, and how one moves in it.
 import { after, before, test } from "node:test";
 import assert from "node:assert/strict";
-import { cpSync, mkdtempSync, rmSync } from "node:fs";
+import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { boxOf, LOGDIR, newPage, open, param, picture, settle, startBrowser, startServer } from "./harness.js";
@@ -29,7 +29,7 @@ before(async () => {
   writeSession(logdir, "several");
   server = await startServer(logdir);
   browser = await startBrowser();
-  page = await newPage(browser, server, { colorScheme: "light" });
+  page = await newPage(browser, server, { colorScheme: "light", acceptDownloads: true });
 });
 
 after(async () => {
@@ -262,6 +262,24 @@ test("f gives the timeline the whole screen, Esc gives it back, and lets go of n
   await settle(page);
   assert.ok(await page.isVisible("#side"));
   assert.deepEqual(page.complaints, []);
+});
+
+test("a saved picture has a rectangle for each block, named, and what is drawn over them", async () => {
+  await open(page, server, `${SEVERAL}&step=3&folded=parameter`);
+  await page.click("section:has(> .blocks) .save-menu summary");
+  const [download] = await Promise.all([
+    page.waitForEvent("download"),
+    page.locator("section:has(> .blocks) .save-menu").getByRole("button", { name: "as SVG" }).click(),
+  ]);
+  assert.equal(download.suggestedFilename(), "several jit_several blocks.svg");
+  const svg = readFileSync(await download.path(), "utf8");
+  const hueOf = (key) => `#${HUES[key].map((part) => part.toString(16).padStart(2, "0")).join("")}`;
+  assert.equal(svg.split(`fill="${hueOf("parameter")}"`).length - 1, 1, "one bar");
+  const texts = [...svg.matchAll(/<text[^>]*>([^<]*)</g)].map((found) => found[1]);
+  const wanted = ["a", "b", "Parameters  2.00 KiB  1 buffer", "allocation 1  8.00 KiB", "2.00 KiB free"];
+  for (const text of wanted) assert.ok(texts.includes(text), `${text} among ${texts}`);
+  assert.ok(!svg.includes("<image"));
+  await settle(page);
 });
 
 test("the keys: up and down go from block to block at the cursor, Enter pins, Shift w zooms in on bytes", async () => {

@@ -25,7 +25,8 @@ export function createFullScreen(node, onLeave) {
 
   /** Before the keys of the page, for which Esc means something else. */
   function onKey(event) {
-    if (event.key !== "Escape" || !isOn || document.querySelector("dialog[open]")) return;
+    const isOthers = document.querySelector("dialog[open]") || event.target.closest?.("details[open]");
+    if (event.key !== "Escape" || !isOn || isOthers) return;
     event.preventDefault();
     event.stopPropagation();
     onLeave();

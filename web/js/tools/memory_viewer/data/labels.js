@@ -14,8 +14,8 @@ const LINES = ["source", "stack"]; // whose groups are called by lines
 
 /**
  * Which group each row of the model belongs to.
- * @typedef {{by: string, keys: string[], of: Int32Array}} GroupOfRow `of` is a place in `keys`; -1 for none. The largest
- *     come first, at the step that was looked at first: at other steps a group keeps its place, and with it its tint
+ * @typedef {{by: string, keys: string[], of: Int32Array}} GroupOfRow `of` is a place in `keys`; -1 for none. The
+ *     keys are in the order of the step that was looked at first: a group keeps its place, and with it its tint
  */
 
 /**

@@ -1,18 +1,12 @@
 // @ts-check
 // The timeline's blocks: pixels, then the names that fit.
-import { toPixel } from "../../../base/axes.js";
-import { fitCanvas, fitText } from "../../../base/canvas.js";
-import { palette } from "../../../base/palette.js";
-import { laneWords } from "../data/block_words.js";
-import { labelOf } from "../data/labels.js";
+import { fitCanvas } from "../../../base/canvas.js";
 import { nothingDrawn, rasterBlocks } from "../layout/raster.js";
 import { partsInWindow, wholeBars } from "../layout/shown_blocks.js";
-import { isFadedStyle, plainStyle } from "./block_styles.js";
+import { NAME_HEIGHT, NAME_WIDTH, barNames, blockNames, writeNames } from "./block_names.js";
+import { barStyles } from "./block_styles.js";
 
 const BLOCKS_PER_STEP = 1 << 14;
-const NAME_COLOR = "#14181c";
-const NAME_WIDTH = 58;
-const NAME_HEIGHT = 13;
 
 /**
  * @typedef {{model: any, blocks: import("../layout/blocks.js").Blocks, index: any, folded: Set<string>,
@@ -42,34 +36,14 @@ export function createBlockPainter(canvas) {
       yield;
     }
     const bars = wholeBars(blocks, folded);
-    const barStyles = Uint8Array.from(bars.of, (bar) => barStyle(bar, ofBlock));
-    const whole = rasterBlocks(bars, view, target, { ...colors, ofBlock: barStyles });
+    const styles = barStyles(bars.of, ofBlock);
+    const { large } = rasterBlocks(bars, view, target, { ...colors, ofBlock: styles });
     context.putImageData(image, 0, 0);
-    const write = nameWriter(context, view, width, height);
-    for (const i of drawn.large) write(blocks, i, labelOf(scene.model, blocks.row[i], scene.groupOf), ofBlock[i]);
-    for (const i of whole.large) write(bars, i, laneWords(bars.of[i].lane, scene.unit), barStyles[i]);
+    const { large: named } = drawn;
+    writeNames(context, scene, { blocks, styles: ofBlock, large: named }, width, height, blockNames(scene));
+    writeNames(context, scene, { blocks: bars, styles, large }, width, height, barNames(bars, scene.unit));
     return drawn;
   }
 
   return { paint };
-}
-
-/** Faded where all that it stands for is, or is not known. */
-function barStyle({ lane, first, end }, ofBlock) {
-  return plainStyle(lane.category, ofBlock.subarray(first, end).every(isFadedStyle));
-}
-
-function nameWriter(context, view, width, height) {
-  context.textBaseline = "middle";
-  const colors = palette();
-  return ({ x0, x1, y0, y1 }, i, name, style) => {
-    const left = Math.max(0, toPixel(x0[i], view.x, width));
-    const right = Math.min(width, toPixel(x1[i], view.x, width));
-    const top = Math.max(0, height - toPixel(y1[i], view.y, height));
-    const bottom = Math.min(height, height - toPixel(y0[i], view.y, height));
-    const text = fitText(context, name, right - left - 8);
-    if (!text) return;
-    context.fillStyle = isFadedStyle(style) ? colors["ink-3"] : NAME_COLOR;
-    context.fillText(text, left + 4, (top + bottom) / 2);
-  };
 }

@@ -32,10 +32,20 @@ export function blockColors() {
 
 const styleOf = (category, tint, isFaded) => (category * TINT_COUNT + tint) * 2 + (isFaded ? 1 : 0);
 
-/** Of what stands for a whole category. */
-export const plainStyle = (category, isFaded) => styleOf(category, 0, isFaded);
-
 export const isFadedStyle = (style) => (style & 1) === 1;
+
+/** A pixel as a context takes colours. */
+export const cssOf = (pixel) => `rgb(${[pixel, pixel >> 8, pixel >> 16].map((part) => part & 255).join(" ")})`;
+
+/**
+ * Of bars that stand for many blocks (layout/shown_blocks.js): faded where all of them are, or nothing is known.
+ * @param {import("../layout/blocks.js").Band[]} bars @param {Uint8Array} ofBlock
+ */
+export function barStyles(bars, ofBlock) {
+  return Uint8Array.from(bars, ({ lane, first, end }) =>
+    styleOf(lane.category, 0, ofBlock.subarray(first, end).every(isFadedStyle)),
+  );
+}
 
 /**
  * Style number of each block.

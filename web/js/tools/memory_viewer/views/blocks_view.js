@@ -9,6 +9,7 @@ import { button, el, setText } from "../../../base/dom.js";
 import { groupDigits, pluralOf } from "../../../base/format.js";
 import { requestFrame } from "../../../base/frame.js";
 import { createFullScreen } from "../../../base/full_screen.js";
+import { drawnBy } from "../../../base/picture/drawn_by.js";
 import { sameRange, span } from "../../../base/range.js";
 import { runInSlices } from "../../../base/slices.js";
 import { inFrame, onResize, together } from "../../../base/upkeep.js";
@@ -18,6 +19,7 @@ import { laneAt } from "../layout/lanes.js";
 import { isFolded } from "../layout/shown_blocks.js";
 import { drawBlockOverlay } from "../draw/block_overlay.js";
 import { createBlockPainter } from "../draw/block_painter.js";
+import { drawBlockVectors } from "../draw/block_vectors.js";
 import { blockColors, blockStyles } from "../draw/block_styles.js";
 import { attachBlockKeys } from "./block_keys.js";
 import { createReadout } from "./blocks_readout.js";
@@ -41,7 +43,8 @@ export function createBlocks(state) {
   const minimap = createMinimap(state, sceneNow);
   const options = { tabindex: 0, "aria-label": `buffer allocation timeline. ${KEYS}` };
   const content = [strip.node, readout.node, frame, minimap.node];
-  const node = chartSection("Buffer Allocation Timeline", [reset, fill, elided, strip.leftOut], content, options);
+  const head = [reset, fill, elided, strip.leftOut];
+  const node = chartSection("Buffer Allocation Timeline", head, content, options, { what: "blocks" });
   const painter = createBlockPainter(base);
   const fullScreen = createFullScreen(node, () => state.actions.fillScreen(false));
   let colors = null;
@@ -89,9 +92,12 @@ export function createBlocks(state) {
   }
 
   function drawOverlay() {
-    drawBlockOverlay(overlay, { state, view: view(), mark, holes: state.holesAt(state.stepInFocus()) });
+    drawOver(overlay);
     readout.draw();
   }
+
+  const drawOver = (surface) =>
+    drawBlockOverlay(surface, { state, view: view(), mark, holes: state.holesAt(state.stepInFocus()) });
 
   function showElided({ visible, merged }) {
     const where = visible === blocks.count ? "" : " in view";
@@ -121,6 +127,8 @@ export function createBlocks(state) {
     if (lane && state.get().folded.has(lane.key)) state.actions.fold(lane.key);
   }
 
+  drawnBy(base, (surface) => drawBlockVectors(surface, sceneNow()));
+  drawnBy(overlay, drawOver);
   attachChartMouse(base, {
     view,
     isFull: () => sameRange(view().x, state.full.x) && sameRange(view().y, state.full.y),
