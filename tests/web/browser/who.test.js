@@ -133,6 +133,28 @@ test("an open row lists its buffers, equal ones in one line; a click there pins 
   assert.equal(await param(page, "holder"), null);
 });
 
+test("opened rows, the order and whether all are shown are in the address, which brings them back", async () => {
+  const member = page.locator('.who-grid tr[aria-level="2"]').first();
+  await open(page, server, OOM);
+  await row("train.py:53").focus();
+  await page.keyboard.press("ArrowRight");
+  await page.click("#who-rest");
+  await page.click(".who-grid th.col-buffers");
+  await settle(page);
+  assert.deepEqual(
+    [await param(page, "opened"), await param(page, "who"), await param(page, "who_sort")],
+    ["train.py:53", "all", "buffers"],
+  );
+  const shown = await page.locator(".who-grid .col-held").allTextContents();
+  await open(page, server, page.url());
+  assert.deepEqual(await page.locator(".who-grid .col-held").allTextContents(), shown);
+  assert.equal(await member.count(), 1);
+  await page.focus(".ways input:checked");
+  await page.keyboard.press("ArrowRight");
+  await settle(page);
+  assert.equal(await param(page, "opened"), null, "other groups");
+});
+
 test("at the cursor's step it tells that step, and says so", async () => {
   await open(page, server, `${OOM}&step=512`);
   assert.equal(await title(), "Who holds it at step 512");

@@ -7,7 +7,13 @@ import {
   groupsFound,
   weighGroups,
 } from "../../../web/js/tools/memory_viewer/data/group_weights.js";
-import { groupsOf, membersOf, rulesOf } from "../../../web/js/tools/memory_viewer/data/groups.js";
+import {
+  groupsOf,
+  membersOf,
+  openedText,
+  parseOpened,
+  rulesOf,
+} from "../../../web/js/tools/memory_viewer/data/groups.js";
 import {
   curveOf,
   groupRowsOf,
@@ -208,4 +214,12 @@ test("what a group holds of each category at a step", () => {
   const model = buildModel(sampleView());
   assert.deepEqual([...heldByCategory(model, [0, 3, 4], 1).values()], [60, 0, 0, 0, 100]);
   assert.deepEqual([...heldByCategory(model, [0, 3, 4], 2).values()], [60, 0, 0, 0, 60]);
+});
+
+test("groups that are open are one word, as many as an address has room for", () => {
+  const keys = ["train.py:9;gpt.py:53", "params['a'][0]", "(unknown)"];
+  assert.deepEqual(parseOpened(openedText(keys)), keys);
+  assert.equal(openedText([]), null);
+  assert.deepEqual(parseOpened(null), []);
+  assert.deepEqual(parseOpened(openedText(["a", "x".repeat(3000), "b"])), ["a"]);
 });

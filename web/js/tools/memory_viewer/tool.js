@@ -48,7 +48,7 @@ export function mount(shell) {
   feed.start();
 
   function openModule(module) {
-    params.go({ ...moduleAddress(reply, module), step: null, buffer: null, holder: null, zoom: null });
+    params.go({ ...moduleAddress(reply, module), step: null, buffer: null, holder: null, opened: null, zoom: null });
   }
 
   function compare() {

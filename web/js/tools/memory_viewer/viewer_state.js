@@ -15,7 +15,7 @@ import { unitMode } from "../../shell/unit_switch.js";
 import { largestRow, liveRows } from "./data/live.js";
 import { rowOfBuffer } from "./data/model.js";
 import { heldOf } from "./data/group_rows.js";
-import { USUAL_WAY, WAYS } from "./data/groups.js";
+import { openedText, parseOpened, USUAL_WAY, WAYS } from "./data/groups.js";
 import { USUAL_WEIGHT, WEIGHTS } from "./data/group_weights.js";
 import { flagsWithin, matchRows, rankedMatches } from "./data/search.js";
 import { fullSteps, parseZoom, zoomText } from "./layout/axes.js";
@@ -48,6 +48,9 @@ export function createViewerState(firstModel, params) {
       frameworks: ({ frameworks }) => ({ frameworks }),
       holder: ({ holder }) => ({ group: holder }),
       weight: ({ weight }) => ({ weight: WEIGHTS.some((one) => one.weight === weight) ? weight : USUAL_WEIGHT }),
+      who: ({ who }) => ({ allGroups: who === "all" }),
+      who_sort: ({ who_sort: groupSort }) => ({ groupSort }),
+      opened: ({ opened }) => ({ opened: parseOpened(opened) }),
       zoom: ({ zoom }) => viewIn(parseZoom(zoom)),
       folded: ({ folded }) => ({ folded: parseFolded(folded) }),
       filter: ({ filter }) => ({ query: filter ?? "" }),
@@ -55,12 +58,15 @@ export function createViewerState(firstModel, params) {
       unit: (now) => ({ unit: unitMode(now) }),
       capacity: ({ capacity }) => ({ capacity: parseSize(capacity) }),
     },
-    encode: ({ step, pinned, by, group, weight, x, y, folded, query, sort }) => ({
+    encode: ({ step, pinned, by, group, weight, allGroups, groupSort, opened, x, y, folded, query, sort }) => ({
       step: step === model.peakStep ? null : String(step),
       buffer: pinned === null ? null : String(model.id[pinned]),
       by: by === USUAL_WAY ? null : by,
       holder: group,
       weight: weight === USUAL_WEIGHT ? null : weight,
+      who: allGroups ? "all" : null,
+      who_sort: groupSort,
+      opened: openedText(opened),
       zoom: wordOfView(x, y),
       folded: foldedText(folded),
       filter: query === "" ? null : query,
@@ -151,10 +157,21 @@ export function createViewerState(firstModel, params) {
       store.write({ hover: null, lastHover: null, pinned: null, group: null });
     },
     groupBy(by) {
-      store.write({ by, group: null, hoverGroup: null });
+      store.write({ by, group: null, hoverGroup: null, opened: [] });
     },
     weighBy(weight) {
       store.write({ weight });
+    },
+    /** Opens the buffers of a group, or closes them. */
+    toggleGroup(key) {
+      const { opened } = store.get();
+      store.write({ opened: opened.includes(key) ? opened.filter((one) => one !== key) : [...opened, key] });
+    },
+    showGroups(allGroups) {
+      store.write({ allGroups });
+    },
+    sortGroups(groupSort) {
+      store.write({ groupSort });
     },
     hoverGroup(key) {
       store.set({ hoverGroup: key });

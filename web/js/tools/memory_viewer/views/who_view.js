@@ -28,22 +28,20 @@ export function createWho(state, feed, params) {
   const saved = { columns: () => GROUP_COLUMNS, rows: () => table.sorted(shown) };
   const saves = { what: "who holds it", picture: () => node, table: saved };
   const tools = tableTools(saves, "copy the groups found, exact bytes, as CSV");
-  const rest = button("", () => showAll(!isWhole), { class: "bare who-rest", id: "who-rest" });
+  const toggleAll = () => state.actions.showGroups(!state.get().allGroups);
+  const rest = button("", toggleAll, { class: "bare who-rest", id: "who-rest" });
   const none = el("p", { class: "note", hidden: true });
   const absent = createAbsentGroup(state, "who-to-group");
   const failed = el("div", { class: "who-error", hidden: true });
-  const open = new Set();
-  let isWhole = false;
   /** @type {import("../data/group_weights.js").WeighedGroup[]} */
   let shown = [];
-  let sort = null;
   const table = createSortedTable({
     label: "who holds it",
     className: "who-grid",
     minWidth: 560,
     columns: GROUP_COLUMNS,
     usual: "share",
-    order: { get: () => sort, set: (word) => ((sort = word), arrange()) },
+    order: { get: () => state.get().groupSort, set: state.actions.sortGroups },
     id: (line) => line.id,
     rowOf: (line) => line.told,
     pick: pickUnit,
@@ -93,9 +91,10 @@ export function createWho(state, feed, params) {
 
   function linesOf(rows) {
     const { model } = state;
-    const inSight = isWhole ? rows : rows.slice(0, COMPACT_ROWS);
+    const { opened, allGroups } = state.get();
+    const inSight = allGroups ? rows : rows.slice(0, COMPACT_ROWS);
     return inSight.flatMap((group) => {
-      const isOpen = model.isWhole ? open.has(group.key) : null;
+      const isOpen = model.isWhole ? opened.includes(group.key) : null;
       const line = groupLine(group, isOpen);
       return isOpen ? [line, ...memberLines(model, group, groups().bytes)] : [line];
     });
@@ -109,14 +108,10 @@ export function createWho(state, feed, params) {
     none.hidden = shown.length > 0 || all === 0;
     setText(none, `None of the ${plural(all, "group")} matches the search.`);
     rest.hidden = rows.length === 0;
-    rest.setAttribute("aria-expanded", String(isWhole));
-    setText(rest, isWhole ? "▾ only the first five" : `▸ ${groupDigits(rows.length)} more hold ${held}`);
-    rest.title = isWhole ? "" : `${plural(rows.length, "group")} more, ${groupDigits(bytes)} B`;
-  }
-
-  function showAll(now) {
-    isWhole = now;
-    arrange();
+    const { allGroups } = state.get();
+    rest.setAttribute("aria-expanded", String(allGroups));
+    setText(rest, allGroups ? "▾ only the first five" : `▸ ${groupDigits(rows.length)} more hold ${held}`);
+    rest.title = allGroups ? "" : `${plural(rows.length, "group")} more, ${groupDigits(bytes)} B`;
   }
 
   function openLine(line, event) {
@@ -127,8 +122,7 @@ export function createWho(state, feed, params) {
   }
 
   function toggle({ group }) {
-    if (!open.delete(group.key)) open.add(group.key);
-    arrange();
+    state.actions.toggleGroup(group.key);
   }
 
   function hover(line) {
@@ -145,6 +139,7 @@ export function createWho(state, feed, params) {
   const dispose = together(
     feed.watch(["groups", "error", "isBusy"], arrange),
     inFrame(state, ["unit", "rows", "weight"], arrange),
+    state.watch(["opened", "allGroups", "groupSort"], arrange),
     options.watch(["query"], arrange),
     options.dispose,
     inFrame(state, ["group", "pinned"], mark),
