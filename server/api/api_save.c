@@ -5,11 +5,12 @@
 
 #include "server/app.h"
 #include "server/http/access.h"
+#include "server/saving/saved_comparison.h"
 #include "server/saving/saved_tools.h"
 
 // XProf's tags may go on behind the name ("memory_viewer@...").
 static bool read_tool(const struct request *request, const char **tool, struct error *error) {
-    static const char *const tools[] = {"memory_viewer", "memory_profile", "device_memory"};
+    static const char *const tools[] = {"memory_viewer", "memory_profile", "device_memory", "compare", "out_of_memory"};
     const char *tag = request_given(request, "tag");
     *tool = tag ? NULL : tools[0];
     for (size_t i = 0; tag && i < sizeof tools / sizeof tools[0]; i++) {
@@ -17,24 +18,38 @@ static bool read_tool(const struct request *request, const char **tool, struct e
     }
     return *tool ||
            error_set(error, ERROR_BAD_REQUEST,
-                     "A file can hold the Memory Viewer, the Memory Profile or Device Memory, not this page yet: "
-                     "send its link.");
+                     "\"tag\" must be memory_viewer, memory_profile, device_memory, compare or out_of_memory.");
+}
+
+// The capacity as the page asks: in bytes.
+static bool read_capacity(struct request *request, struct saved_view *view, struct error *error) {
+    int64_t bytes;
+    if (!request_capacity(request, -1, &bytes, error)) return false;
+    if (bytes >= 0) view->capacity = arena_printf(&request->work.arena, "%lld", (long long)bytes);
+    return true;
 }
 
 // Where the page stands; XProf's names of things are the page's to translate.
 static bool read_place(struct request *request, struct saved_view *view, struct error *error) {
-    *view = (struct saved_view){.module = request_given(request, "module_name"),
+    *view = (struct saved_view){.session = request_given(request, "run"),
+                                .module = request_given(request, "module_name"),
                                 .host = request_given(request, "host"),
                                 .memory_id = request_given(request, "memory_id"),
+                                .memory_space = request_given(request, "memory_space"),
+                                .session_b = request_given(request, "run_b"),
+                                .module_b = request_given(request, "module_b"),
+                                .host_b = request_given(request, "host_b"),
                                 .file = request_given(request, "file")};
     const char *target = access_plain_target(request->target, &request->work.arena);
     const char *query = target ? strchr(target, '?') : NULL;
     view->address = query ? query : "";
-    return read_tool(request, &view->tool, error) && request_need(request, "run", &view->session, error);
+    if (!read_tool(request, &view->tool, error)) return false;
+    if (strcmp(view->tool, "out_of_memory") == 0) return read_capacity(request, view, error);
+    return request_need(request, "run", &view->session, error);
 }
 
-// {"asked": ["memory_view/groups?by=source&step=12", ...]}
-static bool read_asked(const json_t *body, struct arena *arena, struct saved_view *view, struct error *error) {
+// {"asked": ["memory_view/groups?by=source&step=12", ...], "log": "RESOURCE_EXHAUSTED: ..."}
+static bool read_body(const json_t *body, struct arena *arena, struct saved_view *view, struct error *error) {
     const json_t *list = json_object_get(body, "asked");
     const char **asked = arena_push_raw(arena, json_array_size(list), sizeof *asked);
     if (!asked) return work_out_of_memory(error);
@@ -45,15 +60,18 @@ static bool read_asked(const json_t *body, struct arena *arena, struct saved_vie
     }
     view->asked = asked;
     view->asked_count = json_array_size(list);
+    view->log = json_string_value(json_object_get(body, "log"));
+    if (strcmp(view->tool, "compare") == 0) saved_comparison_complete(view, arena);
     return true;
 }
 
 static bool write_page(struct request *request, const struct saved_view *view, struct output *output,
                        struct error *error) {
     struct saved_page page;
-    const char *tools[] = {view->tool, NULL};
     bool is_good = saved_page_begin(&page, request->app, &request->work.arena, error) &&
-                   saved_view_put(&page, view, error) && saved_page_write(&page, view->address, tools, output, error);
+                   saved_view_put(&page, view, error);
+    const char *tools[] = {view->tool, page.other_tool, NULL};
+    is_good = is_good && saved_page_write(&page, view->address, tools, output, error);
     saved_page_free(&page);
     return is_good;
 }
@@ -62,7 +80,7 @@ static bool answer(struct request *request, const json_t *body, struct reply *re
     struct arena *arena = &request->work.arena;
     struct saved_view view;
     struct output *output = reply_output(request, error);
-    if (!output || !read_place(request, &view, error) || !read_asked(body, arena, &view, error) ||
+    if (!output || !read_place(request, &view, error) || !read_body(body, arena, &view, error) ||
         !write_page(request, &view, output, error))
         return false;
     const char *name = saved_view_name(&view, arena);

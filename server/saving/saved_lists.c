@@ -4,33 +4,54 @@
 
 static const struct saved_ask sessions_ask = {"sessions", {{NULL, NULL}}};
 
-static void keep_named(json_t *list, const char *name) {
+static bool is_named(const json_t *row, const char *name) {
+    const char *one = json_string_value(json_object_get(row, "name"));
+    return one && name && strcmp(one, name) == 0;
+}
+
+static void keep_named(json_t *list, const char *a, const char *b) {
     for (size_t i = json_array_size(list); i-- > 0;) {
-        const char *one = json_string_value(json_object_get(json_array_get(list, i), "name"));
-        if (!one || strcmp(one, name) != 0) json_array_remove(list, i);
+        const json_t *row = json_array_get(list, i);
+        if (!is_named(row, a) && !is_named(row, b)) json_array_remove(list, i);
     }
 }
 
-// What the page asks of any session: which of its tools have data, and what devices have.
+// What the page asks of any session: which of its tools have data.
 static bool put_glance(struct saved_page *page, const char *session, struct error *error) {
-    struct saved_ask glance = {"session", {{"session", session}, {NULL, NULL}}}, devices = {"devices", {{NULL, NULL}}};
-    return saved_page_add(page, &glance, error) && saved_page_add(page, &devices, error);
+    struct saved_ask glance = {"session", {{"session", session}, {NULL, NULL}}};
+    return !session || saved_page_holds(page, &glance) || saved_page_add(page, &glance, error);
 }
 
-bool saved_lists_put_session(struct saved_page *page, const char *session, struct error *error) {
+static bool put_devices(struct saved_page *page, struct error *error) {
+    struct saved_ask devices = {"devices", {{NULL, NULL}}};
+    return saved_page_add(page, &devices, error);
+}
+
+static bool has_session(const json_t *profiles, const json_t *others, const char *name, struct error *error) {
+    for (size_t i = 0; i < json_array_size(profiles) + json_array_size(others); i++) {
+        const json_t *row = json_array_get(profiles, i);
+        if (is_named(row ? row : json_array_get(others, i - json_array_size(profiles)), name)) return true;
+    }
+    return !name || error_set(error, ERROR_NOT_FOUND, "There is no session \"%.160s\".", name);
+}
+
+bool saved_lists_put_sessions(struct saved_page *page, const char *a, const char *b, struct error *error) {
     json_t *reply = saved_page_ask(page, &sessions_ask, error);
     if (!reply) return false;
     json_t *profiles = json_object_get(reply, "sessions"), *others = json_object_get(reply, "device_memory");
-    keep_named(profiles, session);
-    keep_named(others, session);
+    keep_named(profiles, a, b);
+    keep_named(others, a, b);
     json_object_set_new(reply, "logdir", json_string(""));
     json_array_clear(json_object_get(reply, "pending"));
     json_array_clear(json_object_get(reply, "left_out"));
-    bool is_there = json_array_size(profiles) + json_array_size(others) > 0;
-    bool is_good = is_there ? saved_page_keep(page, &sessions_ask, NULL, reply, error)
-                            : error_set(error, ERROR_NOT_FOUND, "There is no session \"%.160s\".", session);
+    bool is_good = has_session(profiles, others, a, error) && has_session(profiles, others, b, error) &&
+                   saved_page_keep(page, &sessions_ask, NULL, reply, error);
     json_decref(reply);
-    return is_good && put_glance(page, session, error);
+    return is_good && put_glance(page, a, error) && put_glance(page, b, error) && put_devices(page, error);
+}
+
+bool saved_lists_put_session(struct saved_page *page, const char *session, struct error *error) {
+    return saved_lists_put_sessions(page, session, NULL, error);
 }
 
 bool saved_lists_newest(struct saved_page *page, const char *list, const char **session, struct error *error) {

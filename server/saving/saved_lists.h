@@ -6,6 +6,9 @@
 // ERROR_NOT_FOUND when there is no such session.
 MUST_USE bool saved_lists_put_session(struct saved_page *page, const char *session, struct error *error);
 
+// Two, or with NULL for both none: a view that needs no session.
+MUST_USE bool saved_lists_put_sessions(struct saved_page *page, const char *a, const char *b, struct error *error);
+
 // The newest session of the log directory that `list` names ("sessions" or "device_memory"), on the arena; NULL when
 // there is none.
 MUST_USE bool saved_lists_newest(struct saved_page *page, const char *list, const char **session, struct error *error);

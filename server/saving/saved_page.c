@@ -10,6 +10,7 @@
 #include "server/http/reply.h"
 #include "server/text/base64.h"
 #include "server/text/json_writer.h"
+#include "server/text/query_text.h"
 
 static const char MARKER[] = "<!--SAVED_DATA-->";
 
@@ -39,8 +40,23 @@ void saved_page_leave_out(struct saved_page *page, const char *sentence) {
 
 // --- Asking ---
 
-static void fill_request(const struct saved_page *page, const struct saved_ask *ask, struct request *request) {
-    *request = (struct request){.app = page->app, .method = "GET"};
+bool saved_ask_read(struct arena *arena, const char *address, struct saved_ask *ask) {
+    char *rest = NULL, *copy = arena_printf(arena, "%s", address);
+    *ask = (struct saved_ask){.resource = copy ? strtok_r(copy, "?", &rest) : NULL};
+    for (size_t i = 0; ask->resource; i++) {
+        char *name = strtok_r(NULL, "&", &rest);
+        if (!name) return true;
+        char *value = strchr(name, '=');
+        if (i + 1 >= SAVED_QUERY_MAX || !value) return false;
+        *value++ = '\0';
+        ask->query[i] = (struct request_argument){query_decode(name), query_decode(value)};
+    }
+    return false;
+}
+
+static void fill_request(const struct saved_page *page, const struct saved_ask *ask, struct bytes body,
+                         struct request *request) {
+    *request = (struct request){.app = page->app, .method = body.size ? "POST" : "GET", .body = body};
     work_init(&request->work, page->app->cache);
     request->path = arena_printf(&request->work.arena, "/api/v1/%s", ask->resource);
     for (const struct request_argument *one = ask->query; one->name; one++) {
@@ -60,24 +76,28 @@ static void tell_refusal(const json_t *body, unsigned status, struct error *erro
 }
 
 // The reply lives as long as the request's work.
-static bool answer(const struct saved_page *page, const struct saved_ask *ask, struct request *request,
-                   struct reply *reply) {
+static bool answer(const struct saved_page *page, const struct saved_ask *ask, struct bytes body,
+                   struct request *request, struct reply *reply) {
     *reply = (struct reply){0};
-    fill_request(page, ask, request);
+    fill_request(page, ask, body, request);
     if (request->path) page->app->ask_api(request, reply);
     return reply->status == HTTP_OK;
 }
 
-json_t *saved_page_ask(struct saved_page *page, const struct saved_ask *ask, struct error *error) {
+json_t *saved_page_post(struct saved_page *page, const struct saved_ask *ask, struct bytes body, struct error *error) {
     struct request request;
     struct reply reply;
-    bool is_good = answer(page, ask, &request, &reply);
-    json_t *body = json_loadb((const char *)reply.body.data, reply.body.size, JSON_ALLOW_NUL, NULL);
+    bool is_good = answer(page, ask, body, &request, &reply);
+    json_t *told = json_loadb((const char *)reply.body.data, reply.body.size, JSON_ALLOW_NUL, NULL);
     work_free(&request.work);
-    if (body && is_good) return body;
-    tell_refusal(body, reply.status, error);
-    json_decref(body);
+    if (told && is_good) return told;
+    tell_refusal(told, reply.status, error);
+    json_decref(told);
     return NULL;
+}
+
+json_t *saved_page_ask(struct saved_page *page, const struct saved_ask *ask, struct error *error) {
+    return saved_page_post(page, ask, (struct bytes){0}, error);
 }
 
 // --- Keeping ---
@@ -172,7 +192,7 @@ bool saved_page_keep(struct saved_page *page, const struct saved_ask *ask, const
 bool saved_page_add(struct saved_page *page, const struct saved_ask *ask, struct error *error) {
     struct request request;
     struct reply reply;
-    bool has_answer = answer(page, ask, &request, &reply);
+    bool has_answer = answer(page, ask, (struct bytes){0}, &request, &reply);
     bool is_good = !has_answer || put_body(page, reply.body);
     work_free(&request.work);
     if (has_answer && is_good) list_reply(page, ask, NULL);
@@ -204,13 +224,14 @@ static void put_index(struct saved_page *page, const char *address, const char *
     struct json_writer w = json_writer_on(&index);
     json_open_object(&w);
     json_write_text_key(&w, "version", HBMVIEW_VERSION);
-    json_write_text_key(&w, "address", address);
+    json_write_text_key(&w, "address", page->address ? page->address : address);
     json_open_array_key(&w, "tools");
     for (; *tools; tools++) json_write_text(&w, *tools);
     json_close_array(&w);
     json_open_array_key(&w, "left_out");
     for (size_t i = 0; i < page->left_out_count; i++) json_write_text(&w, page->left_out[i]);
     json_close_array(&w);
+    if (page->log) json_write_text_key(&w, "log", page->log);
     json_key(&w, "replies");
     json_close_array(page->list);
     output_append(&index, output_bytes(&page->replies));

@@ -22,6 +22,9 @@ struct saved_ask {
     struct request_argument query[SAVED_QUERY_MAX];  // ended by a name that is NULL; values that are NULL are left out
 };
 
+// "memory_view/groups?by=source" as an ask, on the arena. False: it is none.
+MUST_USE bool saved_ask_read(struct arena *arena, const char *address, struct saved_ask *ask);
+
 struct saved_page {
     const struct app *app;
     struct arena *arena;
@@ -30,7 +33,10 @@ struct saved_page {
     struct json_writer *list;
     struct saved_ask *held;  // what the replies answer
     size_t held_count;
-    const char **left_out;  // sentences: what the page does not hold
+    const char *address;     // that it opens with; NULL: the one it was asked for with
+    const char *log;         // the text that an explanation is of; NULL
+    const char *other_tool;  // that it holds something for, beside the view's own; NULL
+    const char **left_out;   // sentences: what the page does not hold
     size_t left_out_count;
 };
 
@@ -40,6 +46,10 @@ void saved_page_free(struct saved_page *page);
 
 // The API's answer, for json_decref. NULL: *error is filled, with the API's own sentence.
 MUST_USE json_t *saved_page_ask(struct saved_page *page, const struct saved_ask *ask, struct error *error);
+
+// The same of a POST with this body.
+MUST_USE json_t *saved_page_post(struct saved_page *page, const struct saved_ask *ask, struct bytes body,
+                                 struct error *error);
 
 // Keeps `body` as what answers `ask`. With `each` it holds many answers: those to its values of that key.
 MUST_USE bool saved_page_keep(struct saved_page *page, const struct saved_ask *ask, const char *each,

@@ -2,10 +2,11 @@
 
 #include <string.h>
 
+#include "server/saving/saved_comparison.h"
+#include "server/saving/saved_explanation.h"
 #include "server/saving/saved_lists.h"
 #include "server/saving/saved_profile.h"
 #include "server/saving/saved_program.h"
-#include "server/text/query_text.h"
 
 // --- Device memory ---
 
@@ -31,24 +32,9 @@ static bool put_device_memory(struct saved_page *page, const struct saved_view *
 
 // --- What the page was answered besides ---
 
-static bool read_asked(struct saved_page *page, const char *address, struct saved_ask *ask) {
-    char *rest = NULL, *copy = arena_printf(page->arena, "%s", address);
-    *ask = (struct saved_ask){.resource = copy ? strtok_r(copy, "?", &rest) : NULL};
-    for (size_t i = 0; ask->resource; i++) {
-        char *name = strtok_r(NULL, "&", &rest);
-        if (!name) return true;
-        char *value = strchr(name, '=');
-        if (i + 1 >= SAVED_QUERY_MAX || !value) return false;
-        *value++ = '\0';
-        ask->query[i] = (struct request_argument){query_decode(name), query_decode(value)};
-    }
-    return false;
-}
-
 // Only what tells of the view: lists and the server itself stay out.
 static bool may_be_held(const char *resource) {
-    static const char *const kinds[] = {"memory_view", "memory_profile", "device_memory",
-                                        "advise",      "buffer",         "compare"};
+    static const char *const kinds[] = {"memory_view", "memory_profile", "device_memory", "advise", "buffer", "diff"};
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         if (strncmp(resource, kinds[i], strlen(kinds[i])) == 0) return true;
     }
@@ -58,7 +44,7 @@ static bool may_be_held(const char *resource) {
 static bool put_asked(struct saved_page *page, const struct saved_view *view, struct error *error) {
     for (size_t i = 0; i < view->asked_count; i++) {
         struct saved_ask ask;
-        if (!read_asked(page, view->asked[i], &ask) || !may_be_held(ask.resource)) continue;
+        if (!saved_ask_read(page->arena, view->asked[i], &ask) || !may_be_held(ask.resource)) continue;
         if (saved_page_holds(page, &ask)) continue;
         if (!saved_page_add(page, &ask, error)) return false;
     }
@@ -74,13 +60,24 @@ static bool put_tool(struct saved_page *page, const struct saved_view *view, str
 }
 
 bool saved_view_put(struct saved_page *page, const struct saved_view *view, struct error *error) {
+    if (strcmp(view->tool, "out_of_memory") == 0) return saved_explanation_put(page, view, error);
+    if (strcmp(view->tool, "compare") == 0)
+        return saved_comparison_put(page, view, error) && put_asked(page, view, error);
     return saved_lists_put_session(page, view->session, error) && put_tool(page, view, error) &&
            put_asked(page, view, error);
 }
 
-const char *saved_view_name(const struct saved_view *view, struct arena *arena) {
+static char *plain_name(const struct saved_view *view, struct arena *arena) {
     const char *of = view->module ? view->module : view->tool;
-    char *name = arena_printf(arena, "%.100s %.100s.html", view->session, of);
+    if (strcmp(view->tool, "out_of_memory") == 0) return arena_printf(arena, "out of memory.html");
+    if (view->session_b)
+        return arena_printf(arena, "%.60s %.60s to %.60s %.60s.html", view->session, of, view->session_b,
+                            view->module_b ? view->module_b : "");
+    return arena_printf(arena, "%.100s %.100s.html", view->session, of);
+}
+
+const char *saved_view_name(const struct saved_view *view, struct arena *arena) {
+    char *name = plain_name(view, arena);
     for (char *at = name; at && *at; at++) {
         if (strchr("/\\:*?\"<>|;%", *at) || (unsigned char)*at < ' ' || (unsigned char)*at > '~') *at = '_';
     }

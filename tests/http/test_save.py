@@ -5,9 +5,11 @@ import html.parser
 import json
 import unittest
 
-from server_fixture import Server
+from server_fixture import FIXTURES, Server
 
 OOM = {"session": "v5e_gpt_12layer_oom", "module": "jit_train_step(1)"}
+COMPARED = ("run=v5e_gpt_4layer&tag=compare&module_name=jit_train_step(1)&run_b=v5e_gpt_scan"
+            "&module_b=jit_train_step(1)")
 PAGE = "run=v5e_gpt_12layer_oom&tag=memory_viewer&module_name=jit_train_step(1)"
 
 
@@ -113,9 +115,63 @@ class Save(unittest.TestCase):
         self.assertEqual(len(found["memory_profile/events"]["row"]), 467)
         self.assertTrue(found["memory_profile"]["complete"])
 
+    def test_a_comparison(self):
+        index, replies = held(self.save(COMPARED).body.decode())
+        self.assertEqual((index["address"], index["tools"]), ("?" + COMPARED, ["compare"]))
+        found = [(reply, body) for reply, body in replies if reply["resource"] == "diff"]
+        self.assertEqual(len({reply["query"]["by"] for reply, _ in found}), 9)
+        for reply, body in found:
+            self.assertEqual(body, self.server.get("/api/v1/diff", reply["query"]).json())
+        sessions = next(body for reply, body in replies if reply["resource"] == "sessions")
+        self.assertEqual({one["name"] for one in sessions["sessions"]}, {"v5e_gpt_4layer", "v5e_gpt_scan"})
+        kinds = [reply["resource"] for reply, _ in replies]
+        self.assertEqual([kinds.count(kind) for kind in ("memory_view/overview", "modules", "advise")], [2, 2, 1])
+
+    def test_a_program_compared_with_itself(self):
+        itself = COMPARED.replace("v5e_gpt_scan", "v5e_gpt_4layer")
+        _, replies = held(self.save(itself).body.decode())
+        kinds = [reply["resource"] for reply, _ in replies]
+        self.assertEqual([kinds.count(kind) for kind in ("memory_view/overview", "modules", "diff")], [1, 1, 9])
+
+    def test_a_comparison_whose_programs_the_page_chose(self):
+        first = "run=v5e_gpt_4layer&tag=compare"
+        asked = ("diff?session=v5e_gpt_4layer&module=jit_train_step%281%29&session_b=v5e_gpt_scan"
+                 "&module_b=jit_train_step%281%29&by=source&top=2000")
+        index, _ = held(self.save(first, json.dumps({"asked": ["diff?by", asked]})).body.decode())
+        self.assertEqual(index["address"], "?" + first + "&module_name=jit_train_step%281%29"
+                         "&run_b=v5e_gpt_scan&module_b=jit_train_step%281%29")
+
+    def test_an_explanation_holds_its_text_and_its_program(self):
+        log = (FIXTURES / "oom_messages/v5e_gpt_12layer_oom.txt").read_text()
+        answer = self.save("run=tf_leak&tag=out_of_memory&capacity=15.75GiB", json.dumps({"log": log}))
+        index, replies = held(answer.body.decode())
+        self.assertEqual((index["tools"], index["log"]), (["out_of_memory", "memory_viewer"], log))
+        self.assertEqual(index["address"], "?tag=out_of_memory&run=v5e_gpt_12layer_oom&capacity=16911433728")
+        reply, body = next(one for one in replies if one[0]["resource"] == "explain")
+        self.assertEqual(reply["query"], {"capacity": "16911433728"})
+        again = self.server.request("POST", "/api/v1/explain?capacity=16911433728", body=log).json()
+        for part in ("kind", "capacity_bytes", "who_holds", "plan", "fixes"):  # what was looked through may differ
+            self.assertEqual(body["messages"][0][part], again["messages"][0][part])
+        self.assertIn("memory_view/overview", [reply["resource"] for reply, _ in replies])
+
+    def test_an_explanation_without_a_program(self):
+        log = "</script><!-- Out of memory while trying to allocate 21474836480 bytes.\n"
+        page = self.save("tag=out_of_memory", json.dumps({"log": log})).body.decode()
+        index, replies = held(page)
+        self.assertEqual((index["tools"], index["log"]), (["out_of_memory"], log))
+        self.assertEqual(index["address"], "?tag=out_of_memory")
+        self.assertEqual([reply["resource"] for reply, _ in replies], ["explain", "sessions", "devices"])
+        self.assertEqual(len(Scripts(page).scripts), 1 + len(replies) + 1)
+
     def test_what_cannot_be_saved(self):
         for query, body, status, words in (("tag=memory_viewer", None, 400, '"run"'),
-                                           ("run=tf_leak&tag=out_of_memory", None, 400, "Memory Viewer"),
+                                           ("run=tf_leak&tag=out_of_memory", None, 400, "log"),
+                                           ("tag=out_of_memory", '{"log": "all is well"}', 404, "no out-of-memory"),
+                                           ("tag=out_of_memory&capacity=x", '{"log": "x"}', 400, "capacity"),
+                                           ("run=tf_leak&tag=watercolour", None, 400, "out_of_memory"),
+                                           ("run=v5e_gpt_4layer&tag=compare", None, 400, "module_b"),
+                                           (COMPARED.replace("scan", "nope"), None, 404, "nope"),
+                                           (COMPARED.replace("module_b=jit", "module_b=nope"), None, 404, "nope"),
                                            ("run=nope&tag=memory_viewer", None, 404, "nope"),
                                            (PAGE.replace("train", "nope"), None, 404, "jit_nope_step"),
                                            (PAGE, "[1]", 400, "JSON"), (PAGE, '{"asked": [1]}', 400, "asked")):

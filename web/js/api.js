@@ -108,11 +108,11 @@ export function fetchAdvice({ session, module, host }, query, signal) {
 
 /**
  * This view as one .html file. The server knows what a tool asks for; what was asked besides, for a step or a capacity,
- * is told to it. @param {string} query of the page's address
+ * is told to it. @param {string} query of the page's address @param {object} more that only the tool knows
  */
-export async function fetchSavedPage(query) {
+export async function fetchSavedPage(query, more) {
   const url = `${apiUrl("save")}${query}`;
-  const response = await fetch(url, { method: "POST", body: JSON.stringify({ asked: [...answered] }) }).catch(
+  const response = await fetch(url, { method: "POST", body: JSON.stringify({ asked: [...answered], ...more }) }).catch(
     unreachable,
   );
   if (!response.ok) bodyOf({ ok: false, status: response.status, body: await response.json().catch(() => null) }, url);

@@ -8,6 +8,9 @@ export function keepInFragment(query) {
   saved = query;
 }
 
+/** Whether this is a saved page. */
+export const isInFragment = () => saved !== null;
+
 /** "?run=..." or "". */
 export function addressQuery() {
   if (saved === null) return location.search;

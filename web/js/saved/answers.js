@@ -2,7 +2,7 @@
 /**
  * What a saved page answers instead of a server: the replies that it carries, gzipped, as base64.
  *
- *     <script type="application/json" id="saved">   {"version", "saved_s", "address", "tools", "replies", "left_out"}
+ *     <script type="application/json" id="saved">   {"version", "address", "tools", "replies", "left_out", "log"}
  *     <script type="text/plain" class="saved">      the body of each of `replies`, in order
  */
 import { findReply, partOf } from "./find_reply.js";
@@ -12,6 +12,8 @@ const NOT_HELD = {
   "memory_view/groups": "Of who holds the memory this saved page has the peak and what was shown when it was saved.",
   "memory_profile/breakdown": "This saved page has the breakdown of the peak and what was shown when it was saved.",
   "memory_profile/timeline": "This saved page has the whole curve in 10 000 columns, and no closer look.",
+  diff: "This saved page compares these two programs, the one before with the one after.",
+  explain: "This saved page has the answer for this text and this capacity alone.",
   advise: "This saved page has the advice that was asked for when it was saved, not for these values.",
 };
 const ELSE = "This is a saved page, and this is not in it.";
@@ -22,7 +24,7 @@ export function readSaved() {
   return node && JSON.parse(node.textContent ?? "null");
 }
 
-export function createAnswers({ replies }) {
+export function createAnswers({ replies, log = null }) {
   const bodies = document.querySelectorAll("script.saved");
   const whole = new Map(); // of replies that are asked for in parts
 
@@ -38,12 +40,12 @@ export function createAnswers({ replies }) {
     return whole.get(index);
   }
 
-  /** @returns {Promise<import("../early.js").Answer>} */
-  return async function answer(address) {
+  /** @param {any} [options] of the request @returns {Promise<import("../early.js").Answer>} */
+  return async function answer(address, options = {}) {
     const [resource, search = ""] = address.slice(address.lastIndexOf("api/v1/") + "api/v1/".length).split("?");
     const query = Object.fromEntries(new URLSearchParams(search));
     const index = findReply(replies, resource, query);
-    if (index < 0) return notHeld(resource);
+    if (index < 0 || (resource === "explain" && options.body !== log)) return notHeld(resource);
     const kept = replies[index];
     const isCut = kept.each || kept.resource.startsWith("memory_profile/");
     const body = isCut ? partOf(kept, await wholeOf(index), query) : await bodyOf(index);

@@ -5,7 +5,7 @@
  *     answers; with `each` it holds many, by the value of that key
  */
 
-const NOT_ASKED = ["since", "first"]; // they change how a reply comes, not what it says
+const NOT_ASKED = ["since", "first", "prefer"]; // they change how a reply comes, not what it says
 /** What a request need not name: any host or memory will do, and what is usual. */
 const MAY_BE_LEFT_OUT = {
   host: () => true,

@@ -6,8 +6,8 @@ import { saveBlob } from "../base/save_file.js";
 
 const SHOWN_MS = 8000;
 
-/** @param {any} progress of the shell */
-export function createSave(params, progress) {
+/** @param {any} progress of the shell @param {() => object | Promise<object>} more what the tool that is open adds */
+export function createSave(params, progress, more) {
   const said = el("span", { class: "said", role: "status" });
   const title = "This view as one .html file: opens from disk, works offline, can be sent to anybody";
   const node = button("Save", save, { class: "quiet", id: "save-page", title });
@@ -22,7 +22,8 @@ export function createSave(params, progress) {
   async function save() {
     node.disabled = true;
     try {
-      const { name, blob } = await progress.during("putting the page together", fetchSavedPage(params.query()));
+      const asked = fetchSavedPage(params.query(), await more());
+      const { name, blob } = await progress.during("putting the page together", asked);
       saveBlob(name, blob);
       say(`Saved as ${name}`);
     } catch (error) {

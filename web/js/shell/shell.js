@@ -17,6 +17,8 @@
  *     sessions()  a promise of the sessions reply
  *     contents()  a promise of what the session has to show (session_contents.js), for after the charts
  *     goWhereDataIs()  a promise: the address named no tool, and one that has data opens instead
+ *     saved       what a saved page says of itself, null where a server answers
+ *     savesToo(give)   what "Save" must tell the server of this tool, beside the address: an object, or a promise
  */
 import { fetchModules, fetchServer, fetchSession, fetchSessions, ApiError } from "../api.js";
 import { findTool } from "../tools.js";
@@ -74,6 +76,7 @@ export function createShell(tools, saved = null) {
   let deviceMemorySessions = [];
   let mounted = null;
   let mountedFor = "";
+  let saves = nothingMore;
   let replaced = 0; // how often the tool's place was given to something else
   let waitTimer = 0;
   let contentsTimer = 0;
@@ -83,7 +86,7 @@ export function createShell(tools, saved = null) {
     page.sidePickers.append(sessionPicker.node, toolPicker.node, hosts.node);
     page.actions.append(
       createUnitSwitch(params),
-      ...(saved ? [savedNote(saved)] : [createSave(params, progress).node, createCopyLink(params).node]),
+      ...(saved ? [savedNote(saved)] : [createSave(params, progress, () => saves()).node, createCopyLink(params).node]),
       theme.node,
       button("?", help.open, { class: "quiet", "aria-label": "keys", title: "Keys (?)", id: "help" }),
     );
@@ -282,6 +285,7 @@ export function createShell(tools, saved = null) {
   function replaceTool(content) {
     mounted?.unmount();
     mounted = null;
+    saves = nothingMore;
     replaced += 1;
     for (const part of [page.sideTool, page.top, page.main, dock.body]) part.replaceChildren();
     document.title = "hbmview";
@@ -308,6 +312,8 @@ export function createShell(tools, saved = null) {
       side: page.sideTool,
       show: showParts,
       isGone,
+      saved,
+      savesToo: (give) => (saves = give),
     };
   }
 
@@ -326,6 +332,9 @@ export function createShell(tools, saved = null) {
 
   return { start };
 }
+
+/** @returns {object | Promise<object>} */
+const nothingMore = () => ({});
 
 function pageElements() {
   const find = (id) => /** @type {HTMLElement} */ (document.getElementById(id));

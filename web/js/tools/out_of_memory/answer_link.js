@@ -1,5 +1,6 @@
 // @ts-check
 // Keeps the address and the answer the same: an answer writes its text into the address, an address is explained.
+import { isInFragment } from "../../base/address.js";
 import { together } from "../../base/upkeep.js";
 import { excerptOf } from "./data/excerpt.js";
 import { sourceOfText } from "./data/source.js";
@@ -11,8 +12,9 @@ export function createAnswerLink(state, explain) {
 
   /** The answer's text, unless another answer came meanwhile. */
   async function write() {
-    const { source, reply } = state.get();
-    const link = reply === null ? null : await linkOf(source, reply);
+    const { reply } = state.get();
+    if (isInFragment()) return; // a saved page holds the text itself
+    const link = reply === null ? null : await packText(await explainedText(state));
     if (isOver || state.get().reply !== reply) return;
     put(link ?? "");
     state.set({ link });
@@ -42,9 +44,11 @@ export function createAnswerLink(state, explain) {
   };
 }
 
-async function linkOf(source, reply) {
+/** The lines that the answer is about: what a link or a file must hold so that the same answer comes again. */
+export async function explainedText(state) {
+  const { source, reply } = state.get();
   const log = typeof source.body === "string" ? source.body : await source.body.text();
-  return packText(excerptOf(log, reply.messages));
+  return excerptOf(log, reply.messages);
 }
 
 function put(hash) {

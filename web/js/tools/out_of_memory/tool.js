@@ -4,7 +4,7 @@
  * the message says is joined to the buffers of its program.
  */
 import { parseSize } from "../../base/size_text.js";
-import { createAnswerLink } from "./answer_link.js";
+import { createAnswerLink, explainedText } from "./answer_link.js";
 import { createExplainState } from "./explain_state.js";
 import { createIntake } from "./intake.js";
 import { SAMPLE, SAMPLE_NAME } from "./data/sample.js";
@@ -34,6 +34,8 @@ export function mount(shell) {
   shell.hosts.show([], null);
   shell.side.append(list.node);
   shell.show({ title: "Out of memory", main: results.wrap(input.node) });
+  shell.savesToo(async () => (state.get().reply === null ? {} : { log: await explainedText(state) }));
+  if (shell.saved?.log && state.get().source === null) actions.explain(sourceOfText(shell.saved.log, "this page"));
   const again = () => state.explainAgain(whereOf(shell), progress);
   const stops = [
     params.watch(["run", "capacity"], again),

@@ -1,6 +1,7 @@
 // @ts-check
 // Where the log goes in: a text field, a file, an example; once it is read, one line that says what was read.
 import { fetchDevices } from "../../../api.js";
+import { isInFragment } from "../../../base/address.js";
 import { button, el, setText } from "../../../base/dom.js";
 import { formatSize, plural } from "../../../base/format.js";
 import { createCapacityField } from "../../../base/param_field.js";
@@ -50,7 +51,7 @@ export function createInput(state, params, actions) {
     linked,
     unlinked,
     button("Show the text", () => state.set({ isEditing: true }), { class: "quiet small", id: "oom-edit" }),
-    button("Another message", another, { class: "quiet small", id: "oom-another" }),
+    isInFragment() ? null : button("Another message", another, { class: "quiet small", id: "oom-another" }),
   );
   const node = el("section", { class: "oom-input", "aria-label": "the message" }, form, line);
 
@@ -73,7 +74,7 @@ export function createInput(state, params, actions) {
     if (field.value !== draft) field.value = draft;
     setText(said, source === null ? "" : saidOf(source, { found, isBusy, failed: error !== null }));
     linked.hidden = found === 0 || link === null;
-    unlinked.hidden = found === 0 || link !== null;
+    unlinked.hidden = found === 0 || link !== null || isInFragment();
   }
 
   const stop = state.watch(["source", "reply", "error", "link", "isBusy", "isEditing", "draft"], show);
