@@ -1,25 +1,27 @@
 // @ts-check
 /**
  * Which blocks lie in a stretch of program order, without looking at all of them: under the mouse, at the cursor's
- * step, in the window. The blocks by where they begin, and over them a tree of how far they reach:
+ * step, in the window. The blocks by where they begin, some in a bucket, and over the buckets a tree of how far they
+ * reach:
  *
- *     reach                 9                  of all below it
- *                 9                   8
- *            9         4         7         8
- *     order  [0,9) [1,3)  [2,4) [3,4)  [5,7) [6,7)  [7,8)
+ *     reach                    9                      of all below it
+ *                   9                   8
+ *     buckets  [0,9) [1,3)  [2,4)  |  [5,7) [6,8) [7,8)
  *
  * A query leaves out what begins behind its end and the branches that end before its begin; so it costs what it finds.
  * Pure.
  */
 
+const BUCKET = 32;
+
 /** @param {import("./blocks.js").Blocks} blocks */
 export function buildBlockIndex(blocks) {
-  const { count, x0, x1 } = blocks;
+  const { count } = blocks;
   const order = byStart(blocks);
-  const leaves = 2 ** Math.ceil(Math.log2(Math.max(1, count)));
-  const reach = new Float64Array(2 * leaves).fill(-Infinity);
-  for (let i = 0; i < count; i += 1) reach[leaves + i] = x1[order[i]];
-  for (let node = leaves - 1; node >= 1; node -= 1) reach[node] = Math.max(reach[2 * node], reach[2 * node + 1]);
+  const begins = Float64Array.from(order, (i) => blocks.x0[i]);
+  const ends = Float64Array.from(order, (i) => blocks.x1[i]);
+  const leaves = 2 ** Math.ceil(Math.log2(Math.max(1, count / BUCKET)));
+  const reach = reachOf(ends, leaves);
   const found = new Uint32Array(count);
 
   /**
@@ -27,17 +29,23 @@ export function buildBlockIndex(blocks) {
    * `most`. What is given holds until the next question.
    */
   function within(begin, end, most = count) {
+    const last = countUpTo(begins, end);
     let length = 0;
 
     function visit(node, first, width) {
-      if (length > most || first >= count || reach[node] < begin || x0[order[first]] > end) return;
-      if (width === 1) {
-        if (length < most) found[length] = order[first];
-        length += 1;
-        return;
-      }
-      visit(2 * node, first, width / 2);
-      visit(2 * node + 1, first + width / 2, width / 2);
+      if (length > most || first * BUCKET >= last || reach[node] < begin) return;
+      if (width > 1) {
+        visit(2 * node, first, width / 2);
+        visit(2 * node + 1, first + width / 2, width / 2);
+      } else look(first * BUCKET, Math.min(last, (first + 1) * BUCKET));
+    }
+
+    function look(from, to) {
+      for (let at = from; at < to; at += 1)
+        if (ends[at] >= begin) {
+          if (length < most) found[length] = order[at];
+          length += 1;
+        }
     }
 
     visit(1, 0, leaves);
@@ -45,6 +53,28 @@ export function buildBlockIndex(blocks) {
   }
 
   return { within };
+}
+
+/** Of a node at 2n and 2n + 1 stand the two below it, from `leaves` on the buckets. */
+function reachOf(ends, leaves) {
+  const reach = new Float64Array(2 * leaves).fill(-Infinity);
+  for (let at = 0; at < ends.length; at += 1) {
+    const leaf = leaves + Math.floor(at / BUCKET);
+    reach[leaf] = Math.max(reach[leaf], ends[at]);
+  }
+  for (let node = leaves - 1; node >= 1; node -= 1) reach[node] = Math.max(reach[2 * node], reach[2 * node + 1]);
+  return reach;
+}
+
+/** How many of ascending values are at most `limit`. */
+function countUpTo(values, limit) {
+  let [low, high] = [0, values.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (values[middle] <= limit) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 /** Rows are in program order, those of the whole program first: blocks by their rows are blocks by their begin. */

@@ -1,22 +1,31 @@
-// How fast the Memory Profile's timeline zooms and pans: node tests/web/bench/timeline_zoom.js LOGDIR
+// How fast a chart zooms and pans: node tests/web/bench/pan_zoom.js LOGDIR [timeline | blocks]
+//
+//     timeline    of the Memory Profile
+//     blocks      the buffer allocation timeline; tests/bench/large_program.py makes programs of any size
+//
 // Everything is real: the program, the page, and the windows it asks for on the way.
 import { newPage, open, startBrowser, startServer } from "../browser/harness.js";
 
+const CHARTS = {
+  timeline: { tool: "memory_profile", canvas: ".timeline-base", counts: "#timeline-events" },
+  blocks: { tool: "memory_viewer", canvas: ".blocks-base", counts: "#blocks-merged" },
+};
 const FRAMES = 120;
 const SIZES = [
   { width: 1280, height: 800 },
   { width: 2560, height: 1440 },
 ];
 
+const { tool, canvas, counts } = CHARTS[process.argv[3] ?? "timeline"];
 const server = await startServer(process.argv[2]);
 const browser = await startBrowser();
 try {
   for (const viewport of SIZES) {
     const page = await newPage(browser, server, { viewport });
-    await open(page, server, "?tag=memory_profile");
-    await page.locator(".timeline").scrollIntoViewIfNeeded();
-    console.log(`${viewport.width} x ${viewport.height}, ${await page.textContent("#timeline-events")}`);
-    for (const [name, ...times] of await page.evaluate(measure, FRAMES)) {
+    await open(page, server, `?tag=${tool}`);
+    await page.locator(canvas).scrollIntoViewIfNeeded();
+    console.log(`${viewport.width} x ${viewport.height}, ${await page.textContent(counts)}`);
+    for (const [name, ...times] of await page.evaluate(measure, [canvas, FRAMES])) {
       const [median, most, worst] = times.map((time) => time.toFixed(1));
       console.log(`  ${name.padEnd(9)} median ${median} ms a frame, 95 % within ${most} ms, slowest ${worst} ms`);
     }
@@ -28,8 +37,8 @@ try {
 }
 
 /** Runs in the page: mouse events on the plot, one a frame; the time from frame to frame. */
-async function measure(frames) {
-  const canvas = document.querySelector(".timeline-base");
+async function measure([selector, frames]) {
+  const canvas = document.querySelector(selector);
   canvas.setPointerCapture = () => {};
   const box = canvas.getBoundingClientRect();
   const middle = { x: box.left + box.width * 0.4, y: box.top + box.height / 2 };
