@@ -141,6 +141,56 @@ static size_t host(struct bytes line) {
     return has_hyphen && has_digit && match(rest_of(line, at), ": ") ? at + 1 : 0;
 }
 
+// --- Parts that only a time tells from a message's own words ---
+
+static size_t blanks(struct bytes line) {
+    size_t at = 0;
+    while (at < line.size && at < LABEL_BYTES_MAX && line.data[at] == ' ') at++;
+    return at;
+}
+
+static bool is_divider(struct bytes line, size_t at) {
+    return at + 1 < line.size && (line.data[at] == '-' || line.data[at] == '|') && line.data[at + 1] == ' ';
+}
+
+// "- ", "| ", and with the field behind it where another divider follows: "- train ", "| ERROR    ", "| f:53 ".
+static size_t divided_field(struct bytes line) {
+    size_t start = blanks(line);
+    if (!is_divider(line, start)) return 0;
+    size_t field = match_after(line, start + 2, "~+");
+    size_t end = field ? field + blanks(rest_of(line, field)) : 0;
+    return end > field && is_divider(line, end) ? end : start + 1;
+}
+
+// "myhost train[123]:", as syslog and the journal write it: a process.
+static size_t host_process(struct bytes line) {
+    size_t at = match(line, "~+ ");
+    size_t name = at;
+    while (at && at < line.size && at - name < LABEL_BYTES_MAX && line.data[at] > ' ' && line.data[at] != '[') at++;
+    return at > name ? match_after(line, at, "[9+]:") : 0;
+}
+
+// "train.py:53]", as absl writes it behind a time.
+static size_t place(struct bytes line) {
+    size_t at = 0;
+    bool has_colon = false;
+    for (; at < line.size && at < LABEL_BYTES_MAX && line.data[at] > ' ' && line.data[at] != ']'; at++)
+        has_colon |= line.data[at] == ':';
+    bool is_place = has_colon && at < line.size && line.data[at] == ']' && oom_is_digit(line.data[at - 1]);
+    return is_place ? at + 1 : 0;
+}
+
+// "[__main__]" of "[__main__][ERROR] - ".
+static size_t bracketed_field(struct bytes line) {
+    size_t at = match(line, "[~");
+    while (at && at < line.size && at < LABEL_BYTES_MAX && line.data[at] > ' ' && line.data[at] != ']') at++;
+    if (!at || at == line.size || line.data[at] != ']') return 0;
+    struct bytes behind = rest_of(line, at + 1);
+    return match(behind, "[") || match(behind, " - ") ? at + 1 : 0;
+}
+
+// --- Processes ---
+
 // "3: ", "worker-0: ", "worker 3: ", "host3> ", "pod-0 | ".
 static size_t worker(struct bytes line) {
     static const char *const names[] = {
@@ -160,31 +210,52 @@ static size_t worker(struct bytes line) {
 
 // --- The whole ---
 
-static uint64_t hash(struct bytes label) {
+uint64_t line_prefix_hash(struct bytes label) {
     uint64_t value = 0xcbf29ce484222325u;  // FNV-1a
     for (size_t i = 0; i < label.size; i++) value = (value ^ label.data[i]) * 0x100000001b3u;
     return value | 1;
 }
 
-static size_t part(struct bytes line, uint64_t *source) {
+// What stands behind a time. `source`: of the process, where it tells that.
+static size_t part_after_time(struct bytes line, uint64_t *source) {
+    size_t size = bracketed_field(line);
+    if (!size) size = divided_field(line);
+    if (!size) size = place(line);
+    if (size) return size;
+    size = host_process(line);
+    if (size) *source = line_prefix_hash((struct bytes){line.data, size});
+    return size;
+}
+
+static size_t part(struct bytes line, bool *is_timed, uint64_t *source) {
     size_t size = timestamp(line);
+    *is_timed |= size > 0;
     if (!size) size = source_header(line);
     if (!size) size = level(line);
+    if (!size && *is_timed) size = part_after_time(line, source);
     if (size) return size;
     size = bracketed(line);
     if (!size) size = worker(line);
     if (!size) size = host(line);
-    if (size > 1) *source = hash((struct bytes){line.data, size});
+    if (size > 1) *source = line_prefix_hash((struct bytes){line.data, size});
     return size;
 }
 
 struct line_prefix line_prefix_read(struct bytes line) {
     struct line_prefix prefix = {0};
+    bool is_timed = false;
     for (int i = 0; i < PREFIX_PARTS_MAX; i++) {
-        size_t size = part(rest_of(line, prefix.size), &prefix.source);
+        size_t size = part(rest_of(line, prefix.size), &is_timed, &prefix.source);
         if (!size) break;
         prefix.size += size;
         if (prefix.size < line.size && line.data[prefix.size] == ' ') prefix.size++;
     }
     return prefix;
+}
+
+size_t line_prefix_name(struct bytes line) {
+    size_t at = 0;
+    while (at < line.size && at < LABEL_BYTES_MAX && (is_logger_byte(line.data[at]) || line.data[at] == '-')) at++;
+    bool is_name = at > 0 && line.data[0] >= 'a' && line.data[0] <= 'z';
+    return is_name && match(rest_of(line, at), ": ") ? at + 1 : 0;
 }

@@ -5,7 +5,9 @@
 //
 // Known: timestamps, glog and TensorFlow headers, log levels, "ERROR:root:", [rank3]: and
 // [1,3]<stderr>:, srun's "3: ", "worker-0: ", pdsh's "tpu-vm-1: ", "pod-0 | ", Ray's (f pid=1, ip=...), quoting
-// by "> ". One blank after a prefix belongs to it, the indentation behind it is the line's own.
+// by "> "; behind a time the fields of Python's loggers ("- train - ERROR - ", "| ERROR | f:53 - ",
+// "[train][ERROR] - ", "train.py:53] ") and syslog's "myhost train[123]: ". One blank after a prefix belongs to it, the
+// indentation behind it is the line's own.
 #pragma once
 
 #include "proto/bytes.h"
@@ -16,3 +18,8 @@ struct line_prefix {
 };
 
 struct line_prefix line_prefix_read(struct bytes line);
+uint64_t line_prefix_hash(struct bytes label);  // as a source; never 0
+
+// The size of "myhost:", a name alone in small letters, at the start of a line; 0: there is none. Anything may begin
+// so: it is a process where the lines beside it begin with a name, too.
+size_t line_prefix_name(struct bytes line);

@@ -140,12 +140,27 @@ static uint32_t count_lines(struct bytes text) {
     return count;
 }
 
+// The prefix of a line. A name at its start counts where the line before or after has one as well.
+static struct line_prefix prefix_of(struct bytes line, size_t name, bool is_among_names) {
+    if (!name || !is_among_names) return line_prefix_read(line);
+    if (name < line.size && line.data[name] == ' ') name++;
+    struct line_prefix rest = line_prefix_read((struct bytes){line.data + name, line.size - name});
+    uint64_t source = rest.source ? rest.source : line_prefix_hash((struct bytes){line.data, name});
+    return (struct line_prefix){name + rest.size, source};
+}
+
+static size_t name_at(struct bytes text, size_t at) {
+    return at < text.size ? line_prefix_name((struct bytes){text.data + at, line_size(text, at)}) : 0;
+}
+
 static void split(struct bytes text, struct line_list *list) {
     uint32_t number = 1, source = 0;
+    size_t before = 0, name = name_at(text, 0), after;
     list->source_count = 1;
-    for (size_t at = 0, size; at < text.size; at += size, number++) {
+    for (size_t at = 0, size; at < text.size; at += size, number++, before = name, name = after) {
         size = line_size(text, at);
-        struct line_prefix prefix = line_prefix_read((struct bytes){text.data + at, size});
+        after = name_at(text, at + size);
+        struct line_prefix prefix = prefix_of((struct bytes){text.data + at, size}, name, before || after);
         if (is_blank_line(text.data + at + prefix.size, size - prefix.size)) continue;
         source = source_of(list, prefix.source, source);
         if (source != SAME_SOURCE) list->label_counts[source]++;

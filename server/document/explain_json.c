@@ -256,5 +256,6 @@ void explain_json_write(const struct explanation *explanation, struct arena *scr
     for (size_t i = 0; i < explanation->log.message_count; i++) write_message(&explanation->items[i], scratch, w);
     json_close_array(w);
     json_write_int64_key(w, "messages_left_out", (int64_t)explanation->log.left_out);
+    json_write_text_key(w, "log_problem", explanation->broken);
     json_close_object(w);
 }

@@ -176,6 +176,23 @@ static void put_largest(struct page *page, const struct explained *item) {
     page_table(page, &table);
 }
 
+// The message's own figures, in its words.
+static void put_breakdown(struct page *page, const struct oom_message *message) {
+    static const struct table_column columns[] = {{"SIZE", TABLE_RIGHT, false}, {"WHAT", TABLE_SHRINKING, false}};
+    struct table table = table_make(columns, sizeof columns / sizeof columns[0], page->arena);
+    for (size_t i = 0; i < message->row_count; i++) {
+        const struct oom_row *row = &message->rows[i];
+        bool is_count = strcmp(row->name, "NumAllocs") == 0;
+        const char *value = is_count ? arena_printf(page->arena, "%" PRId64, row->value)
+                                     : size_string(row->value, page->arena);
+        TABLE_ADD(&table, value, printable_text(bytes_of(row->name), page->arena));
+    }
+    if (!table.row_count) return;
+    put_heading(page, 2, "The message's own figures");
+    page->has_begun = false;  // it stands right below its heading
+    page_table(page, &table);
+}
+
 static void put_code(struct page *page, const char *code) {
     put(page, page->is_markdown ? "  `" : "        ");
     put(page, code);
@@ -204,12 +221,12 @@ static bool is_planned(const struct advice *advice, const struct oom_fix *fix) {
     return false;
 }
 
-// "shard parameters and batch over 4 chips; in the plan".
+// "* shard parameters and batch over 4 chips".
 static const char *fix_words(const struct oom_fix *fix, const struct advice *advice, struct arena *arena) {
     int64_t ways = fix->prediction->ways;
-    return arena_printf(
-        arena, "%s%s%s%s", fix->change.name, ways ? arena_printf(arena, " over %lld chips", (long long)ways) : "",
-        fix->change.changes_numerics ? " (changes numerics)" : "", is_planned(advice, fix) ? "; in the plan" : "");
+    return arena_printf(arena, "%s%s%s%s", is_planned(advice, fix) ? "* " : "", fix->change.name,
+                        ways ? arena_printf(arena, " over %lld chips", (long long)ways) : "",
+                        fix->change.changes_numerics ? " (changes numerics)" : "");
 }
 
 static const char *fit_words(const struct advice_item *item, int64_t capacity_bytes) {
@@ -232,7 +249,9 @@ static void put_predicted(struct page *page, const struct oom_diagnosis *diagnos
                   fit_words(item, advice->capacity_bytes), fix_words(fix, advice, arena));
     }
     if (!table.row_count) return;
-    put_heading(page, 2, "Each change alone, as predicted");
+    put_heading(page, 2,
+                advice->plan.count ? "Each change alone, as predicted (*: in the plan)"
+                                   : "Each change alone, as predicted");
     page->has_begun = false;
     page_table(page, &table);
 }
@@ -261,6 +280,7 @@ static void put_message(struct page *page, const struct explained *item) {
     put_why(page, &item->diagnosis);
     put_join(page, item);
     put_largest(page, item);
+    put_breakdown(page, item->message);
 }
 
 void explain_text_write(const struct explanation *explanation, bool is_markdown, struct arena *arena,
@@ -270,4 +290,6 @@ void explain_text_write(const struct explanation *explanation, bool is_markdown,
     for (size_t i = 0; i < explanation->log.message_count; i++) put_message(&page, &explanation->items[i]);
     if (explanation->log.left_out)
         put_item(&page, arena_printf(arena, "%zu more messages are not shown.", explanation->log.left_out));
+    if (explanation->broken)
+        put_item(&page, arena_printf(arena, "What follows in the log could not be read: %s.", explanation->broken));
 }

@@ -1,6 +1,29 @@
 #include "server/explanation/explanation.h"
 
+#include "analysis/input/byte_source.h"
 #include "analysis/oom/oom_match.h"
+#include "analysis/oom/oom_text.h"
+
+// --- The log ---
+
+// What a .gz holds; of one that breaks, what lies before that, and `broken` says so.
+static bool unpack(struct bytes packed, struct arena *arena, struct bytes *log, const char **broken,
+                   struct error *error) {
+    struct byte_source *source = byte_source_of_memory(packed, "the log", error);
+    uint64_t size = 0;
+    if (!source) return false;
+    bool is_whole = byte_source_reach(source, (uint64_t)OOM_LOG_BYTES_MAX + 1, &size, error);
+    if (!is_whole) *broken = arena_string(arena, bytes_of(error->message));
+    bool is_good = (is_whole || size) && byte_source_load(source, 0, size, OOM_LOG_BYTES_MAX, arena, log, error);
+    byte_source_close(source);
+    return is_good;
+}
+
+static bool is_gzip(struct bytes log) {
+    return log.size > 2 && log.data[0] == 0x1f && log.data[1] == 0x8b;
+}
+
+// --- Its messages ---
 
 // From buffers that are not the message's no figure is taken.
 static void explain_one(struct explain_joins *joins, const struct explain_request *asked, struct arena *arena,
@@ -21,7 +44,10 @@ static void explain_one(struct explain_joins *joins, const struct explain_reques
 
 bool explanation_make(struct work *work, struct store *store, const struct explain_request *asked,
                       struct explanation *explanation, struct error *error) {
-    if (!oom_log_read(asked->log, &work->arena, &explanation->log, error)) return false;
+    struct bytes log = asked->log;
+    *explanation = (struct explanation){.broken = NULL};
+    if (is_gzip(log) && !unpack(log, &work->arena, &log, &explanation->broken, error)) return false;
+    if (!oom_log_read(log, &work->arena, &explanation->log, error)) return false;
     size_t count = explanation->log.message_count;
     explanation->items = arena_new(&work->arena, struct explained, count + 1);
     if (!explanation->items) return work_out_of_memory(error);

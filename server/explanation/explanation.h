@@ -1,6 +1,6 @@
 // A log explained: each message with its diagnosis and, where a profile holds the program, with its buffers.
 //
-//     log ──> messages ──> for each: join (module of that name and size) ──> evidence ──> diagnosis
+//     log, or .gz --> messages --> for each: join (module of that name and size) --> evidence --> diagnosis
 //
 // Everything lives as long as the work. Without a store, and for a message that no module fits, there is no join.
 #pragma once
@@ -29,6 +29,7 @@ int64_t explained_over_bytes(const struct explained *item);
 
 struct explanation {
     struct oom_log log;
+    const char *broken;       // why the rest of a compressed log could not be read; NULL: it could
     struct explained *items;  // one for each message of the log
 };
 

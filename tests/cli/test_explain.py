@@ -1,5 +1,6 @@
 """`hbmview explain` as a user and a script see it: the four real messages with and without their profiles, every shape,
 inputs, formats, exit codes."""
+import gzip
 import json
 import pathlib
 import subprocess
@@ -50,6 +51,32 @@ class Explain(unittest.TestCase):
                 self.assertTrue(fix["name"])
                 self.assertIsNone(fix["predicted_total_bytes"], "no program, no prediction")
             self.assertGreater(len(message["fixes"]), 2, name)
+
+    def test_text_has_the_figures_of_the_message(self):
+        figures = self.explain("tpu_hbm_used")["breakdown"]
+        self.assertEqual(figures["arguments"], round(9.17 * GIB))
+        text = hbmview("explain", message_file("tpu_hbm_used")).out
+        told = text[text.index("The message's own figures"):].splitlines()[2:]
+        self.assertEqual([line.split(None, 2)[2] for line in told], list(figures))
+        self.assertIn("  9.17 GiB  arguments", told)
+        markdown = hbmview("explain", message_file("tpu_hbm_used"), "--format=markdown").out
+        self.assertIn("| 9.17 GiB | arguments |", markdown)
+
+    def test_a_compressed_log(self):
+        plain = message_file("tpu_hbm_used").read_bytes()
+        packed = gzip.compress(b"noise\n" * 5000 + plain + b"noise\n" * 5000)
+        whole = self.explain("tpu_hbm_used")
+        code, out, errors = self.piped(packed, "--format=json")
+        self.assertEqual((code, errors), (GOOD, ""))
+        found = json.loads(out)
+        self.assertIsNone(found["log_problem"])
+        self.assertEqual({**found["messages"][0], "line": 1, "last_line": 0}, {**whole, "line": 1, "last_line": 0})
+        code, out, _ = self.piped(packed[:-40], "--format=json")
+        self.assertEqual((code, json.loads(out)["messages"][0]["needed_bytes"]), (GOOD, whole["needed_bytes"]))
+        self.assertIn("gzip stream ends early", json.loads(out)["log_problem"])
+        code, out, errors = self.piped(packed[:5])
+        self.assertEqual((code, out), (UNREADABLE, ""))
+        self.assertIn("gzip stream ends early", errors)
 
     def test_arguments_against_the_words_of_the_message(self):
         alone = self.explain("v5e_arguments_oom")

@@ -1,4 +1,5 @@
 // Out-of-memory messages in logs: whole, wrapped, prefixed, coloured, repeated, cut anywhere, in 10 MB of noise.
+#include "analysis/oom/line_prefix.h"
 #include "analysis/oom/oom_cursor.h"
 #include "tests/unit/oom_samples.h"
 
@@ -205,7 +206,15 @@ static void test_dressed(void **state) {
                                          "ERROR:root:",
                                          "ERROR: ",
                                          "10.0.0.1: ",
-                                         "2026-01-02 03:04:05,123 ERROR train: "};
+                                         "2026-01-02 03:04:05,123 ERROR train: ",
+                                         "2026-01-02 03:04:05,123 - train - ERROR - ",
+                                         "2026-01-02 03:04:05.123 | ERROR    | __main__:step:53 - ",
+                                         "[2026-01-02 03:04:05,123][__main__][ERROR] - ",
+                                         "ERROR 2026-01-02 03:04:05 train.py:53] ",
+                                         "Jan  2 03:04:05 myhost train[4242]: ",
+                                         "2026-01-02T03:04:05+00:00 myhost python3[7]: ",
+                                         "myhost: ",
+                                         "node7.cluster.local: [rank0]: "};
     static const char *const after[] = {"", "\r", "\x1b[0m", "   "};
     struct arena arena, scratch;
     arena_init(&arena, 0);
@@ -302,9 +311,8 @@ static void test_escaped_in_one_line(void **state) {
     arena_free(&arena);
 }
 
-// Two processes write line by line in turn.
-static void test_interleaved_hosts(void **state) {
-    (void)state;
+// Processes write line by line in turn.
+static void check_interleaved(const char *before, const char *after) {
     struct arena arena;
     arena_init(&arena, 0);
     struct bytes sample = sample_read("tpu_hbm_used", &arena);
@@ -314,11 +322,34 @@ static void test_interleaved_hosts(void **state) {
         end = at;
         while (sample.data[end++] != '\n') continue;
         for (int rank = 0; rank < 3; rank++) {
-            put(&log, bytes_of(arena_printf(&arena, "[rank%d]: ", rank)));
+            put(&log, bytes_of(arena_printf(&arena, "%s%c%s", before, 'a' + rank, after)));
             put(&log, (struct bytes){sample.data + at, end - at});
         }
     }
-    expect_whole(bytes_of_text(log), &whole, 3, "interleaved", 0);
+    expect_whole(bytes_of_text(log), &whole, 3, before, 0);
+    arena_free(&arena);
+}
+
+static void test_interleaved_hosts(void **state) {
+    (void)state;
+    check_interleaved("[rank-", "]: ");
+    check_interleaved("host", ": ");
+    check_interleaved("Jan  2 03:04:05 host", " train[7]: ");
+}
+
+// Names that stand alone, as of settings that a program prints, are not of processes.
+static void test_a_name_alone_is_no_prefix(void **state) {
+    (void)state;
+    struct arena arena;
+    arena_init(&arena, 0);
+    struct bytes sample = sample_read("tpu_hbm_used", &arena);
+    struct oom_message whole = sample_message("tpu_hbm_used", &arena);
+    expect_whole(inserted(sample, "source_line=5", "\nwarning: slow", &arena), &whole, 1, "warning", 0);
+    struct line_prefix prefix = line_prefix_read(BYTES("shape: bf16[8]"));
+    assert_int_equal(prefix.size, 0);
+    assert_int_equal(line_prefix_name(BYTES("shape: bf16[8]")), sizeof "shape:" - 1);
+    assert_int_equal(line_prefix_name(BYTES("Shape: bf16[8]")), 0);
+    assert_int_equal(line_prefix_name(BYTES("shape bf16[8]")), 0);
     arena_free(&arena);
 }
 
@@ -391,6 +422,7 @@ int main(void) {
         cmocka_unit_test(test_dressed),
         cmocka_unit_test(test_escaped_in_one_line),
         cmocka_unit_test(test_interleaved_hosts),
+        cmocka_unit_test(test_a_name_alone_is_no_prefix),
         cmocka_unit_test(test_several_in_ten_megabytes),
         cmocka_unit_test(test_unknown_fields),
         cmocka_unit_test(test_quotes_in_name),

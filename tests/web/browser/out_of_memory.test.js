@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { gzipSync } from "node:zlib";
 import { newPage, open, param, settle, startBrowser, startServer, copiedBy } from "./harness.js";
 
 const MESSAGE =
@@ -135,6 +136,22 @@ test("the address holds the answer: a reload and a colleague see it, also of a l
   assert.match(await other.textContent(".oom-joined"), /v5e_arguments_oom/);
   await page.click("#oom-another");
   await page.waitForFunction(() => location.hash === "");
+  assert.deepEqual(page.complaints, []);
+});
+
+test("a compressed log is read as what it holds, also by the link", async () => {
+  const page = await opened();
+  const log = gzipSync(`${"noise of step 12\n".repeat(20000)}${MESSAGE}`);
+  await page.setInputFiles("#oom-file", { name: "a.log.gz", mimeType: "application/gzip", buffer: log });
+  await explained(page);
+  assert.match(await page.textContent(".oom-said"), /^a\.log\.gz, 332\.\d+ KiB: 1 message/);
+  await linked(page);
+  await page.reload();
+  await explained(page);
+  assert.match(await page.textContent(".oom-verdict"), /^18\.00 GiB of 15\.75 GiB/);
+  await page.click("#oom-another");
+  await page.setInputFiles("#oom-file", { name: "cut.gz", mimeType: "application/gzip", buffer: log.subarray(0, 6) });
+  await page.waitForSelector(".message >> text=the gzip stream ends early");
   assert.deepEqual(page.complaints, []);
 });
 

@@ -10,6 +10,7 @@
 import { createLatest, fetchExplanation } from "../../api.js";
 import { formatSize } from "../../base/format.js";
 import { createStore } from "../../base/store.js";
+import { unpacked } from "./unpack.js";
 
 export function createExplainState() {
   /** @type {{source: any, reply: any, error: any, link: string | null, isBusy: boolean, isEditing: boolean}} */
@@ -23,7 +24,11 @@ export function createExplainState() {
     askedFor = JSON.stringify(where);
     store.set({ source, isBusy: true, isEditing: false, draft: source.text ?? "" });
     try {
-      const asked = latest.run((signal) => fetchExplanation(source.body, where, signal));
+      const asked = latest.run(async (signal) => {
+        const log = await unpacked(source);
+        if (!signal.aborted) store.set({ source: log });
+        return fetchExplanation(log.body, where, signal);
+      });
       const reply = await progress.during(`explaining ${formatSize(source.sentBytes)} of text`, asked);
       store.set({ reply, error: null, link: null, isBusy: false });
     } catch (error) {

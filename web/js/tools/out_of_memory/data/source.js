@@ -2,7 +2,9 @@
 /**
  * What is to be explained: a text that was pasted, or a file. It stays in the page's memory. Of more than the server
  * takes only the end is sent, where the error of a log is. Pure.
- * @typedef {{name: string, body: string | Blob, bytes: number, sentBytes: number, text: string | null}} Source
+ * @typedef {{name: string, body: string | Blob, bytes: number, sentBytes: number, text: string | null,
+ *   file?: Blob}} Source
+ * `file` is the whole of it, which may be compressed (unpack.js).
  */
 
 export const MAX_BYTES = 16 * 2 ** 20;
@@ -21,7 +23,7 @@ export function sourceOfText(text, name = "pasted text") {
 /** @returns {Source} */
 export function sourceOfBlob(blob, name) {
   const body = blob.size <= MAX_BYTES ? blob : blob.slice(blob.size - MAX_BYTES);
-  return { name, body, bytes: blob.size, sentBytes: body.size, text: null };
+  return { name, body, bytes: blob.size, sentBytes: body.size, text: null, file: blob };
 }
 
 export const isCut = (source) => source.sentBytes < source.bytes;
