@@ -5,6 +5,7 @@ import { buildModel } from "../../../web/js/tools/memory_viewer/data/model.js";
 import {
   areFrameworks,
   groupsFound,
+  sharesOf,
   weighGroups,
 } from "../../../web/js/tools/memory_viewer/data/group_weights.js";
 import {
@@ -82,7 +83,8 @@ test("equal buffers are one line, the largest first", () => {
   const view = sampleView();
   view.buffers.size_bytes = [60, 30, 10, 40, 40, 30];
   const model = buildModel(view);
-  const lines = memberLines(model, { key: "g", members: [5, 3, 4] }, 200);
+  const groups = [{ bytes: 200, padding: 10, byteSteps: 1000 }];
+  const lines = memberLines(model, { key: "g", members: [5, 3, 4] }, sharesOf(groups, "size"));
   assert.deepEqual(
     lines.map(({ row, told }) => [row, told.key, told.bytes, told.buffers, told.about]),
     [
@@ -90,6 +92,12 @@ test("equal buffers are one line, the largest first", () => {
       [5, "t3", 30, 1, "f32[10]"],
     ],
   );
+  assert.deepEqual(
+    lines.map(({ told }) => told.share),
+    [80 / 200, 30 / 200],
+  );
+  const [both] = memberLines(model, { key: "g", members: [3, 4] }, sharesOf(groups, "lifetime"));
+  assert.deepEqual([both.told.byteSteps, both.told.share], [40 * 2 + 40 * 3, 0.2]);
 });
 
 test("a tile is named by who holds it, then by its HLO name", () => {

@@ -29,30 +29,38 @@ export function groupLine(group, isOpen) {
   return { id: `group ${group.key}`, depth: 0, isOpen, group, row: null, told: group };
 }
 
-/** The buffers of a group, the largest first, equal ones in one line. @param {import("./model.js").Model} model */
-export function memberLines(model, group, bytes) {
+/**
+ * The buffers of a group, the largest first, equal ones in one line.
+ * @param {import("./model.js").Model} model
+ * @param {ReturnType<import("./group_weights.js").sharesOf>} shareOf
+ */
+export function memberLines(model, group, shareOf) {
   const alike = new Map();
   for (const row of group.members) {
     const key = `${model.size[row]} ${model.shape[row]}`;
-    alike.set(key, [...(alike.get(key) ?? []), row]);
+    if (!alike.has(key)) alike.set(key, []);
+    alike.get(key).push(row);
   }
-  const lines = [...alike.values()].map((rows) => memberLine(model, group, rows, bytes));
+  const lines = [...alike.values()].map((rows) => memberLine(model, group, rows, shareOf));
   return lines.sort((a, b) => b.told.bytes - a.told.bytes || a.row - b.row);
 }
 
-function memberLine(model, group, rows, bytes) {
+function memberLine(model, group, rows, shareOf) {
   const [first] = rows;
   const size = model.size[first];
   const shape = model.strings[model.shape[first]];
   const more = rows.length > 1 ? ` and ${groupDigits(rows.length - 1)} alike` : "";
+  const held = {
+    bytes: size * rows.length,
+    byteSteps: rows.reduce((sum, row) => sum + size * (model.aliveEnd[row] - model.aliveBegin[row]), 0),
+    padding: paddingOf(model, first) * rows.length,
+  };
   const told = {
+    ...held,
     key: `${nameOf(model, first)}${more}`,
     about: rows.length > 1 ? `${groupDigits(rows.length)} × ${formatSize(size)}  ${shape}` : shape,
-    bytes: size * rows.length,
-    share: bytes > 0 ? (size * rows.length) / bytes : 0,
+    share: shareOf(held),
     buffers: rows.length,
-    byteSteps: null,
-    padding: paddingOf(model, first) * rows.length,
   };
   return { id: `buffer ${group.key} ${first}`, depth: 1, isOpen: null, group, row: first, told };
 }

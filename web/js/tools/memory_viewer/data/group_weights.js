@@ -16,11 +16,22 @@ export const USUAL_WEIGHT = WEIGHTS[0].weight;
 
 /** @param {import("./groups.js").Group[]} groups @param {string} weight @returns {WeighedGroup[]} */
 export function weighGroups(groups, weight) {
-  const weights = groups.map(({ bytes, padding, byteSteps }) =>
-    weight === "padding" ? padding : weight === "lifetime" ? byteSteps : bytes,
-  );
-  const whole = weights.reduce((sum, one) => sum + one, 0);
-  return groups.map((group, i) => ({ ...group, share: whole > 0 ? weights[i] / whole : 0 }));
+  const shareOf = sharesOf(groups, weight);
+  return groups.map((group) => ({ ...group, share: shareOf(group) }));
+}
+
+/**
+ * Tells what a group, or some buffers of one, are of all groups.
+ * @param {import("./groups.js").Group[]} groups
+ * @returns {(part: {bytes: number, padding: number, byteSteps: number}) => number}
+ */
+export function sharesOf(groups, weight) {
+  const whole = groups.reduce((sum, one) => sum + weightOf(one, weight), 0);
+  return (part) => (whole > 0 ? weightOf(part, weight) / whole : 0);
+}
+
+function weightOf({ bytes, padding, byteSteps }, weight) {
+  return weight === "padding" ? padding : weight === "lifetime" ? byteSteps : bytes;
 }
 
 /** Those that a search finds, by their key or by what they are about. @param {WeighedGroup[]} groups */

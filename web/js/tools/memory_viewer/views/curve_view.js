@@ -97,7 +97,7 @@ export function createCurve(state) {
     const { model } = state;
     const { hoverStep, step, unit, capacity, held } = state.get();
     setText(where, whereText(model, hoverStep ?? step));
-    setText(figures, figuresText(model, hoverStep ?? step, unit));
+    setText(figures, figuresText(model, hoverStep ?? step, unit, held !== null));
     setText(heldName, held && heldCurve ? `${held.name} ${formatSize(heldCurve[hoverStep ?? step], unit)}` : "");
     readout.title = `${where.textContent.trim()} ${exactBytes(model.heap[hoverStep ?? step])} live`;
     setText(
@@ -164,9 +164,10 @@ function whereText(model, step) {
   return `step ${groupDigits(step)}${name ? `, ${name}` : ""}:  `;
 }
 
-function figuresText(model, step, unit) {
+/** In short where a group's figure stands beside it. */
+function figuresText(model, step, unit, isShort) {
   const [live, unpadded] = [model.heap[step], model.unpaddedHeap[step]].map((bytes) => formatSize(bytes, unit));
-  return `${live} live, ${unpadded} unpadded`;
+  return isShort ? `${live} live` : `${live} live, ${unpadded} unpadded`;
 }
 
 function key() {

@@ -11,7 +11,7 @@ import { createSortedTable } from "../../../base/sorted_table.js";
 import { inFrame, together } from "../../../base/upkeep.js";
 import { errorLine } from "../../../shell/messages.js";
 import { COMPACT_ROWS, GROUP_COLUMNS, groupLine, memberLines } from "../data/group_lines.js";
-import { groupsFound, weighGroups } from "../data/group_weights.js";
+import { groupsFound, sharesOf, weighGroups } from "../data/group_weights.js";
 import { membersOf, rulesOf } from "../data/groups.js";
 import { createAbsentGroup } from "./absent_group.js";
 import { createWaySwitch } from "./way_switch.js";
@@ -92,11 +92,12 @@ export function createWho(state, feed, params) {
   function linesOf(rows) {
     const { model } = state;
     const { opened, allGroups } = state.get();
+    const shareOf = sharesOf(groups()?.rows ?? [], state.get().weight);
     const inSight = allGroups ? rows : rows.slice(0, COMPACT_ROWS);
     return inSight.flatMap((group) => {
       const isOpen = model.isWhole ? opened.includes(group.key) : null;
       const line = groupLine(group, isOpen);
-      return isOpen ? [line, ...memberLines(model, group, groups().bytes)] : [line];
+      return isOpen ? [line, ...memberLines(model, group, shareOf)] : [line];
     });
   }
 
