@@ -384,6 +384,49 @@ test("Tab reaches search, charts and table, and focus is seen", async () => {
     assert.ok(reached.has(one), one);
 });
 
+const focused = (page) =>
+  page.evaluate(() => {
+    const { tagName, id, textContent } = document.activeElement;
+    return `${tagName.toLowerCase()}${id ? `#${id}` : ""} ${textContent.slice(0, 20)}`.trim();
+  });
+
+test("the focus is never lost: not by what is made anew, by what goes away, nor by Escape", async () => {
+  const page = await newPage(browser, server);
+  const press = async (selector, key) => {
+    await page.locator(selector).first().focus();
+    await page.keyboard.press(key);
+    await settle(page);
+    return focused(page);
+  };
+  await open(page, server, "?run=v5e_gpt_12layer_oom&tag=memory_viewer");
+  assert.match(await press(".who button.sort", "Enter"), /^button Held by/, "the heads of a table are made anew");
+  assert.match(await press("#card-pin", "Enter"), /^button#card-pin/, "so is the card");
+  assert.match(await press("#search", "Escape"), /^main#main/);
+  assert.match(await press("#capacity", "Escape"), /^main#main/);
+  await page.locator("#compare").focus();
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => document.querySelector("#pick-tools").value === "compare");
+  await settle(page);
+  assert.match(await focused(page), /^main#main/, "another tool stands there");
+  await open(page, server, "?run=v5e_gpt_12layer_oom&tag=memory_viewer");
+  await page.locator("#search").focus();
+  await page.mouse.click(700, 330);
+  await settle(page);
+  assert.doesNotMatch(await focused(page), /#search/, "a focus that was given up is not brought back");
+  await page.close();
+});
+
+test("what is cut off for want of room is read where the mouse rests", async () => {
+  const page = await newPage(browser, server, { viewport: { width: 1024, height: 768 } });
+  await open(page, server, "?run=v5e_gpt_12layer_oom&tag=memory_viewer");
+  const line = page.locator("#dock .card-sub");
+  await line.hover();
+  await page.waitForFunction(() => document.querySelector("#dock .card-sub").title.includes("hover over any other"));
+  const [sub, buttons] = [await line.boundingBox(), await page.locator("#card-pin").boundingBox()];
+  assert.ok(sub.x + sub.width <= buttons.x, "it ends before the buttons");
+  await page.close();
+});
+
 test("nothing went wrong on the way", () => {
   assert.deepEqual(page.complaints, []);
 });

@@ -46,3 +46,12 @@ export function isTyping(target) {
     target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
   );
 }
+
+/**
+ * Escape lets go of a field: the focus goes to the middle of the page, where the keys of the tool work.
+ * @param {HTMLElement} field
+ */
+export function leaveField(field) {
+  field.blur();
+  document.querySelector("main")?.focus({ preventScroll: true });
+}

@@ -1,7 +1,7 @@
 // @ts-check
 // A text field for one word of the address, kept as it was typed: "15.75GiB" says more than its bytes.
 import { aboutDevice, deviceNamed } from "./devices.js";
-import { el } from "./dom.js";
+import { el, leaveField } from "./dom.js";
 import { parseSize } from "./size_text.js";
 
 /**
@@ -45,7 +45,7 @@ export function createParamField(params, key, options) {
 
   function onKeyDown(event) {
     if (event.key === "Enter") take();
-    if (event.key === "Escape") field.blur();
+    if (event.key === "Escape") leaveField(field);
   }
 
   const dispose = params.watch([key], show);

@@ -1,6 +1,6 @@
 // @ts-check
 // A field that searches while one types; Escape empties it and lets go. The text is kept by a state that views share.
-import { el } from "./dom.js";
+import { el, leaveField } from "./dom.js";
 
 /**
  * @param {any} state whose actions.search takes the text @param {string} key its name there
@@ -26,7 +26,7 @@ export function createSearchBox(state, key, { placeholder, label, title, id, cla
     event.stopPropagation();
     field.value = "";
     search("");
-    field.blur();
+    leaveField(field);
   }
 
   function show() {

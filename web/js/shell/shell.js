@@ -26,6 +26,7 @@ import { notePageWheel } from "../base/wheel.js";
 import { button, el } from "../base/dom.js";
 import { createCopyLink } from "./copy_link.js";
 import { createDock } from "./dock.js";
+import { keepFocus } from "./focus_keeper.js";
 import { createHelp } from "./help.js";
 import { createKeys } from "./keys.js";
 import { createParams } from "./params.js";
@@ -37,6 +38,7 @@ import { createSessionFacts } from "./session_facts.js";
 import { createSessionPicker } from "./session_picker.js";
 import { createThemeSwitch } from "./theme.js";
 import { createUnitSwitch } from "./unit_switch.js";
+import { nameClipped } from "./clipped_text.js";
 import { capacityOfDevice, profiledDevice } from "../base/devices.js";
 import { parseQuery } from "../base/url_state.js";
 import { errorMessage, linkList, noSessions, noTool, pendingSession, unknownSession } from "./messages.js";
@@ -101,6 +103,8 @@ export function createShell(tools, saved = null) {
       },
       { passive: true },
     );
+    keepFocus(page.main);
+    document.addEventListener("pointerover", nameClipped, { passive: true });
     params.watch(["run", "tag"], show);
     loadSessions();
     if (saved) page.version.textContent = saved.version;

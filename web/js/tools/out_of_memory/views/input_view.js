@@ -2,7 +2,7 @@
 // Where the log goes in: a text field, a file, an example; once it is read, one line that says what was read.
 import { fetchDevices } from "../../../api.js";
 import { isInFragment } from "../../../base/address.js";
-import { button, el, setText } from "../../../base/dom.js";
+import { button, el, leaveField, setText } from "../../../base/dom.js";
 import { formatSize, plural } from "../../../base/format.js";
 import { createCapacityField } from "../../../base/param_field.js";
 import { together } from "../../../base/upkeep.js";
@@ -106,7 +106,7 @@ function textField(state, send) {
       input: (event) => state.set({ draft: event.target.value }),
       keydown: (event) => {
         if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) send();
-        if (event.key === "Escape") event.target.blur();
+        if (event.key === "Escape") leaveField(event.target);
       },
     },
   });
