@@ -17,6 +17,7 @@ import signal
 import subprocess
 import tempfile
 import threading
+import unittest
 import urllib.parse
 
 REPO = pathlib.Path(__file__).resolve().parents[2]
@@ -124,3 +125,24 @@ class Server:
     def get(self, path, query=None, headers=None):
         target = path + ("?" + urllib.parse.urlencode(query) if query else "")
         return self.request("GET", target, headers)
+
+
+class ServedCase(unittest.TestCase):
+    """Tests of one server on the fixtures' log directory; `ask` is for the document at `path`, of `query` at least."""
+    path, query = "/", {}
+
+    @classmethod
+    def setUpClass(cls):
+        cls.server = Server().__enter__()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.server.__exit__(None, None, None)
+
+    def answer(self, **query):
+        return self.server.get(self.path, {**self.query, **query})
+
+    def ask(self, **query):
+        answer = self.answer(**query)
+        self.assertEqual(answer.status, 200, answer)
+        return answer.json()

@@ -1,20 +1,12 @@
 """GET /api/v1/advise: the document of `hbmview advise`, for a session's module."""
 import unittest
 
-from server_fixture import Server
+from server_fixture import ServedCase
 
 QUERY = "/api/v1/advise?session=v5e_gpt_4layer&module=jit_train_step(1)"
 
 
-class AdviseOverHttp(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.server = Server().__enter__()
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.server.__exit__(None, None, None)
-
+class AdviseOverHttp(ServedCase):
     def test_document(self):
         answer = self.server.get(QUERY)
         self.assertEqual(answer.status, 200, answer)

@@ -4,29 +4,15 @@ import pathlib
 import subprocess
 import unittest
 
-from server_fixture import REPO, Server, program
+from server_fixture import REPO, ServedCase, program
 
 A = {"session": "v5e_gpt_4layer", "module": "jit_train_step(1)"}
 B = {"session_b": "v5e_gpt_12layer_oom"}
 PROFILES = pathlib.Path("tests/fixtures/logdir/plugins/profile")
 
 
-class Diff(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.server = Server().__enter__()
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.server.__exit__(None, None, None)
-
-    def answer(self, **query):
-        return self.server.get("/api/v1/diff", {**A, **query})
-
-    def ask(self, **query):
-        answer = self.answer(**query)
-        self.assertEqual(answer.status, 200, answer)
-        return answer.json()
+class Diff(ServedCase):
+    path, query = "/api/v1/diff", A
 
     def test_it_is_the_document_of_the_command(self):
         for arguments, query in (([], {}), (["--by=scope", "--top=5"], {"by": "scope", "top": 5}),

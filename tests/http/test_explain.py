@@ -3,21 +3,13 @@ import contextlib
 import http.client
 import unittest
 
-from server_fixture import FIXTURES, Server
+from server_fixture import FIXTURES, ServedCase, Server
 
 MESSAGES = FIXTURES / "oom_messages"
 GIB = 1 << 30
 
 
-class ExplainOverHttp(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.server = Server().__enter__()
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.server.__exit__(None, None, None)
-
+class ExplainOverHttp(ServedCase):
     def post(self, body, query=""):
         return self.server.request("POST", f"/api/v1/explain{query}", body=body)
 

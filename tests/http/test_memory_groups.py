@@ -1,28 +1,14 @@
 """/api/v1/memory_view/groups: who holds the memory at a step, with the rows of the view that belong to each group."""
 import unittest
 
-from server_fixture import Server
+from server_fixture import ServedCase, Server
 
 OOM = {"session": "v5e_gpt_12layer_oom", "module": "jit_train_step(1)"}
 WAYS = ["source", "stack", "scope", "argument", "phase", "category", "dtype", "shape", "opcode"]
 
 
-class MemoryGroups(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.server = Server().__enter__()
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.server.__exit__(None, None, None)
-
-    def answer(self, **query):
-        return self.server.get("/api/v1/memory_view/groups", {**OOM, **query})
-
-    def ask(self, **query):
-        answer = self.answer(**query)
-        self.assertEqual(answer.status, 200, answer)
-        return answer.json()
+class MemoryGroups(ServedCase):
+    path, query = "/api/v1/memory_view/groups", OOM
 
     def test_the_line_that_holds_most_and_its_buffers(self):
         groups = self.ask()

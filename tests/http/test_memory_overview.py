@@ -7,7 +7,7 @@ import unittest
 from unittest import mock
 
 from log_folders import folder
-from server_fixture import Server
+from server_fixture import ServedCase, Server
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "bench"))
 import large_program  # noqa: E402
@@ -26,15 +26,7 @@ def noise(index, _):
     return random.Random(index).randbytes(1500).hex()
 
 
-class MemoryOverview(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.server = Server().__enter__()
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.server.__exit__(None, None, None)
-
+class MemoryOverview(ServedCase):
     def ask(self, path, **query):
         answer = self.server.get(path, query)
         self.assertEqual(answer.status, 200, answer)

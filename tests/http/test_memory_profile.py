@@ -9,7 +9,7 @@ import unittest
 from log_folders import folder, xplane
 from memory_profile_cases import memory_event
 from profile_build import Profile
-from server_fixture import FIXTURES, Server
+from server_fixture import FIXTURES, ServedCase, Server
 
 API = "/api/v1/memory_profile"
 GOLDEN = FIXTURES / "xprof_golden"
@@ -42,15 +42,7 @@ def golden(session, host):
     return json.loads(text) if text else None
 
 
-class MemoryProfile(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.server = Server().__enter__()
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.server.__exit__(None, None, None)
-
+class MemoryProfile(ServedCase):
     def ask(self, endpoint="", server=None, **query):
         server = server or self.server
         is_overview = not endpoint and list(query) == ["session"]

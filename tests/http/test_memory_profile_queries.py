@@ -4,7 +4,7 @@ import gzip
 import json
 import unittest
 
-from server_fixture import FIXTURES, Server
+from server_fixture import FIXTURES, ServedCase
 
 SESSIONS = ("tf_leak", "tf_oom", "tf_tiny", "tf_two_hosts", "tf_inference_no_steps", "tf_bfc_and_mklcpu",
             "tf_two_allocators")
@@ -12,15 +12,7 @@ SITE = ("op", "region_type", "data_type", "shape", "requested_bytes", "allocated
 MIB = 1 << 20
 
 
-class Queries(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.server = Server().__enter__()
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.server.__exit__(None, None, None)
-
+class Queries(ServedCase):
     def ask(self, endpoint, **query):
         answer = self.server.get(f"/api/v1/memory_profile/{endpoint}", query)
         self.assertEqual(answer.status, 200, answer)

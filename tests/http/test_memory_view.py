@@ -2,21 +2,13 @@
 import unittest
 
 from log_folders import folder, xplane
-from server_fixture import Server
+from server_fixture import ServedCase, Server
 
 OOM = {"session": "v5e_gpt_12layer_oom", "module": "jit_train_step(1)"}
 PARAMETER, DONATED, OUTPUT, CONSTANT, TEMPORARY = range(5)
 
 
-class MemoryView(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.server = Server().__enter__()
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.server.__exit__(None, None, None)
-
+class MemoryView(ServedCase):
     def view(self, **query):
         answer = self.server.get("/api/v1/memory_view", query)
         self.assertEqual(answer.status, 200, answer)

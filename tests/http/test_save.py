@@ -5,7 +5,7 @@ import html.parser
 import json
 import unittest
 
-from server_fixture import FIXTURES, Server
+from server_fixture import FIXTURES, ServedCase
 
 OOM = {"session": "v5e_gpt_12layer_oom", "module": "jit_train_step(1)"}
 COMPARED = ("run=v5e_gpt_4layer&tag=compare&module_name=jit_train_step(1)&run_b=v5e_gpt_scan"
@@ -48,15 +48,7 @@ def held(page):
     return index, list(zip(index["replies"], bodies, strict=True))
 
 
-class Save(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.server = Server().__enter__()
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.server.__exit__(None, None, None)
-
+class Save(ServedCase):
     def save(self, query, body=None):
         return self.server.request("POST", f"/api/v1/save?{query}", body=body)
 

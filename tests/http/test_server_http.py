@@ -6,20 +6,12 @@ import socket
 import threading
 import unittest
 
-from server_fixture import Server
+from server_fixture import ServedCase
 
 SECURITY_HEADERS = ("Content-Security-Policy", "X-Content-Type-Options", "Referrer-Policy", "Cache-Control")
 
 
-class Http(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.server = Server().__enter__()
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.server.__exit__(None, None, None)
-
+class Http(ServedCase):
     def error(self, answer, status, code):
         self.assertEqual(answer.status, status, answer)
         self.assertEqual(answer.json()["error"]["code"], code)

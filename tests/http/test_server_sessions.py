@@ -5,7 +5,7 @@ import unittest
 import urllib.parse
 
 from log_folders import age, folder, xplane
-from server_fixture import FIXTURES, Server
+from server_fixture import FIXTURES, ServedCase, Server
 
 PROFILES = FIXTURES / "logdir" / "plugins" / "profile"
 
@@ -21,15 +21,7 @@ def modules(server, session, until_complete=True):
     raise AssertionError(f"never complete: {listed}")
 
 
-class Fixtures(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.server = Server().__enter__()
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.server.__exit__(None, None, None)
-
+class Fixtures(ServedCase):
     def test_sessions_newest_first(self):
         listed = self.server.get("/api/v1/sessions").json()
         names = [s["name"] for s in listed["sessions"]]

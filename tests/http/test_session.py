@@ -3,7 +3,7 @@ import unittest
 
 from log_folders import folder, xplane
 from profile_build import Profile, Ref, Unsigned
-from server_fixture import FIXTURES, Server
+from server_fixture import FIXTURES, ServedCase, Server
 
 DEVICE_MEMORY = FIXTURES / "device_memory" / "two_devices.memory.prof"
 
@@ -22,15 +22,7 @@ def device_profile(*stats):
     return profile.bytes()
 
 
-class Fixtures(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.server = Server().__enter__()
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.server.__exit__(None, None, None)
-
+class Fixtures(ServedCase):
     def test_programs_or_allocator_events(self):
         for session, tools in (("v5e_matmul", ["memory_viewer", "compare"]), ("tf_tiny", ["memory_profile"]),
                                ("tf_two_hosts", ["memory_profile"])):
