@@ -2,11 +2,7 @@
 #include "analysis/compare/memory_diff.h"
 
 #include "analysis/groups/frameworks.h"
-#include "analysis/hlo/program_load.h"
-#include "analysis/input/byte_source.h"
-#include "analysis/input/catalog.h"
-#include "analysis/input/program_index.h"
-#include "tests/unit/cmocka_all.h"
+#include "tests/unit/fixture_programs.h"
 #include "tests/unit/program_build.h"
 
 struct program {
@@ -358,35 +354,21 @@ struct all {
     uint32_t count, compared;
 };
 
-static void load_programs(struct all *all, const struct input_file *file) {
+static void load_one(const struct input_file *file, const struct xspace_program *program, struct byte_source *source,
+                     void *context) {
+    struct all *all = context;
     struct error error;
-    struct xspace_index index;
-    struct byte_source *source = byte_source_open(file->path, &error);
-    assert_non_null(source);
-    bool is_good = program_index_read(file, source, &all->arena, &index, &error);
-    for (size_t i = 0; is_good && i < index.program_count; i++) {
-        struct program *p = &all->programs[all->count];
-        assert_true(all->count < PROGRAMS_MAX);
-        assert_true(program_load(file, &index.programs[i], source, &all->arena, &p->module, &error));
-        assert_true(memory_view_build(&p->module, 0, MEMORY_VIEW_EXACT, &all->arena, &p->view, &error));
-        assert_true(buffer_sources_read(&p->module, FRAMEWORKS_DEFAULT, &all->arena, &p->sources, &error));
-        p->side = (struct compared_side){&p->view, &p->sources};
-        all->count++;
-    }
-    byte_source_close(source);
+    struct program *p = &all->programs[all->count++];
+    assert_true(all->count <= PROGRAMS_MAX);
+    assert_true(program_load(file, program, source, &all->arena, &p->module, &error));
+    assert_true(memory_view_build(&p->module, 0, MEMORY_VIEW_EXACT, &all->arena, &p->view, &error));
+    assert_true(buffer_sources_read(&p->module, FRAMEWORKS_DEFAULT, &all->arena, &p->sources, &error));
+    p->side = (struct compared_side){&p->view, &p->sources};
 }
 
 static void load_all(struct all *all) {
-    static const char *const roots[] = {"tests/fixtures/logdir", "tests/fixtures/xla_dump"};
-    for (size_t r = 0; r < sizeof roots / sizeof *roots; r++) {
-        struct catalog catalog;
-        struct error error;
-        assert_true(catalog_scan(roots[r], &all->arena, &catalog, &error));
-        for (size_t s = 0; s < catalog.session_count; s++) {
-            const struct session_files *files = &catalog.sessions[s].files;
-            for (size_t i = 0; i < files->file_count; i++) load_programs(all, &files->files[i]);
-        }
-    }
+    fixture_programs_visit("tests/fixtures/logdir", load_one, all);
+    fixture_programs_visit("tests/fixtures/xla_dump", load_one, all);
 }
 
 struct sums {

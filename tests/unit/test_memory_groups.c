@@ -6,11 +6,7 @@
 #include "analysis/groups/buffer_phases.h"
 #include "analysis/groups/frameworks.h"
 #include "analysis/groups/group_steps.h"
-#include "analysis/hlo/program_load.h"
-#include "analysis/input/byte_source.h"
-#include "analysis/input/catalog.h"
-#include "analysis/input/program_index.h"
-#include "tests/unit/cmocka_all.h"
+#include "tests/unit/fixture_programs.h"
 #include "tests/unit/program_build.h"
 
 struct fixture {
@@ -426,7 +422,8 @@ static void check_view(struct fixture *f, struct seen *seen) {
 }
 
 static void check_program(const struct input_file *file, const struct xspace_program *program,
-                          struct byte_source *source, struct seen *seen) {
+                          struct byte_source *source, void *context) {
+    struct seen *seen = context;
     struct fixture f = {0};
     struct memory_totals_list totals;
     arena_init(&f.arena, 0);
@@ -442,34 +439,17 @@ static void check_program(const struct input_file *file, const struct xspace_pro
     arena_free(&f.arena);
 }
 
-static void check_file(const struct input_file *file, struct arena *arena, struct seen *seen) {
-    struct error error;
-    struct xspace_index index;
-    struct byte_source *source = byte_source_open(file->path, &error);
-    assert_non_null(source);
-    if (program_index_read(file, source, arena, &index, &error)) {
-        for (size_t i = 0; i < index.program_count; i++) check_program(file, &index.programs[i], source, seen);
-    }
-    byte_source_close(source);
-}
-
 static void every_step_of_every_fixture_sums_to_its_curve(void **state) {
     (void)state;
-    static const char *const roots[] = {"tests/fixtures/logdir", "tests/fixtures/xla_dump"};
+    static const char *const roots[] = {"tests/fixtures/logdir", "tests/fixtures/xla_dump", "tests/fixtures/advice",
+                                        "tests/fixtures/compare"};
     struct seen seen = {0};
-    for (size_t r = 0; r < sizeof roots / sizeof *roots; r++) {
-        struct arena arena;
-        struct catalog catalog;
-        struct error error;
-        arena_init(&arena, 0);
-        assert_true(catalog_scan(roots[r], &arena, &catalog, &error));
-        for (size_t s = 0; s < catalog.session_count; s++) {
-            const struct session_files *files = &catalog.sessions[s].files;
-            for (size_t i = 0; i < files->file_count; i++) check_file(&files->files[i], &arena, &seen);
-        }
-        arena_free(&arena);
+    for (size_t i = 0; i < sizeof roots / sizeof *roots; i++) {
+        uint32_t before = seen.programs;
+        fixture_programs_visit(roots[i], check_program, &seen);
+        assert_true(seen.programs > before);
     }
-    assert_true(seen.programs > 10 && seen.steps > 10000);
+    assert_true(seen.programs > 25 && seen.steps > 10000);
 }
 
 int main(void) {
