@@ -1,6 +1,7 @@
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import {
+  drawnWords,
   freeWords,
   holesWords,
   laneWords,
@@ -290,6 +291,13 @@ test("rows of one holder have one number at any step", () => {
   assert.deepEqual(numbers.slice(0, 5), [-1, -1, -1, 0, 0], "its line names the group");
   assert.ok(numbers[5] >= 2, "a line that no group is called by");
   assert.equal(holderNumbers(own, null)[0], -1);
+});
+
+test("how many blocks are drawn is said, and how many are in folded bars", () => {
+  const words = (visible, merged, folded) => drawnWords({ visible, merged }, blocks, new Set(folded));
+  assert.equal(words(6, 0, []), "6 blocks");
+  assert.equal(words(4, 1, ["parameter", "output"]), "6 blocks, 2 folded, 1 under a pixel merged");
+  assert.equal(words(3, 0, ["output"]), "3 of 6 blocks in view, 1 folded");
 });
 
 test("what is left out is said, and nothing where nothing is", () => {

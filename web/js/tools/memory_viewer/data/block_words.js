@@ -1,6 +1,6 @@
 // @ts-check
 // What the timeline says in words: of a block, of a folded band, of what is free. Pure.
-import { formatSize, groupDigits, plural } from "../../../base/format.js";
+import { formatSize, groupDigits, plural, pluralOf } from "../../../base/format.js";
 import { TEMPORARY, categoryOf } from "./categories.js";
 import { labelOf } from "./labels.js";
 import { instructionOf } from "./model.js";
@@ -62,6 +62,15 @@ export function timelineSummary(blocks) {
   const what = `${plural(buffers, "temporary buffer")} in ${plural(temporary.length, "allocation")}`;
   const parts = [`${what} by offset and program order`, ...inBands];
   return `Buffer allocation timeline: ${parts.join("; ")}. The table lists those live at the chosen step.`;
+}
+
+/** How many blocks a frame drew. */
+export function drawnWords({ visible, merged }, { count, bands }, folded) {
+  const inBars = bands.reduce((sum, { lane }) => sum + (folded.has(lane.key) ? lane.count : 0), 0);
+  const parts = [visible === count - inBars ? plural(count, "block") : `${pluralOf(visible, count, "block")} in view`];
+  if (inBars > 0) parts.push(`${groupDigits(inBars)} folded`);
+  if (merged > 0) parts.push(`${groupDigits(merged)} under a pixel merged`);
+  return parts.join(", ");
 }
 
 /** What has no place in the timeline. @param {any} totals */

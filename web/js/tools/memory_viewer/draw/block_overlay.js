@@ -17,11 +17,13 @@ export function drawBlockOverlay(canvas, { state, view, mark, holes }) {
   const { context, colors, width } = plot;
   const { blocks } = state;
   const { step, hoverStep, hover, pinned, unit } = state.get();
-  drawXAxis(plot, stepTicks(view.x, width), groupDigits, "Heap Simulation Time (Program Order)");
+  const isSimulated = state.model.steps > 0;
+  const title = isSimulated ? "Heap Simulation Time (Program Order)" : "the whole program";
+  drawXAxis(plot, isSimulated ? stepTicks(view.x, width) : [], groupDigits, title);
   drawByteAxis(plot, unit, blocks.lanes.length > 1 ? "All Allocations, by Offset" : "Memory Offset");
   clipped(plot, () => {
-    drawCursor(plot, step + 0.5, colors.accent, 1.5);
-    drawCursor(plot, hoverStep === null ? null : hoverStep + 0.5, colors["ink-2"], 1);
+    drawCursor(plot, isSimulated ? step + 0.5 : null, colors.accent, 1.5);
+    drawCursor(plot, hoverStep === null || !isSimulated ? null : hoverStep + 0.5, colors["ink-2"], 1);
     drawHoles(plot, holes, state.stepInFocus(), unit);
     blocks.lanes.forEach((lane) => drawLane(plot, lane, unit, state.get().folded));
     drawOutline(context, boxOf(plot, blocks, pinned), colors.accent, 2.5);

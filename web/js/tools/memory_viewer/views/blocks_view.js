@@ -6,14 +6,13 @@
 import { attachChartMouse } from "../../../base/chart_mouse.js";
 import { chartSection } from "../../../base/chart_section.js";
 import { button, el, setText } from "../../../base/dom.js";
-import { groupDigits, pluralOf } from "../../../base/format.js";
 import { requestFrame } from "../../../base/frame.js";
 import { createFullScreen } from "../../../base/full_screen.js";
 import { drawnBy } from "../../../base/picture/drawn_by.js";
 import { sameRange, span } from "../../../base/range.js";
 import { runInSlices } from "../../../base/slices.js";
 import { inFrame, onResize, together } from "../../../base/upkeep.js";
-import { timelineSummary } from "../data/block_words.js";
+import { drawnWords, timelineSummary } from "../data/block_words.js";
 import { blockAt } from "../layout/blocks.js";
 import { laneAt } from "../layout/lanes.js";
 import { isFolded } from "../layout/shown_blocks.js";
@@ -99,10 +98,8 @@ export function createBlocks(state) {
   const drawOver = (surface) =>
     drawBlockOverlay(surface, { state, view: view(), mark, holes: state.holesAt(state.stepInFocus()) });
 
-  function showElided({ visible, merged }) {
-    const where = visible === blocks.count ? "" : " in view";
-    const count = pluralOf(visible, blocks.count, "block");
-    setText(elided, `${count}${where}${merged ? `, ${groupDigits(merged)} under a pixel merged` : ""}`);
+  function showElided(drawn) {
+    setText(elided, drawnWords(drawn, blocks, state.get().folded));
   }
 
   function rowAt(at) {
