@@ -72,6 +72,22 @@ test("a profile still being written is said, and opens by itself once it is whol
   assert.deepEqual(page.complaints, []);
 });
 
+test("a folder without profiles, and files of no bytes, are told apart from profiles without programs", async () => {
+  const logdir = logdirOf({ whole: wholeProfile(), hollow: Buffer.alloc(0) });
+  mkdirSync(path.join(logdir, "plugins/profile/renamed"));
+  writeFileSync(path.join(logdir, "plugins/profile/renamed/trace.pb"), wholeProfile());
+  const hollow = path.join(logdir, "plugins/profile/hollow/vm.xplane.pb");
+  utimesSync(hollow, 1_700_000_000, 1_700_000_000);
+  const server = await serve(logdir);
+  const page = await newPage(browser, server);
+  await open(page, server, "?run=renamed&tag=memory_viewer");
+  const words = await page.textContent(".message");
+  assert.match(words, /no profile in this session's folder.*\*\.xplane\.pb.*another name/s);
+  await open(page, server, "?run=hollow&tag=memory_viewer");
+  assert.match(await page.textContent(".message"), /one file is empty.*vm\.xplane\.pb: 0 bytes/s);
+  assert.deepEqual(page.complaints, []);
+});
+
 test("an unreadable file: the server's sentence, the file, the offset, and the way on", async () => {
   const server = await serve(logdirOf({ garbage: Buffer.alloc(5000, 0xff), whole: wholeProfile() }));
   const page = await newPage(browser, server);

@@ -113,6 +113,12 @@ test("grouped by op path, by keyboard: right opens, left closes, a group sums up
     totals.reduce((a, b) => a + b, 0),
     sum,
   );
+  const shown = await names();
+  await page.reload();
+  await page.waitForSelector("tr[aria-level='2']");
+  await settle(page);
+  assert.deepEqual(await names(), shown, "what is open is in the address");
+  await group.or(opened).focus();
   await page.keyboard.press("ArrowLeft");
   await settle(page);
   assert.deepEqual(await names(), before);

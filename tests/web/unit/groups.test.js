@@ -11,10 +11,9 @@ import {
 import {
   groupsOf,
   membersOf,
-  openedText,
-  parseOpened,
   rulesOf,
 } from "../../../web/js/tools/memory_viewer/data/groups.js";
+import { openedText, parseOpened } from "../../../web/js/base/opened_keys.js";
 import {
   curveOf,
   groupRowsOf,

@@ -90,9 +90,11 @@ export function pendingSession(name, reply) {
 export function noModules(reply, openTool) {
   const files = reply.hosts.map((host) => host.file).filter(Boolean);
   if (reply.hosts.length > 0 && reply.hosts.every((host) => host.error)) return brokenSession(reply);
+  if (files.length === 0) return emptyFolder(reply);
+  if (reply.hosts.every((host) => host.size_bytes === 0)) return emptyFiles(files);
   return message(
-    files.length === 0 ? "This session holds no file with programs." : "This session holds no HLO module.",
-    files.length === 0 ? null : paragraph(
+    "This session holds no HLO module.",
+    paragraph(
       `Looked in ${files.length === 1 ? "its one file" : `its ${files.length} files`}: `,
       ...files.flatMap((file, i) => (i ? [", ", code(file)] : [code(file)])),
       ". There is no program in a ",
@@ -117,6 +119,37 @@ export function noModules(reply, openTool) {
 
 export function noTool(tag, link) {
   return message(`hbmview has no tool "${tag}".`, paragraph("The Memory Viewer works on this session: ", link, "."));
+}
+
+/** A folder of other files, or of none. */
+function emptyFolder({ session }) {
+  return message(
+    "There is no profile in this session's folder.",
+    paragraph(
+      "Looked in ",
+      code(session),
+      " for ",
+      code("*.xplane.pb"),
+      ", ",
+      code("*.hlo_proto.pb"),
+      " and ",
+      code("*.hlo.pb"),
+      ", each also with ",
+      code(".gz"),
+      ". A profile under another name is not seen: give it its own name again, as the profiler wrote it.",
+    ),
+    howToProfile(),
+  );
+}
+
+/** The profiler made the files and wrote nothing. */
+function emptyFiles(files) {
+  return message(
+    files.length === 1 ? "This session's one file is empty." : `All ${files.length} files of this session are empty.`,
+    paragraph(...files.flatMap((file, i) => (i ? [", ", code(file)] : [code(file)])), ": 0 bytes."),
+    paragraph("The run ended before its profiler wrote anything, or the disk was full. Others are at the left."),
+    howToProfile(),
+  );
 }
 
 /** Nothing of it can be read: the reason first, and nothing on programs that may well be there. */

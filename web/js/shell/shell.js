@@ -242,7 +242,7 @@ export function createShell(tools, saved = null) {
 
   /** What one tool was asked (a search, an order) means nothing to another; places in the session stay. */
   function openTool(tag) {
-    params.go({ tag, filter: null, sort: null });
+    params.go({ tag, filter: null, sort: null, opened: null });
   }
 
   /** Mounts the tool of the present session; a session or a tool that changed means a fresh mount. */

@@ -28,18 +28,6 @@ export const WAYS = [
 
 export const USUAL_WAY = WAYS[0].by;
 
-const OPENED_MOST = 2000; // characters of an address: those opened after are not in it
-
-/** The groups that are open, as one word of the address; null for none. @param {readonly string[]} keys */
-export function openedText(keys) {
-  let length = 0;
-  const kept = keys.filter((key) => (length += key.length + 1) <= OPENED_MOST);
-  return kept.length ? kept.join("\n") : null;
-}
-
-/** @returns {readonly string[]} */
-export const parseOpened = (word) => (word ? word.split("\n") : []);
-
 /** How a buffer's phase is known: the words of the API as sentences. */
 const PHASE_RULES = {
   "": "",

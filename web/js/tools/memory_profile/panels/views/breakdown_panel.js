@@ -4,6 +4,7 @@ import { fetchBreakdown } from "../../../../api.js";
 import { button, el, setText } from "../../../../base/dom.js";
 import { formatSize, groupDigits, plural } from "../../../../base/format.js";
 import { requestFrame } from "../../../../base/frame.js";
+import { openedText, parseOpened } from "../../../../base/opened_keys.js";
 import { opName, treeName } from "../../../../base/cells.js";
 import { createSortedTable } from "../../../../base/sorted_table.js";
 import { inFrame } from "../../../../base/upkeep.js";
@@ -24,7 +25,7 @@ function create(context) {
   const facts = el("span", { class: "facts" });
   const leftOut = el("p", { class: "note", role: "status" });
   const openAll = button("open all", openOrCloseAll, { class: "quiet small" });
-  const open = new Set();
+  const open = new Set(parseOpened(context.params.get().opened));
   const table = createSortedTable({
     label: "allocations that fill the memory",
     columns: BREAKDOWN_COLUMNS,
@@ -120,13 +121,18 @@ function create(context) {
 
   function toggle(group) {
     if (!open.delete(group.id)) open.add(group.id);
-    arrange();
+    openedChanged();
   }
 
   function openOrCloseAll() {
     const ids = open.size > 0 || !tree ? [] : groupIds(tree);
     open.clear();
     ids.forEach((id) => open.add(id));
+    openedChanged();
+  }
+
+  function openedChanged() {
+    context.params.set({ opened: openedText([...open]) });
     arrange();
   }
 
