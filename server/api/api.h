@@ -5,6 +5,7 @@
 
 request_handler api_advise;
 request_handler api_buffer;
+request_handler api_buffer_hlo;
 request_handler api_buffers;
 request_handler api_device_memory;
 request_handler api_device_memory_profile;

@@ -12,6 +12,7 @@ static const struct route rows[] = {
     {"/api/v1/memory_view/groups/rows", REPLY_API, api_memory_group_rows, ROUTE_GET},
     {"/api/v1/diff", REPLY_API, api_diff, ROUTE_GET},
     {"/api/v1/buffer", REPLY_API, api_buffer, ROUTE_GET},
+    {"/api/v1/buffer/hlo", REPLY_API, api_buffer_hlo, ROUTE_GET},
     {"/api/v1/buffers", REPLY_API, api_buffers, ROUTE_GET},
     {"/api/v1/advise", REPLY_API, api_advise, ROUTE_GET},
     {"/api/v1/memory_profile", REPLY_API, api_profile_overview, ROUTE_GET},

@@ -48,6 +48,12 @@ export function fetchBuffer({ session, module, host, space, buffer }, signal) {
   return getJson(apiUrl("buffer", query), signal);
 }
 
+/** The program around a buffer, as text. */
+export function fetchHlo({ session, module, host, space, buffer }, signal) {
+  const query = { session, module, host, memory_space: space, logical_buffer_id: buffer };
+  return getJson(apiUrl("buffer/hlo", query), signal);
+}
+
 /**
  * All hosts and memories of a session at a glance, as far as they are known by now; the host `first` is read first.
  * Asked again, it tells more, until it is `complete`.

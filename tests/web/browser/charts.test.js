@@ -301,3 +301,21 @@ test("the capacity of one memory type is not held against another", async () => 
   await settle(page);
   assert.match(await page.textContent(".verdict"), /OVERFLOW/);
 });
+
+test("the program around the pinned buffer opens as text, by keyboard, and is copied and saved", async () => {
+  await open(page, server, "?run=v5e_gpt_12layer_oom&tag=memory_viewer&buffer=14971");
+  await page.waitForSelector(".card-stack .stack li");
+  await page.focus("#card-hlo");
+  await page.keyboard.press("Enter");
+  const text = page.locator(".hlo-dialog pre");
+  await text.filter({ hasText: "%fused_computation.20 {" }).waitFor();
+  assert.match(await text.textContent(), /^%fusion\.14 = f32\[64,1023,50257\]\{1,2,0:T\(8,128\)\} fusion\(%fusion/);
+  assert.match(await page.textContent(".hlo-dialog .note"), /^In main\.184: 3 operands, 1 user\. 1\D?617 operations/);
+  const copied = await copiedBy(page, () => page.getByRole("button", { name: "copy all of it" }).click());
+  assert.equal(copied, await text.textContent());
+  const [file] = await Promise.all([page.waitForEvent("download"), page.getByTitle("as a text file").click()]);
+  assert.equal(file.suggestedFilename(), "fusion.14.hlo.txt");
+  await page.keyboard.press("Escape");
+  await page.waitForFunction(() => document.querySelector(".hlo-dialog") === null);
+  assert.equal(await page.evaluate(() => document.activeElement.id), "card-hlo");
+});

@@ -1,6 +1,6 @@
 import { test } from "node:test";
 import assert from "node:assert/strict";
-import { editorUrl, mappedPath } from "../../../web/js/base/editor_url.js";
+import { editorUrl, framePlace, mappedPath } from "../../../web/js/base/editor_url.js";
 
 const vscode = { editor: "vscode", from: "", to: "" };
 
@@ -16,6 +16,14 @@ test("code that ran elsewhere is found by another prefix", () => {
   assert.equal(editorUrl("/srv/job/train.py:5", choice), "vscode://file/work_here/train.py:5");
   assert.equal(mappedPath("/opt/x.py", choice), "/opt/x.py");
   assert.equal(editorUrl("train.py:5", { ...choice, from: "train", to: "/w/train" }), "vscode://file/w/train.py:5");
+});
+
+test("a frame of a stack has its place, and what follows", () => {
+  const frame = framePlace("/home/u/train.py:53:10 make_step.<locals>.loss");
+  assert.deepEqual(frame, { place: "/home/u/train.py:53", rest: ":10 make_step.<locals>.loss" });
+  assert.deepEqual(framePlace("C:\\u\\train.py:53"), { place: "C:\\u\\train.py:53", rest: "" });
+  for (const odd of ["<module>", "train.py", "", ":5"])
+    assert.deepEqual(framePlace(odd), { place: "", rest: odd });
 });
 
 test("whatever a profile says, the scheme is the editor's and the path is one", () => {

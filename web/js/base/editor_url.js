@@ -21,6 +21,12 @@ export function placeParts(place) {
   return parts && { path: parts[1], line: Number(parts[2]) };
 }
 
+/** "/home/u/train.py:53:10 make_step" (a frame of a stack) -> its place, and what follows that. */
+export function framePlace(frame) {
+  const parts = /^(\S.*?:\d+)(?=(:\d+)?(\s|$))/.exec(frame);
+  return parts ? { place: parts[1], rest: frame.slice(parts[1].length) } : { place: "", rest: frame };
+}
+
 /** The path as it is on this machine. @param {string} path @param {EditorChoice} choice */
 export function mappedPath(path, choice) {
   const { from, to } = choice;

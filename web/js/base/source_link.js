@@ -27,17 +27,24 @@ function keepChoice(choice) {
 
 let choice = readChoice();
 
-/** "/home/u/train.py:53" as a link into the editor, with a button to choose which; as text where none is chosen. */
-export function sourceLink(place) {
-  const node = el("span", { class: "source-link" });
-  const draw = () => node.replaceChildren(linkOf(place), chooser(place, draw));
-  draw();
+/** A place that stands with many others: a link once an editor is chosen, `text` until then. */
+export function placeLink(place, text = place) {
+  return fillPlace(el("span", { class: "source-place", data: { place, text } }));
+}
+
+function fillPlace(node) {
+  const { place, text } = node.dataset;
+  const href = editorUrl(place, choice);
+  node.replaceChildren(href ? el("a", { href, class: "mono", title: place }, text) : text);
   return node;
 }
 
-function linkOf(place) {
-  const href = editorUrl(place, choice);
-  return href ? el("a", { href, class: "mono" }, place) : el("span", {}, place);
+/** "/home/u/train.py:53" as a link into the editor, with a button to choose which; as text where none is chosen. */
+export function sourceLink(place) {
+  const node = el("span", { class: "source-link" });
+  const draw = () => node.replaceChildren(placeLink(place), chooser(place, draw));
+  draw();
+  return node;
 }
 
 function chooser(place, onChange) {
@@ -74,6 +81,7 @@ function openDialog(place, onChange) {
       choice = now();
       keepChoice(choice);
       onChange();
+      document.querySelectorAll(".source-place").forEach(fillPlace);
     }
     dialog.remove();
   });

@@ -7,6 +7,7 @@ import {
   createLatest,
   fetchAdvice,
   fetchBuffer,
+  fetchHlo,
   fetchMemoryGroupRows,
   fetchMemoryGroups,
   fetchMemoryOverview,
@@ -151,6 +152,7 @@ export function mount(shell) {
   function requestsOf({ module, host, memory_space: space }, where) {
     return {
       details: (buffer, signal) => fetchBuffer({ session, module, host, space, buffer }, signal),
+      hlo: (buffer, signal) => fetchHlo({ session, module, host, space, buffer }, signal),
       groups: (query, signal) => fetchMemoryGroups(where, query, signal),
       groupRows: (query, signal) => fetchMemoryGroupRows(where, query, signal),
       advice: (query, signal) =>

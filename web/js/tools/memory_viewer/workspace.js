@@ -29,7 +29,10 @@ import { buffersToCome, nothingHere, noSimulation } from "./views/empty_states.j
 
 const REST_MS = 70; // of the mouse, before the details of a buffer are asked for
 
-/** @param {{details: any, advice: any, groups: any, groupRows: any}} requests of a buffer, of changes, of groups */
+/**
+ * @param {{details: any, hlo: any, advice: any, groups: any, groupRows: any}} requests of a buffer, the program around
+ *     it, of changes, of groups
+ */
 export function createWorkspace(view, params, requests, openTool) {
   const state = createViewerState(buildFirstModel(view), params);
   const details = createDetails(requests.details, { restMs: REST_MS });
@@ -67,7 +70,7 @@ export function createWorkspace(view, params, requests, openTool) {
   function showCharts(begin) {
     const before = charts;
     const shown = chartsNow();
-    const card = createCard(state, details);
+    const card = createCard(state, details, requests.hlo);
     charts = [...shown, card];
     before.filter((chart) => !charts.includes(chart)).forEach((chart) => chart.dispose?.());
     chartsNode.replaceChildren(...shown.map((chart) => chart.node));

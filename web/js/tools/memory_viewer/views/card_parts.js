@@ -5,7 +5,8 @@ import { copyButton } from "../../../base/clipboard.js";
 import { exactFigure, sizeFigure } from "../../../base/figures.js";
 import { formatPercent, groupDigits } from "../../../base/format.js";
 import { plainTable } from "../../../base/plain_table.js";
-import { sourceLink } from "../../../base/source_link.js";
+import { framePlace } from "../../../base/editor_url.js";
+import { placeLink, sourceLink } from "../../../base/source_link.js";
 import { errorLine } from "../../../shell/messages.js";
 
 /** A label, its value, and a button to copy it. */
@@ -47,6 +48,11 @@ function dimensionRow({ dimension, size, padded, tile }) {
   return el("tr", { class: isPadded ? "padded" : null }, ...cells.map((text) => el("td", {}, text)));
 }
 
+function frameItem(frame) {
+  const { place, rest } = framePlace(frame);
+  return el("li", {}, place ? placeLink(place) : null, rest);
+}
+
 export function stackNode(found, source) {
   const node = el("div", { class: "card-stack" });
   if (found?.error) node.append(errorLine(found.error));
@@ -60,7 +66,7 @@ export function stackNode(found, source) {
   const frames = el(
     "ol",
     { class: "stack mono", tabindex: 0, "aria-label": "source stack" },
-    ...stack.map((frame) => el("li", {}, frame)),
+    ...stack.map(frameItem),
   );
   node.append(
     el(

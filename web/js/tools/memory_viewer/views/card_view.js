@@ -10,9 +10,11 @@ import { factsOf } from "../data/card_facts.js";
 import { nameOf } from "../data/model.js";
 import { categoryOf } from "../data/categories.js";
 import { sumOfHoles } from "../layout/holes.js";
+import { openHlo } from "./hlo_dialog.js";
 import { factNode, paddingTable, stackNode } from "./card_parts.js";
 
-export function createCard(state, details) {
+/** @param {(buffer: number, signal: AbortSignal) => Promise<any>} askHlo the program around a buffer */
+export function createCard(state, details, askHlo) {
   const { model } = state;
   return createDetailsCard({
     className: "card",
@@ -42,6 +44,11 @@ export function createCard(state, details) {
         nameOf(model, row),
         el("span", {}, el("span", { class: "card-line" }, inOneLine(row, facts)), subtitle(row)),
         pinButton(row),
+        button("HLO", () => openHlo(nameOf(model, row), (signal) => askHlo(model.id[row], signal)), {
+          class: "copy",
+          id: "card-hlo",
+          title: "the program around it: operands, users, its computation, as text to copy",
+        }),
         copyButton(() => facts.text, { label: "copy all", title: "copy all facts of this buffer" }),
       ),
       list(facts.sizes),
