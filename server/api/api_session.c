@@ -33,9 +33,8 @@ static void write_capacity(const struct trace_device *device, const struct devic
 }
 
 static void write_device(const char *host, const struct trace_device *device, size_t count, struct json_writer *w) {
-    char type[TRACE_TYPE_MAX_BYTES + 1];
-    memcpy(type, device->type.data, device->type.size);
-    type[device->type.size] = '\0';
+    char type[TRACE_TYPE_MAX_BYTES + 1] = "";
+    if (device->type.size) memcpy(type, device->type.data, device->type.size);
     const struct device_kind *kind = device_kind_of_profile(type);
     json_open_object(w);
     json_write_text_key(w, "host", host);
