@@ -36,12 +36,10 @@ static int64_t padding_of(const struct memory_buffer *row, int64_t size_bytes) {
     return is_known ? size_bytes - row->unpadded_bytes : 0;
 }
 
-// Of what lives for the whole program, all its steps.
+// Without a simulation there is one step, and all live in it.
 static int64_t size_x_lifetime_of(const struct memory_view *view, uint32_t index, int64_t size_bytes) {
     const struct memory_buffer *row = &view->rows[index];
-    bool is_indefinite = index < view->indefinite_row_count;
-    int64_t steps = is_indefinite ? (int64_t)memory_groups_last_step(view) + 1
-                                  : (int64_t)row->end_step - row->start_step;
+    int64_t steps = view->has_simulation ? (int64_t)row->end_step - row->start_step : 1;
     int64_t product;
     return __builtin_mul_overflow(size_bytes, steps, &product) ? INT64_MAX : product;
 }

@@ -167,6 +167,20 @@ static void each_way_to_group(void **state) {
     check_row(&groups, 2, "parameter", 100, 1);
 }
 
+static void without_a_simulation_there_is_one_step(void **state) {
+    struct fixture *f = *state;
+    node(f, (struct program_node){.id = 1, .name = "p", .opcode = "parameter", .op_name = "params['w'][2]"});
+    program_build_end(&f->build, 10, 1);
+    buffer(f, 101, 1, 100);
+    hlo_build_allocation(
+        &f->build.hlo, (struct hlo_build_allocation){.index = 0, .size = 100, .is_parameter = true, .buffers = {101}});
+    finish(f);
+    assert_false(f->view.has_simulation);
+    struct memory_groups groups = groups_at(f, GROUP_BY_SOURCE, 0);
+    check_row(&groups, 0, "params.w", 100, 1);
+    assert_int_equal(groups.rows[0].size_x_lifetime, 100);
+}
+
 static void weights(void **state) {
     struct fixture *f = *state;
     build_step(f);
@@ -456,6 +470,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(lines_and_arguments_in_one_table, set_up, tear_down),
         cmocka_unit_test_setup_teardown(each_way_to_group, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(without_a_simulation_there_is_one_step, set_up, tear_down),
         cmocka_unit_test_setup_teardown(weights, set_up, tear_down),
         cmocka_unit_test_setup_teardown(shared_bytes_count_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_clone_after_the_turn_is_computed_again, set_up, tear_down),
