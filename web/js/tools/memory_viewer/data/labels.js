@@ -51,6 +51,7 @@ function holderOf(model, row, groups) {
   return lineOf(model.strings[model.source[row]]);
 }
 
+const UNNUMBERED = -2;
 const lineOf = (source) => source.slice(source.lastIndexOf("/") + 1);
 
 /**
@@ -61,20 +62,17 @@ const lineOf = (source) => source.slice(source.lastIndexOf("/") + 1);
 export function holderNumbers(model, groups) {
   const keys = groups?.keys ?? [];
   const places = new Map(keys.map((key, i) => [key, i]));
-  const numberOfSource = new Map([[0, -1]]);
-  const out = new Int32Array(model.count);
+  const numberOfSource = new Int32Array(model.strings.length).fill(UNNUMBERED);
+  const out = groups ? groups.of.slice() : new Int32Array(model.count).fill(-1);
+  const { source } = model;
+  let next = keys.length + 1;
+  numberOfSource[0] = -1;
   for (let row = 0; row < out.length; row += 1) {
-    const own = groups ? groups.of[row] : -1;
-    out[row] = own >= 0 ? own : numberOf(model.source[row]);
+    if (out[row] >= 0) continue;
+    const of = source[row];
+    if (numberOfSource[of] === UNNUMBERED)
+      numberOfSource[of] = places.get(lineOf(model.strings[of])) ?? next++;
+    out[row] = numberOfSource[of];
   }
   return out;
-
-  function numberOf(source) {
-    let number = numberOfSource.get(source);
-    if (number === undefined) {
-      number = places.get(lineOf(model.strings[source])) ?? keys.length + numberOfSource.size;
-      numberOfSource.set(source, number);
-    }
-    return number;
-  }
 }

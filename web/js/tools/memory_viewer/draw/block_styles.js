@@ -8,7 +8,6 @@
 import { mixRgb, palette, pixelOf, rgbOf } from "../../../base/palette.js";
 import { CATEGORIES } from "../data/categories.js";
 import { holderNumbers } from "../data/labels.js";
-import { isLive } from "../data/live.js";
 import { TINT_COUNT, tinted, tintOf } from "./tints.js";
 
 const FADE = 0.78;
@@ -56,12 +55,13 @@ export function barStyles(bars, ofBlock) {
  */
 export function blockStyles(model, blocks, { flags, onlyLiveAt, groupOf }) {
   const { row: rows, count } = blocks;
+  const { category, aliveBegin, aliveEnd } = model; // 500,000 blocks are styled within a frame
   const holders = holderNumbers(model, groupOf);
   const styles = new Uint8Array(count);
   for (let i = 0; i < count; i += 1) {
     const row = rows[i];
-    const out = (flags !== null && flags[row] === 0) || (onlyLiveAt !== null && !isLive(model, row, onlyLiveAt));
-    styles[i] = styleOf(model.category[row], tintOf(holders[row]), out);
+    const isElsewhere = onlyLiveAt !== null && (aliveBegin[row] > onlyLiveAt || onlyLiveAt >= aliveEnd[row]);
+    styles[i] = styleOf(category[row], tintOf(holders[row]), isElsewhere || (flags !== null && flags[row] === 0));
   }
   return styles;
 }

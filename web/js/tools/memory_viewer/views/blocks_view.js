@@ -159,7 +159,7 @@ export function createBlocks(state) {
     inFrame(state, ["x", "y"], draw),
     inFrame(state, ["x", "y"], minimap.draw),
     inFrame(state, ["unit", "folded"], drawAnew),
-    state.watch(["lit", "step", "groupOf"], restyle),
+    inFrame(state, ["lit", "step", "groupOf"], restyle),
     state.watch(["fullScreen"], showFullScreen),
     inFrame(state, ["hover", "pinned", "hoverStep", "step"], drawOverlay),
     attachBlockKeys(node, state),
