@@ -22,7 +22,7 @@ export function boxIn({ x0, x1, y0, y1 }, i, view, width, height) {
 }
 
 /**
- * @param {any} context @param {import("./block_painter.js").Scene} scene
+ * @param {any} context @param {import("./block_scene.js").Scene} scene
  * @param {{blocks: any, styles: Uint8Array, large: number[]}} of of the blocks, or of the bars
  * @param {(i: number) => string} nameOf
  */
@@ -38,7 +38,7 @@ export function writeNames(context, { view }, { blocks, styles, large }, width, 
   }
 }
 
-/** @param {import("./block_painter.js").Scene} scene */
+/** @param {import("./block_scene.js").Scene} scene */
 export const blockNames = ({ model, blocks, groupOf }) => (i) => labelOf(model, blocks.row[i], groupOf);
 
 export const barNames = ({ of }, unit) => (i) => laneWords(of[i].lane, unit);

@@ -8,18 +8,12 @@ import { barStyles } from "./block_styles.js";
 
 const BLOCKS_PER_STEP = 1 << 14;
 
-/**
- * @typedef {{model: any, blocks: import("../layout/blocks.js").Blocks, index: any, folded: Set<string>,
- *            view: {x: any, y: any}, colors: any, ofBlock: Uint8Array, unit: string, isNamed: boolean,
- *            groupOf: import("../data/labels.js").GroupOfRow | null}} Scene  `isNamed`: with the names that fit
- */
-
 /** Keeps its ImageData between frames. `paint` goes in steps (base/slices.js) and shows the blocks after the last. */
 export function createBlockPainter(canvas) {
   let image = null;
   let pixels = null;
 
-  /** @param {Scene} scene */
+  /** @param {import("./block_scene.js").Scene} scene */
   function* paint(scene) {
     const { blocks, index, folded, view, colors, ofBlock } = scene;
     const { context, width, height, ratio } = fitCanvas(canvas, true);

@@ -8,7 +8,7 @@ import { barStyles, cssOf } from "./block_styles.js";
 
 const EDGED = 4; // pixels from which on a block has an edge
 
-/** @param {any} surface @param {import("./block_painter.js").Scene} scene */
+/** @param {any} surface @param {import("./block_scene.js").Scene} scene */
 export function drawBlockVectors(surface, scene) {
   const { context, width, height } = fitCanvas(surface);
   const { blocks, index, folded, view, colors, ofBlock } = scene;
