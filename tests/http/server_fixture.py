@@ -127,9 +127,8 @@ class Server:
         return self.request("GET", target, headers)
 
 
-class ServedCase(unittest.TestCase):
-    """Tests of one server on the fixtures' log directory; `ask` is for the document at `path`, of `query` at least."""
-    path, query = "/", {}
+class FixturesServed(unittest.TestCase):
+    """Tests of one server on the fixtures' log directory."""
 
     @classmethod
     def setUpClass(cls):
@@ -138,6 +137,11 @@ class ServedCase(unittest.TestCase):
     @classmethod
     def tearDownClass(cls):
         cls.server.__exit__(None, None, None)
+
+
+class ServedCase(FixturesServed):
+    """The same of one document: `ask` is for that at `path`, of `query` at least."""
+    path, query = "/", {}
 
     def answer(self, **query):
         return self.server.get(self.path, {**self.query, **query})

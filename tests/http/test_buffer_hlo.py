@@ -4,7 +4,7 @@ import json
 import re
 import unittest
 
-from server_fixture import FIXTURES, Server
+from server_fixture import FIXTURES, FixturesServed, Server
 
 DUMP = FIXTURES / "xla_dump" / "v5e_both"
 INSTRUCTION = re.compile(r"\s*(ROOT )?%(\S+) = (.+)")
@@ -61,15 +61,7 @@ class OfADump(unittest.TestCase):
         return next(row["name"] for row in rows if row["name"].startswith(name))
 
 
-class OfAProfile(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.server = Server().__enter__()
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.server.__exit__(None, None, None)
-
+class OfAProfile(FixturesServed):
     def test_what_is_left_out_is_counted(self):
         told = self.server.get("/api/v1/buffer/hlo", {**OOM, "logical_buffer_id": 14971}).json()
         self.assertEqual((told["instruction"], told["computation"]), ("fusion.14", "main.184"))

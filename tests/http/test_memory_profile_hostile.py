@@ -14,7 +14,7 @@ import urllib.parse
 import memory_profile_cases
 from log_folders import age, folder, xplane
 from profile_build import Profile
-from server_fixture import FIXTURES, Server
+from server_fixture import FIXTURES, FixturesServed, Server
 
 API = "/api/v1/memory_profile"
 NAMES = "timeline events modules breakdown ops steps held pressure findings"
@@ -95,15 +95,7 @@ class Hostile(unittest.TestCase):
             self.check_sums(self.ask(server, f"{API}/breakdown?{query}&row={row}", allowed=(200,)), (query, row))
 
 
-class Arguments(Hostile):
-    @classmethod
-    def setUpClass(cls):
-        cls.server = Server().__enter__()
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.server.__exit__(None, None, None)
-
+class Arguments(FixturesServed, Hostile):
     def test_no_value_of_any_argument_breaks_an_endpoint(self):
         for endpoint in ENDPOINTS:
             for name in sorted(NUMBERS | {"session", "host", "memory_id", "only", "op", "unknown"}):
