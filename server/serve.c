@@ -1,3 +1,4 @@
+#include "analysis/input/local_storage.h"
 #include "server/serve.h"
 
 #include <signal.h>
@@ -115,7 +116,7 @@ static enum exit_code serve(const struct options *options) {
     struct app app = {.options = options,
                       .access = &access,
                       .cache = cache_new((size_t)options->cache_mib << 20, parallel_loads(options)),
-                      .store = store_new(options->logdir)};
+                      .store = store_new(local_storage(), options->logdir)};
     bool is_good = app.cache && app.store &&
                    access_init(&access, &arena, options->host, options->bind_all, options->no_token, listener.port);
     enum exit_code code = is_good ? serve_on(&app, listener.socket)

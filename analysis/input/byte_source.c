@@ -44,9 +44,9 @@ static struct byte_source *source_over(struct raw_file raw, struct error *error)
     return NULL;
 }
 
-struct byte_source *byte_source_open(const char *path, struct error *error) {
+struct byte_source *byte_source_open(const struct storage *storage, const char *path, struct error *error) {
     struct raw_file raw;
-    return raw_file_open(&raw, path, error) ? source_over(raw, error) : NULL;
+    return raw_file_open(&raw, storage, path, error) ? source_over(raw, error) : NULL;
 }
 
 struct byte_source *byte_source_of_memory(struct bytes content, const char *name, struct error *error) {

@@ -1,23 +1,23 @@
 // One input file, read by position: the only way the core gets at bytes.
 //
-//     plain file:  pread on a window      [ ....====.......................... ]   any offset, any order
+//     plain file:  a window on it         [ ....====.......................... ]   any offset, any order
 //     .gz (by its magic bytes, not its name): the same over its content (byte_source_gzip.h)
 //
 // No mmap: a file that shrinks while we read gives ERROR_TRUNCATED, not SIGBUS, and NFS, FUSE and files far larger than
-// memory work alike. Small reads are served from the window, so that walking the fields of a message costs no system
-// call per field. Only regular files are opened (a FIFO or a folder is ERROR_UNREADABLE). A file that grows while it is
-// read is read as it was when opened. Offsets, also those in errors, count bytes of the content: for a .gz,
-// uncompressed ones. Not thread-safe: one reader, one source.
+// memory work alike. Small reads are served from the window, so that walking the fields of a message costs no call of
+// the storage (storage.h) per field. Only regular files are opened (a FIFO or a folder is ERROR_UNREADABLE). A file
+// that grows while it is read is read as it was when opened. Offsets, also those in errors, count bytes of the content:
+// for a .gz, uncompressed ones. Not thread-safe: one reader, one source.
 #pragma once
 
 #include "analysis/base/arena.h"
 #include "analysis/base/error.h"
-#include "analysis/input/file_version.h"
+#include "analysis/input/storage.h"
 
 struct byte_source;
 
 // Opens `path` (kept for messages, not copied: it must outlive the source). NULL on error, *error filled with the file.
-MUST_USE struct byte_source *byte_source_open(const char *path, struct error *error);
+MUST_USE struct byte_source *byte_source_open(const struct storage *storage, const char *path, struct error *error);
 
 // Bytes in memory, plain or gzip (the built-in sample; tests); `name` stands in messages. Both are borrowed.
 MUST_USE struct byte_source *byte_source_of_memory(struct bytes content, const char *name, struct error *error);

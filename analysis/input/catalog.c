@@ -1,21 +1,17 @@
 #include "analysis/input/catalog.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <time.h>
 
 #include "analysis/input/device_memory_files.h"
 #include "analysis/input/dump_files.h"
 #include "analysis/input/file_cursor.h"
-#include "analysis/input/folder.h"
 #include "analysis/base/growing_array.h"
 #include "analysis/input/input_name.h"
 #include "analysis/input/run_names.h"
 #include "analysis/input/session_files.h"
-#include "analysis/input/system_error.h"
 
 #define WHAT_TO_OPEN                                                                                                   \
     "give a log folder (one that holds plugins/profile), a session folder, a folder that --xla_dump_to filled, or a "  \
@@ -29,8 +25,8 @@ struct scan {
 };
 
 // A folder on the way down; the chain upwards shows where links run in a circle.
-struct place {
-    const struct place *above;
+struct spot {
+    const struct spot *above;
     const char *path;
     unsigned depth;
     uint64_t device, inode;
@@ -39,22 +35,34 @@ struct place {
 // --- Adding to the catalog ---
 
 static void add_remark(struct scan *scan, struct input_remark **remarks, size_t *count, const char *path,
-                       const char *reason) {
+                       const char *reason, bool is_fault) {
     struct input_remark remark = {arena_string(scan->arena, bytes_of(path)),
-                                  arena_string(scan->arena, bytes_of(reason))};
+                                  arena_string(scan->arena, bytes_of(reason)), is_fault};
     if (!remark.path || !remark.reason || !growing_array_add(scan->arena, *remarks, *count, remark))
         scan->out_of_memory = true;
 }
 
 static void leave_out(struct scan *scan, const char *path, const char *reason) {
-    add_remark(scan, &scan->catalog->left_out, &scan->catalog->left_out_count, path, reason);
+    add_remark(scan, &scan->catalog->left_out, &scan->catalog->left_out_count, path, reason, false);
+}
+
+static void leave_out_of_session(struct scan *scan, const struct input_remark *remark) {
+    add_remark(scan, &scan->catalog->left_out, &scan->catalog->left_out_count, remark->path, remark->reason,
+               remark->is_fault);
+}
+
+static void miss(struct scan *scan, const char *path, const struct error *error) {
+    add_remark(scan, &scan->catalog->left_out, &scan->catalog->left_out_count, path, error->message, true);
+}
+
+static struct input_place place_in(const struct scan *scan, const char *path) {
+    return (struct input_place){scan->catalog->storage, path, scan->catalog->root};
 }
 
 static void add_to(struct scan *scan, struct catalog_session **sessions, size_t *count, const char *path,
                    struct catalog_session session) {
-    session.path = arena_string(scan->arena, bytes_of(path));
-    session.root = scan->catalog->root;
-    if (!session.name || !session.path || !growing_array_add(scan->arena, *sessions, *count, session))
+    session.place = place_in(scan, arena_string(scan->arena, bytes_of(path)));
+    if (!session.name || !session.place.path || !growing_array_add(scan->arena, *sessions, *count, session))
         scan->out_of_memory = true;
 }
 
@@ -64,7 +72,7 @@ static void add_pending(struct scan *scan, const char *path, struct catalog_sess
     char reason[NAME_MAX + 64];
     snprintf(reason, sizeof reason, "%s is still being written: it ends inside a message", file_name);
     add_to(scan, &catalog->pending_sessions, &count, path, session);
-    add_remark(scan, &catalog->pending, &catalog->pending_count, path, reason);
+    add_remark(scan, &catalog->pending, &catalog->pending_count, path, reason, false);
 }
 
 static void add_device_memory(struct scan *scan, const struct input_file *file, char *name) {
@@ -76,9 +84,9 @@ static void add_device_memory(struct scan *scan, const struct input_file *file, 
 
 // Whether the content (an XSpace or an HloProto, also gzip) ends inside a field, or there is none yet. A file that
 // cannot be opened, or is wrong in another way, does not: its error shows when it is opened.
-static bool ends_early(const char *path) {
+static bool ends_early(const struct input_file *file) {
     struct error error;
-    struct byte_source *source = byte_source_open(path, &error);
+    struct byte_source *source = byte_source_open(file->storage, file->path, &error);
     if (!source) return false;
     struct file_cursor cursor = file_cursor_over(source);
     struct file_field field;
@@ -97,7 +105,7 @@ static const struct input_file *unfinished_file(const struct scan *scan, const s
                         file->version.modified_s;  // clocks of hosts differ a little: it may be below zero
         bool is_fresh = age_s > -CATALOG_WRITING_SECONDS && age_s < CATALOG_WRITING_SECONDS;
         bool is_of_dump = file->kind == PROFILE_FILE_DUMP_PROTO || file->kind == PROFILE_FILE_DUMP_TEXT;
-        if (is_fresh && !is_of_dump && ends_early(file->path)) return file;
+        if (is_fresh && !is_of_dump && ends_early(file)) return file;
     }
     return NULL;
 }
@@ -111,94 +119,95 @@ static void add_session_or_pending(struct scan *scan, const char *path, struct c
 }
 
 // Device memory profiles in a folder that is no session: each is one of its own.
-static void consider_device_memory(struct scan *scan, const struct place *place, const struct folder *folder,
+static void consider_device_memory(struct scan *scan, const struct spot *spot, const struct folder *folder,
                                    struct arena *scratch) {
     const char *root = scan->catalog->root;
     struct session_files files;
     struct error error;
-    if (!session_files_in_folder(folder, place->path, root, SESSION_DEVICE_MEMORY, scratch, &files, &error))
-        return leave_out(scan, place->path, error.message);
+    struct input_place place = place_in(scan, spot->path);
+    if (!session_files_in_folder(folder, &place, SESSION_DEVICE_MEMORY, scratch, &files, &error))
+        return miss(scan, spot->path, &error);
     for (size_t i = 0; i < files.file_count; i++)
         add_device_memory(scan, &files.files[i], run_names_make(root, files.files[i].path, scan->arena));
 }
 
 // Lists the folder as a session if it is one: a run folder, or any with xplane files; the root also with HLO files.
-static void consider_folder(struct scan *scan, const struct place *place, const struct folder *folder,
+static void consider_folder(struct scan *scan, const struct spot *spot, const struct folder *folder,
                             struct arena *scratch) {
-    bool is_run = run_names_is_run_folder(place->path);
+    bool is_run = run_names_is_run_folder(spot->path);
     const char *root = scan->catalog->root;
     struct catalog_session session = {.version = folder->version};
     struct session_files *files = &session.files;
     struct error error;
-    enum session_files_kind kind = is_run || place->depth == 0 ? SESSION_PROFILES_OR_HLO : SESSION_PROFILES;
-    if (!session_files_in_folder(folder, place->path, root, kind, scan->arena, files, &error))
-        return leave_out(scan, place->path, error.message);
-    for (size_t i = 0; i < files->left_out_count; i++)
-        leave_out(scan, files->left_out[i].path, files->left_out[i].reason);
-    if (!is_run && files->file_count == 0) return consider_device_memory(scan, place, folder, scratch);
-    session.name = run_names_make(root, place->path, scan->arena);
+    enum session_files_kind kind = is_run || spot->depth == 0 ? SESSION_PROFILES_OR_HLO : SESSION_PROFILES;
+    struct input_place place = place_in(scan, spot->path);
+    if (!session_files_in_folder(folder, &place, kind, scan->arena, files, &error))
+        return miss(scan, spot->path, &error);
+    for (size_t i = 0; i < files->left_out_count; i++) leave_out_of_session(scan, &files->left_out[i]);
+    if (!is_run && files->file_count == 0) return consider_device_memory(scan, spot, folder, scratch);
+    session.name = run_names_make(root, spot->path, scan->arena);
     session.may_hold_device_memory = device_memory_files_any(folder);
-    add_session_or_pending(scan, place->path, session);
+    add_session_or_pending(scan, spot->path, session);
 }
 
 // A folder to go into: a real one, or a link to one inside the root.
 static bool leads_down(struct scan *scan, const struct folder_entry *entry, const char *path) {
-    if (entry->kind != FOLDER_ENTRY_LINK) return entry->kind == FOLDER_ENTRY_FOLDER;
-    struct folder_link link = folder_follow_link(path, scan->catalog->root);
-    if (link.kind != FOLDER_ENTRY_FOLDER) return false;
+    if (entry->kind != ENTRY_LINK) return entry->kind == ENTRY_FOLDER;
+    struct storage_link link = storage_follow(scan->catalog->storage, path, scan->catalog->root);
+    if (link.kind != ENTRY_FOLDER) return false;
     if (!link.is_inside)
         leave_out(scan, path, "a link to a folder outside the opened one; open that folder itself to see it");
     return link.is_inside;
 }
 
-static bool is_circle(const struct place *place) {
-    for (const struct place *above = place->above; above; above = above->above) {
-        if (above->device == place->device && above->inode == place->inode) return true;
+static bool is_circle(const struct spot *spot) {
+    for (const struct spot *above = spot->above; above; above = above->above) {
+        if (above->device == spot->device && above->inode == spot->inode) return true;
     }
     return false;
 }
 
-static bool scan_folder(struct scan *scan, const struct place *above, const char *path, struct error *error);
+static bool scan_folder(struct scan *scan, const struct spot *above, const char *path, struct error *error);
 
-static void scan_folders_below(struct scan *scan, const struct place *place, const struct folder *folder,
+static void scan_folders_below(struct scan *scan, const struct spot *spot, const struct folder *folder,
                                struct arena *scratch) {
     for (size_t i = 0; i < folder->entry_count && !scan->out_of_memory && scan->entries_left > 0; i++) {
         const struct folder_entry *entry = &folder->entries[i];
-        if (entry->kind != FOLDER_ENTRY_FOLDER && entry->kind != FOLDER_ENTRY_LINK) continue;
-        char *path = folder_join(scratch, place->path, entry->name);
+        if (entry->kind != ENTRY_FOLDER && entry->kind != ENTRY_LINK) continue;
+        char *path = folder_join(scratch, spot->path, entry->name);
         struct error error;
         if (!path)
             scan->out_of_memory = true;
         else if (!leads_down(scan, entry, path))
             continue;
-        else if (place->depth == CATALOG_MAX_DEPTH)
+        else if (spot->depth == CATALOG_MAX_DEPTH)
             leave_out(scan, path, "too deep: more than 32 folders below the opened one");
-        else if (!scan_folder(scan, place, path, &error))
-            leave_out(scan, path, error.message);
+        else if (!scan_folder(scan, spot, path, &error))
+            miss(scan, path, &error);
     }
 }
 
-static void scan_entries(struct scan *scan, const struct place *place, const struct folder *folder,
+static void scan_entries(struct scan *scan, const struct spot *spot, const struct folder *folder,
                          struct arena *scratch) {
-    if (is_circle(place)) return leave_out(scan, place->path, "a link to a folder that it lies in");
+    if (is_circle(spot)) return leave_out(scan, spot->path, "a link to a folder that it lies in");
     scan->entries_left -= folder->entry_count;
     if (folder->has_more) {
         scan->entries_left = 0;
-        leave_out(scan, place->path, "more than 1048576 files and folders; open a folder further down");
+        leave_out(scan, spot->path, "more than 1048576 files and folders; open a folder further down");
     }
-    consider_folder(scan, place, folder, scratch);
-    scan_folders_below(scan, place, folder, scratch);
+    consider_folder(scan, spot, folder, scratch);
+    scan_folders_below(scan, spot, folder, scratch);
 }
 
 // The names of one folder live as long as the scan is inside it.
-static bool scan_folder(struct scan *scan, const struct place *above, const char *path, struct error *error) {
+static bool scan_folder(struct scan *scan, const struct spot *above, const char *path, struct error *error) {
     struct arena scratch;
     struct folder folder;
     arena_init(&scratch, 0);
-    bool ok = folder_list(path, scan->entries_left, &scratch, &folder, error);
+    bool ok = storage_list(scan->catalog->storage, path, scan->entries_left, &scratch, &folder, error);
     if (ok) {
-        struct place place = {above, path, above ? above->depth + 1 : 0, folder.version.device, folder.version.inode};
-        scan_entries(scan, &place, &folder, &scratch);
+        struct spot spot = {above, path, above ? above->depth + 1 : 0, folder.version.device, folder.version.inode};
+        scan_entries(scan, &spot, &folder, &scratch);
     }
     arena_free(&scratch);
     return ok;
@@ -211,26 +220,24 @@ static bool is_no_profile(const char *path, const char *why, struct error *error
 }
 
 // A file whose name says nothing: a device memory profile may have any.
-static bool scan_other_file(struct scan *scan, struct error *error) {
-    struct catalog_session session = {.path = scan->catalog->root, .root = scan->catalog->root};
+static bool scan_other_file(struct scan *scan, const struct input_place *place, struct error *error) {
     struct session_files files;
-    if (!session_files_list(session.path, session.root, SESSION_DEVICE_MEMORY, scan->arena, &files, error))
-        return false;
-    if (files.file_count == 0) return is_no_profile(session.path, "its name is not that of a profile", error);
+    if (!session_files_list(place, SESSION_DEVICE_MEMORY, scan->arena, &files, error)) return false;
+    if (files.file_count == 0) return is_no_profile(place->path, "its name is not that of a profile", error);
     add_device_memory(scan, &files.files[0], files.files[0].name);
     return true;
 }
 
 static bool scan_file(struct scan *scan, struct error *error) {
-    char *path = scan->catalog->root;
-    struct input_name name = input_name_parse(bytes_of(strrchr(path, '/') + 1));
-    struct catalog_session session = {.name = arena_string(scan->arena, name.stem), .path = path, .root = path};
-    bool is_dump = dump_files_is_module(bytes_of(strrchr(path, '/') + 1));
-    if (name.kind == INPUT_NAME_OTHER && !is_dump) return scan_other_file(scan, error);
-    if (!session_files_list(path, path, SESSION_PROFILES_OR_HLO, scan->arena, &session.files, error)) return false;
-    if (session.files.file_count == 0) return is_no_profile(path, "it is not a regular file", error);
+    struct input_place place = place_in(scan, scan->catalog->root);
+    struct bytes file_name = bytes_of(folder_last_name(place.path));
+    struct input_name name = input_name_parse(file_name);
+    struct catalog_session session = {.name = arena_string(scan->arena, name.stem)};
+    if (name.kind == INPUT_NAME_OTHER && !dump_files_is_module(file_name)) return scan_other_file(scan, &place, error);
+    if (!session_files_list(&place, SESSION_PROFILES_OR_HLO, scan->arena, &session.files, error)) return false;
+    if (session.files.file_count == 0) return is_no_profile(place.path, "it is not a regular file", error);
     session.version = session.files.files[0].version;
-    add_session_or_pending(scan, path, session);
+    add_session_or_pending(scan, place.path, session);
     return true;
 }
 
@@ -241,8 +248,8 @@ static int compare_sessions(const void *a, const void *b) {
     const struct catalog_session *left = a, *right = b;
     int order = strcmp(right->name, left->name);
     if (order) return order;
-    bool left_runs = run_names_is_run_folder(left->path), right_runs = run_names_is_run_folder(right->path);
-    return left_runs != right_runs ? right_runs - left_runs : strcmp(left->path, right->path);
+    bool left_runs = run_names_is_run_folder(left->place.path), right_runs = run_names_is_run_folder(right->place.path);
+    return left_runs != right_runs ? right_runs - left_runs : strcmp(left->place.path, right->place.path);
 }
 
 static bool rename_session(struct catalog_session *session, struct arena *arena) {
@@ -288,41 +295,45 @@ static bool order_device_memory(struct catalog *catalog, struct arena *arena) {
 
 // --- The whole ---
 
-// A file keeps the name it was given, also when it is a link; a folder is where it really is.
-static char *resolve_file(const char *path, struct arena *arena) {
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    char *folder = arena_printf(arena, "%.*s.", (int)(name - path), path);
-    char *resolved = folder ? folder_resolve(folder, arena) : NULL;
-    return resolved ? folder_join(arena, resolved, name) : NULL;
-}
-
 // Adds to the system's reason what to do about it.
 static bool cannot_open(const char *path, const struct error *reason, struct error *error) {
     const char *advice = reason->code == ERROR_UNREADABLE ? "check its permissions, or " : "";
     return error_in(error, reason->code, path, ERROR_WHOLE_FILE, "%s; %s%s", reason->message, advice, WHAT_TO_OPEN);
 }
 
-static bool cannot_resolve(const char *path, int number, struct error *error) {
-    struct error reason;
-    (void)system_error(&reason, number, "open it", path);
-    return cannot_open(path, &reason, error);
+// A file keeps the name it was given, also when it is a link; a folder is where it really is.
+static char *resolve_file(const struct storage *storage, const char *path, struct arena *arena, struct error *error) {
+    const char *name = folder_last_name(path);
+    char *folder = arena_printf(arena, "%.*s.", (int)(name - path), path);
+    char *resolved = folder ? storage_resolve(storage, folder, arena, error) : NULL;
+    return resolved ? folder_join(arena, resolved, name) : NULL;
 }
 
-static bool scan_root(struct scan *scan, struct error *error) {
+static bool scan_root(struct scan *scan, enum entry_kind kind, struct error *error) {
+    const char *root = scan->catalog->root;
     struct error reason;
-    return scan_folder(scan, NULL, scan->catalog->root, &reason) || cannot_open(scan->catalog->root, &reason, error);
+    if (kind != ENTRY_FOLDER) return scan_file(scan, error);
+    return scan_folder(scan, NULL, root, &reason) || cannot_open(root, &reason, error);
 }
 
-bool catalog_scan(const char *path, struct arena *arena, struct catalog *catalog, struct error *error) {
-    *catalog = (struct catalog){0};
-    catalog->scanned_s = (int64_t)time(NULL);
+static bool find_root(struct catalog *catalog, const char *path, struct arena *arena, enum entry_kind *kind,
+                      struct error *reason) {
+    struct storage_entry entry;
+    if (!storage_look(catalog->storage, path, STORAGE_FOLLOW_LINKS, &entry, reason)) return false;
+    *kind = entry.kind;
+    catalog->root = entry.kind == ENTRY_FOLDER ? storage_resolve(catalog->storage, path, arena, reason)
+                                               : resolve_file(catalog->storage, path, arena, reason);
+    return catalog->root != NULL;
+}
+
+bool catalog_scan(const struct storage *storage, const char *path, struct arena *arena, struct catalog *catalog,
+                  struct error *error) {
+    *catalog = (struct catalog){.storage = storage, .scanned_s = (int64_t)time(NULL)};
     struct scan scan = {.arena = arena, .catalog = catalog, .entries_left = SESSION_FILES_MAX_ENTRIES};
-    struct stat status;
-    if (stat(path, &status) != 0) return cannot_resolve(path, errno, error);
-    catalog->root = S_ISDIR(status.st_mode) ? folder_resolve(path, arena) : resolve_file(path, arena);
-    if (!catalog->root) return cannot_resolve(path, errno, error);
-    bool ok = S_ISDIR(status.st_mode) ? scan_root(&scan, error) : scan_file(&scan, error);
-    if (!ok) return false;
+    struct error reason = {.code = ERROR_TOO_BIG, .message = "no memory left for its name"};
+    enum entry_kind kind;
+    if (!find_root(catalog, path, arena, &kind, &reason)) return cannot_open(path, &reason, error);
+    if (!scan_root(&scan, kind, error)) return false;
     if (!order_sessions(catalog->sessions, catalog->session_count, arena) || !order_device_memory(catalog, arena))
         scan.out_of_memory = true;
     if (!scan.out_of_memory) return true;

@@ -29,14 +29,14 @@ enum { CATALOG_WRITING_SECONDS = 120, CATALOG_MAX_DEPTH = 32 };
 
 struct catalog_session {
     char *name;                   // the run name
-    char *path;                   // absolute: the folder, or the single file
-    const char *root;             // the catalog's, which links may not leave
+    struct input_place place;     // the folder, or the single file; links may not leave the catalog's root
     struct file_version version;  // of the folder or file: while it stays, so do the names of the files
     struct session_files files;   // as the scan found them; none of a device memory profile
     bool may_hold_device_memory;  // a file beside them has a name of one (device_memory_files.h)
 };
 
 struct catalog {
+    const struct storage *storage;
     char *root;                        // absolute, resolved
     struct catalog_session *sessions;  // reverse lexicographic
     size_t session_count;
@@ -50,9 +50,10 @@ struct catalog {
     int64_t scanned_s;  // when the scan began
 };
 
-// Scans `path` into `arena`. ERROR_NOT_FOUND / ERROR_UNREADABLE when the path itself cannot be opened, with a sentence
-// that says what to do; an unreadable folder below it is a `left_out` remark.
-MUST_USE bool catalog_scan(const char *path, struct arena *arena, struct catalog *catalog, struct error *error);
+// Scans `path` of the storage into `arena`. ERROR_NOT_FOUND / ERROR_UNREADABLE when the path itself cannot be opened,
+// with a sentence that says what to do; an unreadable folder below it is a `left_out` remark.
+MUST_USE bool catalog_scan(const struct storage *storage, const char *path, struct arena *arena,
+                           struct catalog *catalog, struct error *error);
 
 // Session by run name, or NULL. Not among the device memory profiles.
 const struct catalog_session *catalog_find(const struct catalog *catalog, struct bytes name);

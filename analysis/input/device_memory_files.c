@@ -100,9 +100,9 @@ static bool look_inside(struct look *look) {
     return true;
 }
 
-bool device_memory_content_fits(const char *path) {
+bool device_memory_content_fits(const struct storage *storage, const char *path) {
     struct error ignored;
-    struct look look = {.source = byte_source_open(path, &ignored)};
+    struct look look = {.source = byte_source_open(storage, path, &ignored)};
     if (!look.source) return false;
     bool fits = look_inside(&look);
     byte_source_close(look.source);

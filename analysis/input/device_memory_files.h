@@ -13,7 +13,7 @@
 // One that lies in a session's folder belongs to that session; any other one is a session of its own (catalog.h).
 #pragma once
 
-#include "analysis/input/folder.h"
+#include "analysis/input/storage.h"
 #include "proto/bytes.h"
 
 enum { DEVICE_MEMORY_LOOK_BYTES = 16 << 20 };
@@ -22,7 +22,7 @@ enum { DEVICE_MEMORY_LOOK_BYTES = 16 << 20 };
 bool device_memory_name_fits(struct bytes file_name);
 
 // Whether the content is one; reads the file. False also when it cannot be opened.
-bool device_memory_content_fits(const char *path);
+bool device_memory_content_fits(const struct storage *storage, const char *path);
 
 // Whether a folder that is listed already has a file with such a name.
 bool device_memory_files_any(const struct folder *folder);

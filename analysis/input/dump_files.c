@@ -2,7 +2,6 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 
 #include "analysis/base/id_map.h"
 
@@ -14,7 +13,7 @@ bool dump_files_is_module(struct bytes file_name) {
 bool dump_files_any(const struct folder *folder) {
     for (size_t i = 0; i < folder->entry_count; i++) {
         const struct folder_entry *entry = &folder->entries[i];
-        bool is_file = entry->kind == FOLDER_ENTRY_FILE || entry->kind == FOLDER_ENTRY_LINK;
+        bool is_file = entry->kind == ENTRY_FILE || entry->kind == ENTRY_LINK;
         if (is_file && dump_files_is_module(bytes_of(entry->name))) return true;
     }
     return false;
@@ -67,44 +66,42 @@ bool dump_files_name(struct input_file *files, size_t *count, struct arena *aren
 
 // The files that may be beside `path`: its folder and stem, then a part's ending, plain or .gz.
 struct beside {
+    const struct storage *storage;
     const char *path;
     int length;
 };
 
-static struct beside beside_of(const char *path) {
-    const char *slash = strrchr(path, '/'), *file_name = slash ? slash + 1 : path;
+static struct beside beside_of(const struct storage *storage, const char *path) {
+    const char *file_name = folder_last_name(path);
     size_t stem = dump_name_parse(bytes_of(file_name)).stem.size;
-    return (struct beside){path, stem ? (int)((size_t)(file_name - path) + stem) : 0};
+    return (struct beside){storage, path, stem ? (int)((size_t)(file_name - path) + stem) : 0};
 }
 
-static bool is_regular_file(const char *path, struct stat *status) {
-    return lstat(path, status) == 0 && S_ISREG(status->st_mode);
-}
-
-static char *find_beside(const struct beside *beside, enum dump_part part, struct arena *arena, struct stat *status) {
+static char *find_beside(const struct beside *beside, enum dump_part part, struct arena *arena,
+                         struct file_version *version) {
     static const char *const packings[] = {"", ".gz"};
     for (size_t i = 0; i < sizeof packings / sizeof *packings && beside->length; i++) {
         char *path = arena_printf(arena, "%.*s%s%s", beside->length, beside->path, dump_part_ending(part), packings[i]);
         if (!path) return NULL;
-        if (is_regular_file(path, status)) return path;
+        if (storage_look_at_file(beside->storage, path, STORAGE_SEE_LINKS, version)) return path;
     }
     return NULL;
 }
 
-char *dump_files_beside(const char *path, enum dump_part part, struct arena *arena) {
-    struct beside beside = beside_of(path);
-    struct stat status;
-    return *dump_part_ending(part) ? find_beside(&beside, part, arena, &status) : NULL;
+char *dump_files_beside(const struct storage *storage, const char *path, enum dump_part part, struct arena *arena) {
+    struct beside beside = beside_of(storage, path);
+    struct file_version version;
+    return *dump_part_ending(part) ? find_beside(&beside, part, arena, &version) : NULL;
 }
 
-const char *dump_files_stamp(const char *path, struct arena *arena) {
-    struct beside beside = beside_of(path);
+const char *dump_files_stamp(const struct storage *storage, const char *path, struct arena *arena) {
+    struct beside beside = beside_of(storage, path);
     const char *stamp = "";
     for (int part = DUMP_PART_PROGRAM; stamp && beside.length && part <= DUMP_PART_OOM_TEXT; part++) {
-        struct stat status;
-        if (!find_beside(&beside, (enum dump_part)part, arena, &status)) continue;
-        stamp = arena_printf(arena, "%s %d:%lld:%lld.%09ld", stamp, part, (long long)status.st_size,
-                             (long long)status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
+        struct file_version version;
+        if (!find_beside(&beside, (enum dump_part)part, arena, &version)) continue;
+        stamp = arena_printf(arena, "%s %d:%" PRIu64 ":%" PRId64 ".%09" PRId64, stamp, part, version.size_bytes,
+                             version.modified_s, version.modified_ns);
     }
     return stamp;
 }

@@ -29,8 +29,8 @@ MUST_USE bool dump_files_name(struct input_file *files, size_t *count, struct ar
 
 // The file of that part that lies beside a module's file at `path`, plain or .gz; NULL when there is none (or the arena
 // is at its limit). Links are not followed: one may lead anywhere.
-char *dump_files_beside(const char *path, enum dump_part part, struct arena *arena);
+char *dump_files_beside(const struct storage *storage, const char *path, enum dump_part part, struct arena *arena);
 
 // Which version of the files beside `path` is there now, for keys of a cache: changes when one comes, goes or is
 // written anew. "" for what is no file of a dump; NULL at the arena's limit.
-const char *dump_files_stamp(const char *path, struct arena *arena);
+const char *dump_files_stamp(const struct storage *storage, const char *path, struct arena *arena);

@@ -8,7 +8,7 @@
 // Holds no descriptor: whoever opens the file compares what is open with `version`. Texts lie on the lister's arena.
 #pragma once
 
-#include "analysis/input/file_version.h"
+#include "analysis/input/storage.h"
 
 enum profile_file_kind {
     PROFILE_FILE_XPLANE,
@@ -19,6 +19,7 @@ enum profile_file_kind {
 };
 
 struct input_file {
+    const struct storage *storage;
     const char *path;  // absolute
     char *name;        // its name in the folder
     char *host;        // xplane: file name minus .xplane.pb[.gz]; an HLO file among others: its name; else ""
@@ -27,7 +28,14 @@ struct input_file {
     struct file_version version;  // when it was listed
 };
 
+struct input_place {  // a folder or a file
+    const struct storage *storage;
+    const char *path;  // absolute
+    const char *root;  // which links may not leave
+};
+
 struct input_remark {  // something that is not listed, and why
     const char *path;
     char *reason;
+    bool is_fault;  // it could not be read; else it was passed over on purpose
 };

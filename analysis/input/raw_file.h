@@ -1,27 +1,26 @@
-// The bytes of one input as they lie on disk (or in memory), before any inflating.
-//
-// Holds the only open(2) and pread(2) of the core. Regular files only: a FIFO, a device or a folder is an error, and
-// opening one does not block.
+// The bytes of one input as they lie in a storage (or in memory), before any inflating.
 #pragma once
 
-#include "analysis/input/file_version.h"
+#include "analysis/input/storage.h"
 #include "proto/bytes.h"
 
 struct raw_file {
-    const char *path;  // for messages; borrowed
-    int descriptor;    // -1: in memory
+    const char *path;               // for messages; borrowed
+    const struct storage *storage;  // NULL: in memory
+    union storage_handle handle;
     struct bytes memory;
     struct file_version version;  // when it was opened
 };
 
-MUST_USE bool raw_file_open(struct raw_file *file, const char *path, struct error *error);
+MUST_USE bool raw_file_open(struct raw_file *file, const struct storage *storage, const char *path,
+                            struct error *error);
 void raw_file_of_memory(struct raw_file *file, struct bytes content, const char *path);
 void raw_file_close(struct raw_file *file);
 
 // Whether the open file is still of the version that was opened.
 bool raw_file_is_unchanged(const struct raw_file *file);
 
-// The same open file once more. False when there is no descriptor for it.
+// The same open file once more. False when the storage has none to give.
 MUST_USE bool raw_file_clone(const struct raw_file *file, struct raw_file *clone);
 
 // Reads up to `size` bytes; fewer only where the size at opening ends. A file that has become shorter since is

@@ -1,32 +1,40 @@
 #include "analysis/input/session_files.h"
 
-#include <errno.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 
 #include "analysis/input/device_memory_files.h"
 #include "analysis/input/dump_files.h"
 #include "analysis/base/growing_array.h"
 #include "analysis/input/input_name.h"
 #include "analysis/input/run_names.h"
-#include "analysis/input/system_error.h"
 
 static bool out_of_memory(const char *path, struct error *error) {
     return error_in(error, ERROR_TOO_BIG, path, ERROR_WHOLE_FILE, "no memory left to list the session's files");
 }
 
-static bool leave_out(struct session_files *files, const char *path, const char *reason, struct arena *arena) {
-    struct input_remark remark = {path, arena_string(arena, bytes_of(reason))};
+static bool add_remark(struct session_files *files, const char *path, const char *reason, bool is_fault,
+                       struct arena *arena) {
+    struct input_remark remark = {path, arena_string(arena, bytes_of(reason)), is_fault};
     return remark.reason && growing_array_add(arena, files->left_out, files->left_out_count, remark);
 }
 
+static bool leave_out(struct session_files *files, const char *path, const char *reason, struct arena *arena) {
+    return add_remark(files, path, reason, false, arena);
+}
+
+static bool miss(struct session_files *files, const char *path, const char *reason, struct arena *arena) {
+    return add_remark(files, path, reason, true, arena);
+}
+
 // Fills what the name and the system say. False when memory ran out; `path` is not yet looked at.
-static bool describe(struct input_file *file, const char *path, const char *name, struct arena *arena) {
+static bool describe(struct input_file *file, const struct input_place *place, const char *path, const char *name,
+                     struct arena *arena) {
     struct input_name parsed = input_name_parse(bytes_of(name));
     bool is_xplane = parsed.kind == INPUT_NAME_XPLANE;
     bool is_text = dump_name_parse(bytes_of(name)).part == DUMP_PART_ASSIGNMENT;
     bool is_hlo = parsed.kind == INPUT_NAME_HLO;
     *file = (struct input_file){
+        .storage = place->storage,
         .path = path,
         .name = arena_string(arena, bytes_of(name)),
         .host = arena_string(arena, is_xplane ? parsed.stem : (struct bytes){0}),
@@ -39,11 +47,12 @@ static bool describe(struct input_file *file, const char *path, const char *name
 }
 
 // Is the link one to a file inside the root? Else says why not, when that is worth a remark. False: memory ran out.
-static bool check_link(char *path, const char *root, struct arena *arena, struct session_files *files, bool *is_good) {
-    struct folder_link link = folder_follow_link(path, root);
-    *is_good = link.kind == FOLDER_ENTRY_FILE && link.is_inside;
-    if (link.kind == FOLDER_ENTRY_LINK) return leave_out(files, path, "a link that leads nowhere", arena);
-    if (link.kind != FOLDER_ENTRY_FILE || link.is_inside) return true;
+static bool check_link(const struct input_place *place, const char *path, struct arena *arena,
+                       struct session_files *files, bool *is_good) {
+    struct storage_link link = storage_follow(place->storage, path, place->root);
+    *is_good = link.kind == ENTRY_FILE && link.is_inside;
+    if (link.kind == ENTRY_LINK) return miss(files, path, "a link that leads nowhere", arena);
+    if (link.kind != ENTRY_FILE || link.is_inside) return true;
     return leave_out(files, path, "a link that leads out of the opened folder; open the folder it leads to", arena);
 }
 
@@ -58,19 +67,19 @@ static bool is_wanted(struct bytes name, enum wanted wanted) {
 }
 
 // Takes one entry, if its name is that of such a profile file. False when memory ran out.
-static bool take_entry(const struct folder_entry *entry, enum wanted wanted, const char *folder_path, const char *root,
+static bool take_entry(const struct folder_entry *entry, enum wanted wanted, const struct input_place *place,
                        struct arena *arena, struct session_files *files) {
     if (!is_wanted(bytes_of(entry->name), wanted)) return true;
-    if (entry->kind != FOLDER_ENTRY_FILE && entry->kind != FOLDER_ENTRY_LINK) return true;
-    char *path = folder_join(arena, folder_path, entry->name);
+    if (entry->kind != ENTRY_FILE && entry->kind != ENTRY_LINK) return true;
+    char *path = folder_join(arena, place->path, entry->name);
     struct input_file file;
     bool is_good = true;
-    if (!path || !describe(&file, path, entry->name, arena)) return false;
-    if (entry->kind == FOLDER_ENTRY_LINK && !check_link(path, root, arena, files, &is_good)) return false;
+    if (!path || !describe(&file, place, path, entry->name, arena)) return false;
+    if (entry->kind == ENTRY_LINK && !check_link(place, path, arena, files, &is_good)) return false;
     if (!is_good) return true;
-    if (!file_version_of_file(path, &file.version))
-        return leave_out(files, path, "it went away while the folder was read", arena);
-    if (wanted == WANT_DEVICE_MEMORY && !device_memory_content_fits(path)) return true;
+    if (!storage_look_at_file(place->storage, path, STORAGE_FOLLOW_LINKS, &file.version))
+        return miss(files, path, "it went away while the folder was read", arena);
+    if (wanted == WANT_DEVICE_MEMORY && !device_memory_content_fits(place->storage, path)) return true;
     return growing_array_add(arena, files->files, files->file_count, file);
 }
 
@@ -81,21 +90,21 @@ static int compare_files(const void *a, const void *b) {
     return order ? order : strcmp(left->name, right->name);
 }
 
-static bool take_all(const struct folder *folder, enum wanted wanted, const char *path, const char *root,
+static bool take_all(const struct folder *folder, enum wanted wanted, const struct input_place *place,
                      struct arena *arena, struct session_files *files) {
     for (size_t i = 0; i < folder->entry_count; i++) {
-        if (!take_entry(&folder->entries[i], wanted, path, root, arena, files)) return false;
+        if (!take_entry(&folder->entries[i], wanted, place, arena, files)) return false;
     }
     if (wanted != WANT_DUMP_MODULE && files->file_count > 1)
         qsort(files->files, files->file_count, sizeof *files->files, compare_files);
     return true;
 }
 
-static bool take_dump(const struct folder *folder, const char *path, const char *root, struct arena *arena,
+static bool take_dump(const struct folder *folder, const struct input_place *place, struct arena *arena,
                       struct session_files *files) {
-    if (!take_all(folder, WANT_HLO_OF_NO_DUMP, path, root, arena, files)) return false;
+    if (!take_all(folder, WANT_HLO_OF_NO_DUMP, place, arena, files)) return false;
     size_t others = files->file_count;
-    if (!take_all(folder, WANT_DUMP_MODULE, path, root, arena, files)) return false;
+    if (!take_all(folder, WANT_DUMP_MODULE, place, arena, files)) return false;
     size_t modules = files->file_count - others;
     if (modules == 0) return true;
     if (!dump_files_name(files->files + others, &modules, arena)) return false;
@@ -124,44 +133,46 @@ static bool keep_one_per_host(struct session_files *files, struct arena *arena) 
     return true;
 }
 
-bool session_files_in_folder(const struct folder *folder, const char *path, const char *root,
-                             enum session_files_kind kind, struct arena *arena, struct session_files *files,
-                             struct error *error) {
+bool session_files_in_folder(const struct folder *folder, const struct input_place *place, enum session_files_kind kind,
+                             struct arena *arena, struct session_files *files, struct error *error) {
     *files = (struct session_files){0};
     if (kind == SESSION_DEVICE_MEMORY)
-        return take_all(folder, WANT_DEVICE_MEMORY, path, root, arena, files) || out_of_memory(path, error);
-    bool ok = take_all(folder, WANT_XPLANE, path, root, arena, files) && keep_one_per_host(files, arena);
-    if (!ok) return out_of_memory(path, error);
+        return take_all(folder, WANT_DEVICE_MEMORY, place, arena, files) || out_of_memory(place->path, error);
+    bool ok = take_all(folder, WANT_XPLANE, place, arena, files) && keep_one_per_host(files, arena);
+    if (!ok) return out_of_memory(place->path, error);
     if (files->host_count > 0) return true;
-    if (!run_names_is_run_folder(path) && dump_files_any(folder))
-        ok = take_dump(folder, path, root, arena, files);
+    if (!run_names_is_run_folder(place->path) && dump_files_any(folder))
+        ok = take_dump(folder, place, arena, files);
     else if (kind == SESSION_PROFILES_OR_HLO)
-        ok = take_all(folder, WANT_HLO, path, root, arena, files);
+        ok = take_all(folder, WANT_HLO, place, arena, files);
     name_hosts_of_hlo(files);
-    return ok || out_of_memory(path, error);
+    return ok || out_of_memory(place->path, error);
 }
 
-static bool list_single_file(const char *path, enum session_files_kind kind, struct arena *arena,
-                             struct session_files *files, struct error *error) {
+static bool list_single_file(const struct input_place *place, const struct file_version *version,
+                             enum session_files_kind kind, struct arena *arena, struct session_files *files,
+                             struct error *error) {
     bool wants_device_memory = kind == SESSION_DEVICE_MEMORY;
-    const char *slash = strrchr(path, '/');
     struct input_file file;
     *files = (struct session_files){0};
-    if (!describe(&file, path, slash ? slash + 1 : path, arena)) return out_of_memory(path, error);
+    if (!describe(&file, place, place->path, folder_last_name(place->path), arena))
+        return out_of_memory(place->path, error);
+    file.version = *version;
     if (wants_device_memory != (file.kind == PROFILE_FILE_DEVICE_MEMORY)) return true;
-    if (!file_version_of_file(file.path, &file.version)) return true;
-    if (wants_device_memory && !device_memory_content_fits(file.path)) return true;
-    if (!growing_array_add(arena, files->files, files->file_count, file)) return out_of_memory(path, error);
+    if (wants_device_memory && !device_memory_content_fits(place->storage, file.path)) return true;
+    if (!growing_array_add(arena, files->files, files->file_count, file)) return out_of_memory(place->path, error);
     files->host_count = file.kind == PROFILE_FILE_XPLANE;
     return true;
 }
 
-bool session_files_list(const char *path, const char *root, enum session_files_kind kind, struct arena *arena,
+bool session_files_list(const struct input_place *place, enum session_files_kind kind, struct arena *arena,
                         struct session_files *files, struct error *error) {
-    struct stat status;
+    struct storage_entry entry;
     struct folder folder;
-    if (stat(path, &status) != 0) return system_error(error, errno, "find the session", path);
-    if (!S_ISDIR(status.st_mode)) return list_single_file(path, kind, arena, files, error);
-    if (!folder_list(path, SESSION_FILES_MAX_ENTRIES, arena, &folder, error)) return false;
-    return session_files_in_folder(&folder, path, root, kind, arena, files, error);
+    *files = (struct session_files){0};
+    if (!storage_look(place->storage, place->path, STORAGE_FOLLOW_LINKS, &entry, error)) return false;
+    if (entry.kind == ENTRY_FILE) return list_single_file(place, &entry.version, kind, arena, files, error);
+    if (entry.kind != ENTRY_FOLDER) return true;
+    return storage_list(place->storage, place->path, SESSION_FILES_MAX_ENTRIES, arena, &folder, error) &&
+           session_files_in_folder(&folder, place, kind, arena, files, error);
 }

@@ -10,7 +10,6 @@
 #pragma once
 
 #include "analysis/base/arena.h"
-#include "analysis/input/folder.h"
 #include "analysis/input/input_file.h"
 
 enum { SESSION_FILES_MAX_ENTRIES = 1 << 20 };  // of a folder
@@ -27,12 +26,11 @@ struct session_files {
 // case, but not in a run folder, whose HLO files are XProf's.
 enum session_files_kind { SESSION_PROFILES, SESSION_PROFILES_OR_HLO, SESSION_DEVICE_MEMORY };
 
-// Lists what is at `path` now, a folder (one readdir) or the session's single file. `path` must outlive the list; links
-// may not leave `root`.
-MUST_USE bool session_files_list(const char *path, const char *root, enum session_files_kind kind, struct arena *arena,
+// Lists what is there now, a folder (one readdir) or the session's single file. The place must outlive the list.
+MUST_USE bool session_files_list(const struct input_place *place, enum session_files_kind kind, struct arena *arena,
                                  struct session_files *files, struct error *error);
 
 // The same of a folder whose entries are read already.
-MUST_USE bool session_files_in_folder(const struct folder *folder, const char *path, const char *root,
+MUST_USE bool session_files_in_folder(const struct folder *folder, const struct input_place *place,
                                       enum session_files_kind kind, struct arena *arena, struct session_files *files,
                                       struct error *error);

@@ -1,3 +1,4 @@
+#include "analysis/input/local_storage.h"
 #include "server/command/report_sessions.h"
 
 #include <stdio.h>
@@ -66,7 +67,7 @@ static void keep_asked(struct report *report, const char *name) {
 
 bool report_find_sessions(struct report *report) {
     struct error error;
-    if (!catalog_scan(report->options.path, &report->work.arena, &report->catalog, &error)) {
+    if (!catalog_scan(local_storage(), report->options.path, &report->work.arena, &report->catalog, &error)) {
         report_errors_add(&report->errors, &error);
         return false;
     }
@@ -84,7 +85,7 @@ static void tell_left_out(struct report *report) {
     struct arena *arena = &report->work.arena;
     for (size_t i = 0; i < report->catalog.left_out_count; i++) {
         const struct input_remark *remark = &report->catalog.left_out[i];
-        if (access(remark->path, R_OK) == 0)
+        if (!remark->is_fault)
             fprintf(stderr, "hbmview: %s: left out: %s\n", printable_text(bytes_of(remark->path), arena),
                     printable_text(bytes_of(remark->reason), arena));
         else

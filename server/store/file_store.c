@@ -26,12 +26,17 @@ const struct input_file *file_store_look(struct work *work, const struct session
         return NULL;
     }
     *now = *listed;
-    return file_version_look(now->path, &now->version, error) ? now : NULL;
+    struct storage_entry entry;
+    if (!storage_look(now->storage, now->path, STORAGE_FOLLOW_LINKS, &entry, error)) return NULL;
+    now->version = entry.version;
+    return now;
 }
 
 bool file_store_has_changed(const struct input_file *file) {
     struct file_version now;
-    return !sample_of(file) && !(file_version_of_file(file->path, &now) && file_version_equal(&now, &file->version));
+    if (sample_of(file)) return false;
+    return !storage_look_at_file(file->storage, file->path, STORAGE_FOLLOW_LINKS, &now) ||
+           !file_version_equal(&now, &file->version);
 }
 
 const char *file_store_key(struct work *work, const char *kind, const struct input_file *file, struct error *error) {
@@ -53,7 +58,8 @@ static struct byte_source *open_sample(const struct embedded_asset *sample, stru
 
 struct byte_source *file_store_open(const struct input_file *file, struct error *error) {
     const struct embedded_asset *sample = sample_of(file);
-    struct byte_source *source = sample ? open_sample(sample, error) : byte_source_open(file->path, error);
+    struct byte_source *source = sample ? open_sample(sample, error)
+                                        : byte_source_open(file->storage, file->path, error);
     if (!source) {
         error_in_file(error, file->path, 0);
         return NULL;

@@ -39,7 +39,7 @@ const struct file_index *module_store_index(struct work *work, const struct inpu
 bool module_store_name(struct work *work, const struct input_file *file, const struct xspace_program *program,
                        struct found_module *found, struct error *error) {
     *found = (struct found_module){.file = file, .program = program};
-    const char *stamp = dump_files_stamp(file->path, &work->arena);
+    const char *stamp = dump_files_stamp(file->storage, file->path, &work->arena);
     const char *kind = stamp ? arena_printf(&work->arena, "module %" PRIu64 "%s", program->offset, stamp) : NULL;
     if (!kind) return work_out_of_memory(error);
     found->key = file_store_key(work, kind, file, error);

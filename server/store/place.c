@@ -1,7 +1,5 @@
-#define _XOPEN_SOURCE 700  // realpath
 #include "server/store/place.h"
 
-#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,30 +7,13 @@
 
 enum { PLACE_CHILDREN_MAX = 1 << 16 };
 
-static bool is_inside(const char *path, const char *root) {
-    size_t size = strlen(root);
-    while (size > 1 && root[size - 1] == '/') size--;
-    if (size == 0 || strncmp(path, root, size) != 0) return false;
-    return path[size] == '\0' || path[size] == '/' || size == 1;
-}
-
 // The resolved folder, on `arena`. NULL: *error is filled.
-static char *resolve(const struct catalog *catalog, const char *path, struct arena *arena, struct error *error) {
-    char *real = realpath(path, NULL);
-    bool is_good = real && is_inside(real, catalog->root);
-    char *folder = is_good ? arena_string(arena, bytes_of(real)) : NULL;
-    free(real);
-    if (folder) return folder;
-    if (is_good)
-        work_out_of_memory(error);
-    else
-        error_set(error, ERROR_NOT_FOUND, "There is no folder \"%.200s\" inside the log directory.", path);
+static const char *resolve(const struct catalog *catalog, const char *path, struct arena *arena, struct error *error) {
+    struct error ignored;
+    const char *folder = storage_resolve(catalog->storage, path, arena, &ignored);
+    if (folder && folder_is_below(folder, catalog->root)) return folder;
+    error_set(error, ERROR_NOT_FOUND, "There is no folder \"%.200s\" inside the log directory.", path);
     return NULL;
-}
-
-static char *last_part(char *path) {
-    char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
 }
 
 static bool has_xplane(const struct catalog *catalog, const char *folder) {
@@ -40,7 +21,8 @@ static bool has_xplane(const struct catalog *catalog, const char *folder) {
     arena_init(&scratch, WORK_ARENA_LIMIT_BYTES);
     struct session_files files;
     struct error ignored;
-    bool found = session_files_list(folder, catalog->root, SESSION_PROFILES_OR_HLO, &scratch, &files, &ignored) &&
+    struct input_place place = {catalog->storage, folder, catalog->root};
+    bool found = session_files_list(&place, SESSION_PROFILES_OR_HLO, &scratch, &files, &ignored) &&
                  files.host_count > 0;
     arena_free(&scratch);
     return found;
@@ -56,12 +38,12 @@ bool place_find(const struct catalog *catalog, const struct session_place *place
         path = arena_printf(arena, "%s/%s", place->run_path, place->name);
     }
     if (!path) return work_out_of_memory(error);
-    char *folder = resolve(catalog, path, arena, error);
+    const char *folder = resolve(catalog, path, arena, error);
     if (!folder) return false;
     char *name = arena_string(arena, bytes_of(place->name));
     if (!name) return work_out_of_memory(error);
-    *session = (struct catalog_session){.name = name, .path = folder, .root = catalog->root};
-    if (is_child || strcmp(last_part(folder), name) == 0) return true;
+    *session = (struct catalog_session){.name = name, .place = {catalog->storage, folder, catalog->root}};
+    if (is_child || strcmp(folder_last_name(folder), name) == 0) return true;
     return error_set(error, ERROR_NOT_FOUND, "The folder \"%.160s\" is not the session \"%.160s\".", folder, name);
 }
 
@@ -73,17 +55,15 @@ static bool list_children(const struct catalog *catalog, const char *folder, str
                           struct name_list *list, struct error *error) {
     *list = (struct name_list){arena_new(arena, const char *, PLACE_CHILDREN_MAX), 0};
     if (!list->names) return work_out_of_memory(error);
-    DIR *directory = opendir(folder);
-    if (!directory) return true;
-    for (struct dirent *entry; (entry = readdir(directory)) && list->count < PLACE_CHILDREN_MAX;) {
-        if (entry->d_name[0] == '.') continue;
-        struct error ignored;
-        const char *path = arena_printf(arena, "%s/%s", folder, entry->d_name);
+    struct folder children;
+    struct error ignored;
+    if (!storage_list(catalog->storage, folder, PLACE_CHILDREN_MAX, arena, &children, &ignored)) return true;
+    for (size_t i = 0; i < children.entry_count; i++) {
+        const char *name = children.entries[i].name;
+        const char *path = name[0] == '.' ? NULL : folder_join(arena, folder, name);
         const char *child = path ? resolve(catalog, path, arena, &ignored) : NULL;
-        char *name = arena_string(arena, bytes_of(entry->d_name));
-        if (child && name && has_xplane(catalog, child)) list->names[list->count++] = name;
+        if (child && has_xplane(catalog, child)) list->names[list->count++] = name;
     }
-    closedir(directory);
     qsort(list->names, list->count, sizeof list->names[0], by_name_reversed);
     return true;
 }
@@ -91,7 +71,7 @@ static bool list_children(const struct catalog *catalog, const char *folder, str
 bool place_names(const struct catalog *catalog, const struct session_place *place, struct arena *arena,
                  struct name_list *list, struct error *error) {
     bool is_child = !place->session_path;
-    char *folder = resolve(catalog, is_child ? place->run_path : place->session_path, arena, error);
+    const char *folder = resolve(catalog, is_child ? place->run_path : place->session_path, arena, error);
     if (!folder) {
         *list = (struct name_list){0};
         return error->code == ERROR_NOT_FOUND;
@@ -99,6 +79,6 @@ bool place_names(const struct catalog *catalog, const struct session_place *plac
     if (is_child) return list_children(catalog, folder, arena, list, error);
     *list = (struct name_list){arena_new(arena, const char *, 1), 0};
     if (!list->names) return work_out_of_memory(error);
-    if (has_xplane(catalog, folder)) list->names[list->count++] = last_part(folder);
+    if (has_xplane(catalog, folder)) list->names[list->count++] = folder_last_name(folder);
     return true;
 }

@@ -22,6 +22,7 @@ struct snapshot {
 };
 
 struct store {
+    const struct storage *storage;
     const char *logdir;
     pthread_mutex_t lock;       // of `current` and `started`
     pthread_mutex_t scan_lock;  // held while scanning
@@ -29,9 +30,10 @@ struct store {
     uint64_t started;  // how many scans have begun
 };
 
-struct store *store_new(const char *logdir) {
+struct store *store_new(const struct storage *storage, const char *logdir) {
     struct store *store = calloc(1, sizeof *store);
     if (!store) return NULL;
+    store->storage = storage;
     store->logdir = logdir;
     pthread_mutex_init(&store->lock, NULL);
     pthread_mutex_init(&store->scan_lock, NULL);
@@ -64,7 +66,7 @@ static bool sample_catalog(struct arena *arena, struct catalog *catalog, struct 
     *catalog = (struct catalog){.root = arena_string(arena, BYTES("")), .sessions = session, .session_count = 1};
     if (!session) return work_out_of_memory(error);
     session->name = arena_string(arena, BYTES(STORE_SAMPLE_SESSION));
-    session->path = arena_string(arena, BYTES(""));
+    session->place.path = arena_string(arena, BYTES(""));
     return true;
 }
 
@@ -77,8 +79,9 @@ static struct snapshot *scan(const struct store *store, uint64_t number, struct 
     atomic_init(&snapshot->users, 1);
     snapshot->number = number;
     arena_init(&snapshot->arena, SNAPSHOT_LIMIT_BYTES);
-    bool is_good = store->logdir ? catalog_scan(store->logdir, &snapshot->arena, &snapshot->catalog, error)
-                                 : sample_catalog(&snapshot->arena, &snapshot->catalog, error);
+    bool is_good = store->logdir
+                       ? catalog_scan(store->storage, store->logdir, &snapshot->arena, &snapshot->catalog, error)
+                       : sample_catalog(&snapshot->arena, &snapshot->catalog, error);
     if (is_good) return snapshot;
     snapshot_release(snapshot);
     return NULL;
@@ -247,8 +250,8 @@ static bool list_files(struct store *store, struct work *work, enum store_listin
         return false;
     session->is_listed_anew = listing == STORE_LIST_ANEW || !was_seen(found, &session->version);
     if (session->is_listed_anew)
-        return session_files_list(found->session->path, found->session->root, SESSION_PROFILES_OR_HLO, &work->arena,
-                                  &session->files, error);
+        return session_files_list(&found->session->place, SESSION_PROFILES_OR_HLO, &work->arena, &session->files,
+                                  error);
     session->files = found->session->files;
     return true;
 }
@@ -256,6 +259,13 @@ static bool list_files(struct store *store, struct work *work, enum store_listin
 static bool need_name(const char *name, struct error *error) {
     if (name && *name) return true;
     return error_set(error, ERROR_BAD_REQUEST, "The request does not say which session (run) is meant.");
+}
+
+static bool look_at_folder(const struct input_place *place, struct file_version *version, struct error *error) {
+    struct storage_entry entry;
+    if (!storage_look(place->storage, place->path, STORAGE_FOLLOW_LINKS, &entry, error)) return false;
+    *version = entry.version;
+    return true;
 }
 
 bool store_open_session(struct store *store, struct work *work, const struct session_place *place,
@@ -270,9 +280,8 @@ bool store_open_session(struct store *store, struct work *work, const struct ses
     bool is_device_memory = listing == STORE_LIST_DEVICE_MEMORY;
     if (!store->logdir) return is_device_memory || sample_files(&work->arena, session, error);
     if (is_device_memory)
-        return session_files_list(found.session->path, found.session->root, SESSION_DEVICE_MEMORY, &work->arena,
-                                  &session->files, error);
-    return file_version_look(found.session->path, &session->version, error) &&
+        return session_files_list(&found.session->place, SESSION_DEVICE_MEMORY, &work->arena, &session->files, error);
+    return look_at_folder(&found.session->place, &session->version, error) &&
            (listing == STORE_LIST_NOTHING || list_files(store, work, listing, &found, session, error));
 }
 

@@ -11,6 +11,7 @@
 
 #include "analysis/hlo/hlo_load.h"
 #include "analysis/input/input_name.h"
+#include "analysis/input/local_storage.h"
 #include "analysis/input/xspace_read.h"
 #include "analysis/memory/memory_summary.h"
 #include "analysis/memory/memory_view.h"
@@ -73,7 +74,7 @@ static bool load_largest(struct byte_source *source, bool is_xplane, struct prog
 
 static bool open_program(const char *path, struct program *program, struct error *error) {
     arena_init(&program->arena, 0);
-    struct byte_source *source = byte_source_open(path, error);
+    struct byte_source *source = byte_source_open(local_storage(), path, error);
     if (!source) return false;
     bool is_good = load_largest(source, name_of(path).kind == INPUT_NAME_XPLANE, program, error);
     byte_source_close(source);

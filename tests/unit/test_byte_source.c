@@ -1,5 +1,6 @@
 // analysis/input/byte_source: plain files, .gz, memory; and files that are wrong or change while they are read.
 #include "analysis/input/byte_source.h"
+#include "analysis/input/local_storage.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -96,7 +97,7 @@ static void check_source(struct byte_source *source) {
 static void a_plain_file(void **state) {
     struct fixture *f = *state;
     struct temp_path path = temp_folder_path(&f->folder, "plain");
-    struct byte_source *source = byte_source_open(path.text, &f->error);
+    struct byte_source *source = byte_source_open(local_storage(), path.text, &f->error);
     assert_string_equal(byte_source_path(source), path.text);
     check_source(source);
 }
@@ -104,7 +105,7 @@ static void a_plain_file(void **state) {
 static void a_gz_by_its_magic_bytes(void **state) {
     struct fixture *f = *state;
     struct temp_path path = temp_folder_path(&f->folder, "gz");
-    check_source(byte_source_open(path.text, &f->error));
+    check_source(byte_source_open(local_storage(), path.text, &f->error));
 }
 
 static void memory_plain_and_gz(void **state) {
@@ -155,7 +156,7 @@ static void an_empty_file_is_empty(void **state) {
     struct fixture *f = *state;
     temp_folder_write(&f->folder, "empty", (struct bytes){0});
     struct temp_path path = temp_folder_path(&f->folder, "empty");
-    struct byte_source *source = byte_source_open(path.text, &f->error);
+    struct byte_source *source = byte_source_open(local_storage(), path.text, &f->error);
     uint64_t size;
     assert_true(byte_source_size(source, &size, &f->error));
     assert_int_equal(size, 0);
@@ -206,7 +207,7 @@ static void a_file_that_shrinks_is_an_error(void **state) {
     assert_true(f->compressed.size > 1 << 20);
     for (size_t i = 0; i < 2; i++) {
         struct temp_path path = temp_folder_path(&f->folder, names[i]);
-        struct byte_source *source = byte_source_open(path.text, &f->error);
+        struct byte_source *source = byte_source_open(local_storage(), path.text, &f->error);
         check_peek(source, 0, 20, 20);
         assert_int_equal(truncate(path.text, 100000), 0);
         uint8_t *buffer = malloc(CONTENT_BYTES);
@@ -225,7 +226,7 @@ static void a_file_that_shrinks_is_an_error(void **state) {
 static void a_large_range_is_loaded_whole_or_not_at_all(void **state) {
     struct fixture *f = *state;
     struct temp_path path = temp_folder_path(&f->folder, "plain");
-    struct byte_source *source = byte_source_open(path.text, &f->error);
+    struct byte_source *source = byte_source_open(local_storage(), path.text, &f->error);
     struct arena arena;
     struct bytes loaded;
     arena_init(&arena, 0);
@@ -242,10 +243,10 @@ static void a_large_range_is_loaded_whole_or_not_at_all(void **state) {
 static void a_file_that_vanishes_is_read_to_its_end(void **state) {
     struct fixture *f = *state;
     struct temp_path path = temp_folder_path(&f->folder, "plain");
-    struct byte_source *source = byte_source_open(path.text, &f->error);
+    struct byte_source *source = byte_source_open(local_storage(), path.text, &f->error);
     assert_int_equal(unlink(path.text), 0);
     check_source(source);
-    assert_null(byte_source_open(path.text, &f->error));
+    assert_null(byte_source_open(local_storage(), path.text, &f->error));
     assert_int_equal(f->error.code, ERROR_NOT_FOUND);
     assert_string_equal(f->error.file, path.text);
 }
@@ -348,26 +349,26 @@ static void only_regular_files_are_opened(void **state) {
     struct fixture *f = *state;
     struct temp_path fifo = temp_folder_path(&f->folder, "fifo");
     assert_int_equal(mkfifo(fifo.text, 0600), 0);
-    assert_null(byte_source_open(fifo.text, &f->error));
+    assert_null(byte_source_open(local_storage(), fifo.text, &f->error));
     assert_int_equal(f->error.code, ERROR_UNREADABLE);
-    assert_null(byte_source_open(f->folder.path, &f->error));
+    assert_null(byte_source_open(local_storage(), f->folder.path, &f->error));
     assert_int_equal(f->error.code, ERROR_UNREADABLE);
     assert_non_null(strstr(f->error.message, "a folder"));
-    assert_null(byte_source_open("/dev/zero", &f->error));
+    assert_null(byte_source_open(local_storage(), "/dev/zero", &f->error));
     assert_int_equal(f->error.code, ERROR_UNREADABLE);
-    assert_null(byte_source_open("", &f->error));
+    assert_null(byte_source_open(local_storage(), "", &f->error));
     assert_int_equal(f->error.code, ERROR_NOT_FOUND);
 }
 
 static void another_time_is_another_version(void **state) {
     struct fixture *f = *state;
     struct temp_path path = temp_folder_path(&f->folder, "plain");
-    struct byte_source *source = byte_source_open(path.text, &f->error);
+    struct byte_source *source = byte_source_open(local_storage(), path.text, &f->error);
     struct file_version before = byte_source_version(source);
     assert_int_equal(before.size_bytes, CONTENT_BYTES);
     byte_source_close(source);
     temp_folder_set_age(&f->folder, "plain", 1000);
-    source = byte_source_open(path.text, &f->error);
+    source = byte_source_open(local_storage(), path.text, &f->error);
     struct file_version after = byte_source_version(source);
     assert_true(before.inode == after.inode && !file_version_equal(&before, &after));
     byte_source_close(source);
@@ -385,7 +386,7 @@ static void a_file_over_4_gib(void **state) {
     assert_int_equal(fseeko(file, (off_t)end, SEEK_SET), 0);
     assert_int_equal(fwrite("the end", 1, 7, file), 7);
     assert_int_equal(fclose(file), 0);
-    struct byte_source *source = byte_source_open(path.text, &f->error);
+    struct byte_source *source = byte_source_open(local_storage(), path.text, &f->error);
     uint64_t size;
     char words[7];
     assert_true(byte_source_size(source, &size, &f->error));

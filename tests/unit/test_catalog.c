@@ -1,5 +1,6 @@
 // analysis/input/catalog: every shape of path, XProf's names and order, what is pending and what is left out.
 #include "analysis/input/catalog.h"
+#include "analysis/input/local_storage.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,7 +43,8 @@ static void add(struct fixture *f, const char *below) {
 
 static void scan(struct fixture *f, const char *below) {
     struct temp_path path = temp_folder_path(&f->folder, below);
-    if (!catalog_scan(path.text, &f->arena, &f->catalog, &f->error)) fail_msg("%s: %s", path.text, f->error.message);
+    if (!catalog_scan(local_storage(), path.text, &f->arena, &f->catalog, &f->error))
+        fail_msg("%s: %s", path.text, f->error.message);
 }
 
 // The run names, in their order, with spaces between.
@@ -53,7 +55,7 @@ static void check_sessions(struct fixture *f, const char *expected) {
         size_t size = strlen(found);
         snprintf(found + size, sizeof found - size, "%s%s", i ? " " : "", session->name);
         assert_ptr_equal(catalog_find(&f->catalog, bytes_of(session->name)), session);
-        assert_int_equal(session->path[0], '/');
+        assert_int_equal(session->place.path[0], '/');
     }
     assert_string_equal(found, expected);
 }
@@ -63,7 +65,7 @@ static void check_files(struct fixture *f, const char *session, const char *expe
     const struct catalog_session *found = catalog_find(&f->catalog, bytes_of(session));
     char names[4096] = "";
     assert_non_null(found);
-    assert_true(session_files_list(found->path, found->root, SESSION_PROFILES_OR_HLO, &f->arena, &files, &f->error));
+    assert_true(session_files_list(&found->place, SESSION_PROFILES_OR_HLO, &f->arena, &files, &f->error));
     for (size_t i = 0; i < files.file_count; i++) {
         const struct input_file *file = &files.files[i];
         size_t size = strlen(names);
@@ -192,11 +194,11 @@ static void relative_paths(void **state) {
     const char *const paths[][2] = {
         {"log", "s1"}, {"./log/", "s1"}, {"log/plugins", "s1"}, {"b.xplane.pb", "b"}, {"./b.xplane.pb", "b"}};
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
-        assert_true(catalog_scan(paths[i][0], &f->arena, &f->catalog, &f->error));
+        assert_true(catalog_scan(local_storage(), paths[i][0], &f->arena, &f->catalog, &f->error));
         check_sessions(f, paths[i][1]);
         assert_int_equal(f->catalog.root[0], '/');
     }
-    assert_true(catalog_scan(".", &f->arena, &f->catalog, &f->error));
+    assert_true(catalog_scan(local_storage(), ".", &f->arena, &f->catalog, &f->error));
     assert_int_equal(f->catalog.session_count, 2);
     assert_int_equal(chdir(before), 0);
 }
@@ -249,8 +251,8 @@ static void the_plain_file_of_a_host_wins(void **state) {
     add(f, "plugins/profile/s/a.xplane.pb");
     scan(f, "");
     check_files(f, "s", "a.xplane.pb");
-    assert_true(session_files_list(f->catalog.sessions[0].path, f->catalog.root, SESSION_PROFILES_OR_HLO, &f->arena,
-                                   &files, &f->error));
+    assert_true(
+        session_files_list(&f->catalog.sessions[0].place, SESSION_PROFILES_OR_HLO, &f->arena, &files, &f->error));
     assert_int_equal(files.left_out_count, 1);
     check_remark(&files.left_out[0], "a.xplane.pb.gz", "uncompressed file is beside it");
 }
@@ -266,8 +268,8 @@ static void files_are_listed_as_they_are_now(void **state) {
     struct temp_path path = temp_folder_path(&f->folder, "plugins/profile/s");
     struct temp_path aside = temp_folder_path(&moved, "plugins/aside");
     assert_int_equal(rename(path.text, aside.text), 0);
-    assert_false(session_files_list(f->catalog.sessions[0].path, f->catalog.root, SESSION_PROFILES_OR_HLO, &f->arena,
-                                    &files, &f->error));
+    assert_false(
+        session_files_list(&f->catalog.sessions[0].place, SESSION_PROFILES_OR_HLO, &f->arena, &files, &f->error));
     assert_int_equal(f->error.code, ERROR_NOT_FOUND);
     assert_string_equal(f->error.file, path.text);
 }
@@ -373,7 +375,7 @@ static void a_very_deep_tree_ends(void **state) {
 // --- What cannot be opened ---
 
 static void check_cannot_open(struct fixture *f, const char *path, enum error_code code, const char *words) {
-    assert_false(catalog_scan(path, &f->arena, &f->catalog, &f->error));
+    assert_false(catalog_scan(local_storage(), path, &f->arena, &f->catalog, &f->error));
     assert_int_equal(f->error.code, code);
     if (!strstr(f->error.message, words)) fail_msg("not about '%s': %s", words, f->error.message);
     if (!strstr(f->error.message, "give a log folder")) fail_msg("does not say what to do: %s", f->error.message);
@@ -424,7 +426,7 @@ static void little_memory_is_an_error(void **state) {
     }
     for (size_t limit = 16; limit < 64 << 10; limit *= 2) {
         arena_init(&small, limit);
-        bool ok = catalog_scan(f->folder.path, &small, &f->catalog, &f->error);
+        bool ok = catalog_scan(local_storage(), f->folder.path, &small, &f->catalog, &f->error);
         assert_true(ok ? f->catalog.session_count == 200 : f->error.code != ERROR_NONE && f->error.message[0]);
         arena_free(&small);
     }

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "analysis/input/catalog.h"
+#include "analysis/input/local_storage.h"
 #include "tests/unit/cmocka_all.h"
 #include "tests/unit/temp_folder.h"
 
@@ -53,7 +54,7 @@ static void many_sessions_are_each_touched_once(void **state) {
         if (i % 10) temp_folder_set_age(&folder, below, 1000);
     }
     memset(&asked, 0, sizeof asked);
-    assert_true(catalog_scan(folder.path, &arena, &catalog, &error));
+    assert_true(catalog_scan(local_storage(), folder.path, &arena, &catalog, &error));
     assert_int_equal(asked.folders, COUNT + ABOVE);
     assert_int_equal(asked.opened, asked.folders + FRESH);
     assert_int_equal(asked.stats, COUNT + 1);

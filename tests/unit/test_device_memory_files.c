@@ -1,5 +1,6 @@
 // analysis/input/device_memory_files and the catalog: which files are device memory profiles, and whose they are.
 #include "analysis/input/device_memory_files.h"
+#include "analysis/input/local_storage.h"
 
 #include "analysis/input/catalog.h"
 
@@ -47,7 +48,7 @@ static void names_that_may_be_one(void **state) {
 static bool content_fits(const struct temp_folder *folder, struct bytes content) {
     temp_folder_write(folder, "x", content);
     struct temp_path path = temp_folder_path(folder, "x");
-    return device_memory_content_fits(path.text);
+    return device_memory_content_fits(local_storage(), path.text);
 }
 
 static void contents_that_are_one(void **state) {
@@ -76,7 +77,8 @@ static void check_catalog(struct fixture *f, const struct temp_folder *folder, c
     struct catalog catalog;
     struct temp_path path = temp_folder_path(folder, below);
     char found[2][512] = {"", ""};
-    if (!catalog_scan(path.text, &f->arena, &catalog, &f->error)) fail_msg("%s: %s", below, f->error.message);
+    if (!catalog_scan(local_storage(), path.text, &f->arena, &catalog, &f->error))
+        fail_msg("%s: %s", below, f->error.message);
     for (size_t i = 0; i < catalog.session_count; i++)
         snprintf(found[0] + strlen(found[0]), 100, "%s ", catalog.sessions[i].name);
     for (size_t i = 0; i < catalog.device_memory_count; i++)
@@ -111,7 +113,7 @@ static void where_they_lie_says_whose_they_are(void **state) {
     check_catalog(f, &folder, "odd.name", "", "odd.name ");
     struct temp_path path = temp_folder_path(&folder, "mem/cpu.prof");
     struct catalog catalog;
-    assert_false(catalog_scan(path.text, &f->arena, &catalog, &f->error));
+    assert_false(catalog_scan(local_storage(), path.text, &f->arena, &catalog, &f->error));
     temp_folder_remove(&folder);
 }
 

@@ -1,5 +1,6 @@
 // analysis/input/dump_name, dump_files, and the catalog's dump folders: which files are a module, what it is called.
 #include "analysis/input/dump_files.h"
+#include "analysis/input/local_storage.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,7 +40,8 @@ static void add(struct fixture *f, const char *below) {
 
 static void scan(struct fixture *f, const char *below) {
     struct temp_path path = temp_folder_path(&f->folder, below);
-    if (!catalog_scan(path.text, &f->arena, &f->catalog, &f->error)) fail_msg("%s: %s", path.text, f->error.message);
+    if (!catalog_scan(local_storage(), path.text, &f->arena, &f->catalog, &f->error))
+        fail_msg("%s: %s", path.text, f->error.message);
 }
 
 static void append(char text[4096], const char *word) {
@@ -59,7 +61,7 @@ static void check_programs(struct fixture *f, const char *session, const char *e
     const struct catalog_session *found = catalog_find(&f->catalog, bytes_of(session));
     char names[4096] = "";
     assert_non_null(found);
-    assert_true(session_files_list(found->path, found->root, SESSION_PROFILES_OR_HLO, &f->arena, &files, &f->error));
+    assert_true(session_files_list(&found->place, SESSION_PROFILES_OR_HLO, &f->arena, &files, &f->error));
     for (size_t i = 0; i < files.file_count; i++)
         append(names, files.files[i].program ? files.files[i].program : files.files[i].name);
     assert_string_equal(names, expected);
@@ -128,8 +130,8 @@ static void proto_before_text_and_plain_before_gz(void **state) {
     add(f, "dump/jit_x.hlo_proto.pb");
     scan(f, "dump");
     check_programs(f, "dump", "jit_x.hlo_proto.pb jit_f(1)");
-    assert_true(session_files_list(f->catalog.sessions[0].path, f->catalog.root, SESSION_PROFILES_OR_HLO, &f->arena,
-                                   &files, &f->error));
+    assert_true(
+        session_files_list(&f->catalog.sessions[0].place, SESSION_PROFILES_OR_HLO, &f->arena, &files, &f->error));
     assert_int_equal(files.files[0].kind, PROFILE_FILE_HLO);
     assert_int_equal(files.files[1].kind, PROFILE_FILE_DUMP_PROTO);
     assert_string_equal(files.files[1].name, "module_0001.jit_f.after_optimizations.hlo.pb");
@@ -181,13 +183,13 @@ static void one_text_is_a_session(void **state) {
     check_programs(f, name, name);
     add(f, "module_0003.jit_f.cl_1.after_optimizations.txt");
     struct temp_path other = temp_folder_path(&f->folder, "module_0003.jit_f.cl_1.after_optimizations.txt");
-    assert_false(catalog_scan(other.text, &f->arena, &f->catalog, &f->error));
+    assert_false(catalog_scan(local_storage(), other.text, &f->arena, &f->catalog, &f->error));
     assert_non_null(strstr(f->error.message, "--xla_dump_to"));
 }
 
 static void check_beside(struct fixture *f, enum dump_part part, const char *expected) {
     struct temp_path path = temp_folder_path(&f->folder, "module_0001.f.after_optimizations.hlo.pb");
-    const char *found = dump_files_beside(path.text, part, &f->arena);
+    const char *found = dump_files_beside(local_storage(), path.text, part, &f->arena);
     if (!expected) {
         assert_null(found);
         return;
@@ -207,20 +209,20 @@ static void what_lies_beside_a_module(void **state) {
     check_beside(f, DUMP_PART_PROGRAM, NULL);
     check_beside(f, DUMP_PART_LIVE_RANGE, NULL);
     check_beside(f, DUMP_PART_OTHER, NULL);
-    assert_null(dump_files_beside("x.hlo.pb", DUMP_PART_PROTO, &f->arena));
+    assert_null(dump_files_beside(local_storage(), "x.hlo.pb", DUMP_PART_PROTO, &f->arena));
 }
 
 static void the_stamp_follows_what_lies_beside(void **state) {
     struct fixture *f = *state;
     struct temp_path path = temp_folder_path(&f->folder, "module_0001.f.after_optimizations.hlo.pb");
-    assert_string_equal(dump_files_stamp(path.text, &f->arena), "");
+    assert_string_equal(dump_files_stamp(local_storage(), path.text, &f->arena), "");
     add(f, "module_0001.f.after_optimizations-memory-usage-report.pb");
-    const char *first = dump_files_stamp(path.text, &f->arena);
+    const char *first = dump_files_stamp(local_storage(), path.text, &f->arena);
     assert_string_not_equal(first, "");
-    assert_string_equal(dump_files_stamp(path.text, &f->arena), first);
+    assert_string_equal(dump_files_stamp(local_storage(), path.text, &f->arena), first);
     temp_folder_set_age(&f->folder, "module_0001.f.after_optimizations-memory-usage-report.pb", 1000);
-    assert_string_not_equal(dump_files_stamp(path.text, &f->arena), first);
-    assert_string_equal(dump_files_stamp("jit_f(1).hlo_proto.pb", &f->arena), "");
+    assert_string_not_equal(dump_files_stamp(local_storage(), path.text, &f->arena), first);
+    assert_string_equal(dump_files_stamp(local_storage(), "jit_f(1).hlo_proto.pb", &f->arena), "");
 }
 
 static bool index_text(struct fixture *f, struct bytes content, struct xspace_index *index) {

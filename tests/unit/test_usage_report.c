@@ -1,4 +1,5 @@
 // analysis/memory/usage_report and dump_facts: the compiler's own count, read from both forms, beside ours.
+#include "analysis/input/local_storage.h"
 #include "analysis/memory/usage_report.h"
 
 #include <stdlib.h>
@@ -114,7 +115,7 @@ static void comparing_counts_thread_local_ones(void **state) {
 
 static struct dump_facts facts_of(struct fixture *f, enum profile_file_kind kind) {
     struct temp_path path = temp_folder_path(&f->folder, "module_0001.f.after_optimizations.hlo.pb");
-    struct input_file file = {.path = path.text, .kind = kind};
+    struct input_file file = {.storage = local_storage(), .path = path.text, .kind = kind};
     struct dump_facts facts;
     dump_facts_read(&file, &f->arena, &facts);
     return facts;

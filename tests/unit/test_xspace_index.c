@@ -1,4 +1,5 @@
 // analysis/input/xspace_index: what an XSpace holds, whatever the order of its fields and wherever it is cut.
+#include "analysis/input/local_storage.h"
 #include "analysis/input/xspace_read.h"
 
 #include <stdio.h>
@@ -158,7 +159,7 @@ static void a_file_over_4_gib(void **state) {
         FILE *file = fopen(path.text, "ab");
         assert_int_equal(fwrite(space.data, 1, space.size, file), space.size);
         assert_int_equal(fclose(file), 0);
-        struct byte_source *source = byte_source_open(path.text, &f->error);
+        struct byte_source *source = byte_source_open(local_storage(), path.text, &f->error);
         assert_true(xspace_index_read(source, &f->arena, &f->index, &f->error));
         check_program(f, 0, "jit_f(1)", "jit_f", 1);
         assert_true(f->index.planes[0].size_bytes == large && f->index.programs[0].offset > second);

@@ -1,0 +1,175 @@
+#define _DEFAULT_SOURCE 1  // DT_DIR and its kin: without them every entry would cost a system call
+#include "analysis/input/local_storage.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "analysis/base/growing_array.h"
+#include "analysis/input/system_error.h"
+
+static struct file_version version_of(const struct stat *status) {
+    return (struct file_version){(uint64_t)status->st_dev, (uint64_t)status->st_ino, (uint64_t)status->st_size,
+                                 (int64_t)status->st_mtim.tv_sec, (int64_t)status->st_mtim.tv_nsec};
+}
+
+static enum entry_kind kind_of_mode(mode_t mode) {
+    if (S_ISREG(mode)) return ENTRY_FILE;
+    if (S_ISDIR(mode)) return ENTRY_FOLDER;
+    return S_ISLNK(mode) ? ENTRY_LINK : ENTRY_OTHER;
+}
+
+// --- Paths ---
+
+static bool look(const struct storage *storage, const char *path, enum storage_links links, struct storage_entry *entry,
+                 struct error *error) {
+    (void)storage;
+    struct stat status;
+    int refused = links == STORAGE_FOLLOW_LINKS ? stat(path, &status) : lstat(path, &status);
+    if (refused) return system_error(error, errno, "open it", path);
+    *entry = (struct storage_entry){kind_of_mode(status.st_mode), version_of(&status)};
+    return true;
+}
+
+static char *resolve(const struct storage *storage, const char *path, struct arena *arena, struct error *error) {
+    (void)storage;
+    char resolved[PATH_MAX];
+    char *kept = realpath(path, resolved) ? arena_string(arena, bytes_of(resolved)) : NULL;
+    if (!kept) (void)system_error(error, errno, "open it", path);
+    return kept;
+}
+
+static struct storage_link follow(const struct storage *storage, const char *path, const char *root) {
+    (void)storage;
+    char target[PATH_MAX];
+    struct stat status;
+    if (!realpath(path, target) || stat(target, &status) != 0) return (struct storage_link){ENTRY_LINK, false};
+    return (struct storage_link){kind_of_mode(status.st_mode), folder_is_below(target, root)};
+}
+
+// --- Folders ---
+
+// Some file systems do not say in the folder what an entry is.
+static enum entry_kind kind_of_entry(DIR *open_folder, const struct dirent *entry) {
+    struct stat status;
+    switch (entry->d_type) {
+        case DT_REG:
+            return ENTRY_FILE;
+        case DT_DIR:
+            return ENTRY_FOLDER;
+        case DT_LNK:
+            return ENTRY_LINK;
+        case DT_UNKNOWN:
+            if (fstatat(dirfd(open_folder), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0) return ENTRY_OTHER;
+            return kind_of_mode(status.st_mode);
+        default:
+            return ENTRY_OTHER;
+    }
+}
+
+static bool out_of_memory(const char *path, struct error *error) {
+    return error_in(error, ERROR_TOO_BIG, path, ERROR_WHOLE_FILE, "no memory left to list the folder");
+}
+
+static bool add_entry(struct folder *folder, DIR *open_folder, const struct dirent *found, struct arena *arena) {
+    struct folder_entry entry = {arena_string(arena, bytes_of(found->d_name)), kind_of_entry(open_folder, found)};
+    return entry.name && growing_array_add(arena, folder->entries, folder->entry_count, entry);
+}
+
+static bool read_entries(DIR *open_folder, const char *path, size_t most, struct arena *arena, struct folder *folder,
+                         struct error *error) {
+    for (;;) {
+        errno = 0;
+        const struct dirent *found = readdir(open_folder);
+        if (!found && errno != 0) return system_error(error, errno, "list the folder", path);
+        if (!found) return true;
+        if (strcmp(found->d_name, ".") == 0 || strcmp(found->d_name, "..") == 0) continue;
+        folder->has_more = folder->entry_count == most;
+        if (folder->has_more) return true;
+        if (!add_entry(folder, open_folder, found, arena)) return out_of_memory(path, error);
+    }
+}
+
+static bool list(const struct storage *storage, const char *path, size_t most, struct arena *arena,
+                 struct folder *folder, struct error *error) {
+    (void)storage;
+    DIR *open_folder = opendir(path);
+    if (!open_folder) return system_error(error, errno, "open the folder", path);
+    struct stat status;
+    bool ok = fstat(dirfd(open_folder), &status) == 0 || system_error(error, errno, "look at the folder", path);
+    if (ok) {
+        folder->version = version_of(&status);
+        ok = read_entries(open_folder, path, most, arena, folder, error);
+    }
+    closedir(open_folder);
+    folder_sort(folder);
+    return ok;
+}
+
+// --- Open files ---
+
+static bool describe(int descriptor, const char *path, struct file_version *version, struct error *error) {
+    struct stat status;
+    if (fstat(descriptor, &status) != 0) return system_error(error, errno, "look at the file", path);
+    if (!S_ISREG(status.st_mode)) {
+        const char *what = S_ISDIR(status.st_mode) ? "a folder" : "not a regular file";
+        return error_in(error, ERROR_UNREADABLE, path, ERROR_WHOLE_FILE, "expected a file, this is %s", what);
+    }
+    *version = version_of(&status);
+    return true;
+}
+
+static bool open_file(const struct storage *storage, const char *path, union storage_handle *handle,
+                      struct file_version *version, struct error *error) {
+    (void)storage;
+    handle->descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (handle->descriptor < 0) return system_error(error, errno, "open the file", path);
+    if (describe(handle->descriptor, path, version, error)) return true;
+    close(handle->descriptor);
+    return false;
+}
+
+static bool read_file(const struct storage *storage, union storage_handle handle, uint64_t offset, uint8_t *to,
+                      size_t size, size_t *read_bytes, const char *path, struct error *error) {
+    (void)storage;
+    while (*read_bytes < size) {
+        ssize_t got = pread(handle.descriptor, to + *read_bytes, size - *read_bytes, (off_t)(offset + *read_bytes));
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return system_error(error, errno, "read the file", path);
+        if (got == 0) return true;
+        *read_bytes += (size_t)got;
+    }
+    return true;
+}
+
+static bool is_unchanged(const struct storage *storage, union storage_handle handle,
+                         const struct file_version *version) {
+    (void)storage;
+    struct stat status;
+    if (fstat(handle.descriptor, &status) != 0) return false;
+    struct file_version now = version_of(&status);
+    return file_version_equal(&now, version);
+}
+
+static bool clone_file(const struct storage *storage, union storage_handle handle, union storage_handle *clone) {
+    (void)storage;
+    clone->descriptor = fcntl(handle.descriptor, F_DUPFD_CLOEXEC, 0);
+    return clone->descriptor >= 0;
+}
+
+static void close_file(const struct storage *storage, union storage_handle handle) {
+    (void)storage;
+    close(handle.descriptor);
+}
+
+const struct storage *local_storage(void) {
+    static const struct storage_calls calls = {look,      list,         resolve,    follow,    open_file,
+                                               read_file, is_unchanged, clone_file, close_file};
+    static const struct storage storage = {&calls};
+    return &storage;
+}

@@ -1,0 +1,9 @@
+// Files of this machine, and of whatever is mounted on it: the only place of the core that asks the system for them.
+//
+// Regular files only: opening a FIFO, a device or a folder is an error, and none blocks.
+#pragma once
+
+#include "analysis/input/storage.h"
+
+// Needs no giving back.
+const struct storage *local_storage(void);
