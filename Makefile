@@ -33,7 +33,7 @@ FLAGS_coverage = -O0 -g --coverage
 ifndef FLAGS_$(MODE)
 $(error MODE=$(MODE) is not one of release, asan, ubsan, tsan, coverage, fuzz)
 endif
-PACKAGES = libmicrohttpd jansson libprotobuf-c zlib
+PACKAGES = libmicrohttpd jansson libprotobuf-c zlib libcurl libcrypto
 CFLAGS ?= $(FLAGS_$(MODE))
 PACKAGE_CFLAGS := $(shell pkg-config --cflags $(PACKAGES))
 PACKAGE_LIBS := $(shell pkg-config --libs $(PACKAGES))

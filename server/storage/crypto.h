@@ -1,0 +1,22 @@
+// What signing requests needs of cryptography: the only room that knows the TLS library. No state.
+#pragma once
+
+#include "analysis/base/arena.h"
+#include "analysis/base/error.h"
+
+enum { CRYPTO_SHA256_BYTES = 32 };
+
+struct crypto_hash {
+    uint8_t data[CRYPTO_SHA256_BYTES];
+};
+
+struct crypto_hash crypto_sha256(struct bytes text);
+struct crypto_hash crypto_hmac_sha256(struct bytes key, struct bytes text);
+
+// 64 lower-case hexadecimal digits; NULL at the arena's limit.
+const char *crypto_hex(const struct crypto_hash *hash, struct arena *arena);
+
+// The RS256 signature of `text` (RSASSA-PKCS1-v1_5 with SHA-256) by a private key in PEM. ERROR_MALFORMED: it is no
+// such key. The key never stands in an error.
+MUST_USE bool crypto_sign_rs256(struct bytes pem, struct bytes text, struct arena *arena, struct bytes *signature,
+                                struct error *error);

@@ -1,0 +1,38 @@
+// One page of what a bucket holds, as its server lists it, and the readers of the two forms that servers write.
+//
+//     S3     ListObjectsV2, XML      <Contents><Key>..</Key><Size>..<ETag>.., <NextContinuationToken>
+//     GCS    objects.list, JSON      {"items": [{"name", "size", "generation", "updated"}], "nextPageToken"}
+//
+// Names are bytes and are used as what they are; a name that no file of a folder could have (an empty part, "." or "..",
+// a NUL) is not on the page, but counted. A page is bounded by the limit of its answer.
+#pragma once
+
+#include "analysis/base/arena.h"
+#include "analysis/base/error.h"
+
+struct stored_object {
+    const char *name;  // the whole key
+    const char *pin;   // names this version of it: the ETag, the generation
+    uint64_t size_bytes;
+    int64_t modified_s;  // seconds since 1970; 0: not said
+};
+
+struct object_page {
+    struct stored_object *objects;
+    size_t object_count;
+    size_t odd_names;
+    const char *next;  // what asks for the next page; NULL: this is the last one
+};
+
+// On `arena`. ERROR_MALFORMED with the byte of the answer, ERROR_TOO_BIG at the arena's limit.
+MUST_USE bool object_page_of_s3(struct bytes answer, struct arena *arena, struct object_page *page,
+                                struct error *error);
+MUST_USE bool object_page_of_gcs(struct bytes answer, struct arena *arena, struct object_page *page,
+                                 struct error *error);
+
+// Adds an object. False at the arena's limit.
+MUST_USE bool object_page_add(struct object_page *page, struct bytes name, const struct stored_object *object,
+                              struct arena *arena);
+
+// "2026-11-22T12:00:00Z", with or without a fraction: seconds since 1970. 0: it is no such time.
+int64_t object_time(struct bytes text);
