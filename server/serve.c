@@ -1,4 +1,3 @@
-#include "analysis/input/local_storage.h"
 #include "server/serve.h"
 
 #include <signal.h>
@@ -116,7 +115,7 @@ static enum exit_code serve(const struct options *options) {
     struct app app = {.options = options,
                       .access = &access,
                       .cache = cache_new((size_t)options->cache_mib << 20, parallel_loads(options)),
-                      .store = store_new(local_storage(), options->logdir)};
+                      .store = store_new(options->logdir)};
     bool is_good = app.cache && app.store &&
                    access_init(&access, &arena, options->host, options->bind_all, options->no_token, listener.port);
     enum exit_code code = is_good ? serve_on(&app, listener.socket)

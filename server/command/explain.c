@@ -6,7 +6,6 @@
 
 #include "analysis/oom/oom_message.h"
 #include "analysis/oom/oom_text.h"
-#include "analysis/input/local_storage.h"
 #include "server/document/explain_document.h"
 #include "server/command/command.h"
 
@@ -146,7 +145,7 @@ static enum exit_code run(const struct explain_options *options) {
     struct output log;
     struct work work;
     struct cache *cache = cache_new(CACHE_BYTES, 1);
-    struct store *store = options->logdir ? store_new(local_storage(), options->logdir) : NULL;
+    struct store *store = options->logdir ? store_new(options->logdir) : NULL;
     enum exit_code code = EXIT_CODE_UNREADABLE;
     output_init(&log, OOM_LOG_BYTES_MAX);
     work_init(&work, cache);

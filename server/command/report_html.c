@@ -1,4 +1,3 @@
-#include "analysis/input/local_storage.h"
 #include "server/command/report_html.h"
 
 #include <stdio.h>
@@ -98,7 +97,7 @@ enum exit_code report_html_run(const struct report_options *options) {
     r.app = (struct app){.options = &serving,
                          .ask_api = api_answer,
                          .cache = cache_new(CACHE_BYTES, 1),
-                         .store = store_new(local_storage(), options->path)};
+                         .store = store_new(options->path)};
     work_init(&r.work, r.app.cache);
     enum exit_code code = r.app.cache && r.app.store
                               ? run_on(&r)

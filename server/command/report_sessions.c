@@ -1,4 +1,3 @@
-#include "analysis/input/local_storage.h"
 #include "server/command/report_sessions.h"
 
 #include <stdio.h>
@@ -26,6 +25,7 @@ enum exit_code report_end(struct report *report, const char *what) {
     struct cache *cache = report->work.cache;
     work_free(&report->work);
     cache_free(cache);
+    opened_storage_end(&report->opened);
     return code;
 }
 
@@ -67,7 +67,9 @@ static void keep_asked(struct report *report, const char *name) {
 
 bool report_find_sessions(struct report *report) {
     struct error error;
-    if (!catalog_scan(local_storage(), report->options.path, &report->work.arena, &report->catalog, &error)) {
+    const char *path = report->options.path;
+    if (!opened_storage_begin(&report->opened, path, &error) ||
+        !catalog_scan(report->opened.storage, path, &report->work.arena, &report->catalog, &error)) {
         report_errors_add(&report->errors, &error);
         return false;
     }

@@ -8,10 +8,12 @@
 
 #include "server/command/command.h"
 #include "server/command/report_options.h"
+#include "server/storage/opened_storage.h"
 #include "server/store/file_store.h"
 #include "server/text/page.h"
 
 struct report {
+    struct opened_storage opened;  // where the PATH lies
     struct report_options options;
     struct work work;  // names; its cache keeps what is in use and nothing else
     struct report_sink sink;

@@ -12,6 +12,13 @@ struct crypto_hash crypto_sha256(struct bytes text) {
     return hash;
 }
 
+uint64_t crypto_fingerprint(struct bytes text) {
+    struct crypto_hash hash = crypto_sha256(text);
+    uint64_t fingerprint;
+    memcpy(&fingerprint, hash.data, sizeof fingerprint);
+    return fingerprint;
+}
+
 struct crypto_hash crypto_hmac_sha256(struct bytes key, struct bytes text) {
     struct crypto_hash hash = {{0}};
     (void)HMAC(EVP_sha256(), key.data, (int)key.size, text.data, text.size, hash.data, NULL);

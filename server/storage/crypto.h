@@ -11,6 +11,9 @@ struct crypto_hash {
 };
 
 struct crypto_hash crypto_sha256(struct bytes text);
+// The first 64 bits of it.
+uint64_t crypto_fingerprint(struct bytes text);
+
 struct crypto_hash crypto_hmac_sha256(struct bytes key, struct bytes text);
 
 // 64 lower-case hexadecimal digits; NULL at the arena's limit.

@@ -18,16 +18,16 @@ struct http_question {
     struct http_header headers[HTTP_HEADERS_MAX];
     size_t header_count;
     struct bytes body;
-    const char *about;     // what it asks for, in messages: "s3://bucket/a b"
-    uint64_t limit_bytes;  // an answer with more of a body is refused
-    bool has_secret;       // never follows a redirect
+    const char *about;   // what it asks for, in messages: "s3://bucket/a b"
+    uint8_t *to;         // where the body of a good answer (2xx) goes; NULL: on the arena
+    size_t limit_bytes;  // an answer with more of a body is refused
+    bool has_secret;     // never follows a redirect
 };
 
 struct http_answer {
     int status;
     struct bytes body;
-    const char *etag, *generation, *last_modified, *content_range, *location, *region;  // "" where the server said none
-    uint64_t size_bytes;  // of the whole object, by Content-Range or Content-Length; UINT64_MAX: not said
+    const char *etag, *generation, *last_modified, *content_range, *location, *region;  // "": the server said none
 };
 
 // False: there are too many already (a defect of the caller).

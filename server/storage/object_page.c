@@ -2,6 +2,7 @@
 
 #include "analysis/base/growing_array.h"
 #include "analysis/base/text_scan.h"
+#include "server/storage/crypto.h"
 
 // Whether the parts between the "/" could be names in a folder. One "/" at the end is what servers write for a folder.
 static bool is_path(struct bytes name) {
@@ -14,6 +15,13 @@ static bool is_path(struct bytes name) {
     return true;
 }
 
+static struct file_version version_of(struct bytes name, const struct stored_object *object) {
+    return (struct file_version){.device = crypto_fingerprint(name),
+                                 .inode = crypto_fingerprint(bytes_of(object->pin)),
+                                 .size_bytes = object->size_bytes,
+                                 .modified_s = object->modified_s};
+}
+
 bool object_page_add(struct object_page *page, struct bytes name, const struct stored_object *object,
                      struct arena *arena) {
     struct stored_object added = *object;
@@ -23,6 +31,7 @@ bool object_page_add(struct object_page *page, struct bytes name, const struct s
         return true;
     }
     added.name = arena_string(arena, name);
+    added.version = version_of(name, object);
     return added.name && growing_array_add(arena, page->objects, page->object_count, added);
 }
 

@@ -3,18 +3,20 @@
 //     S3     ListObjectsV2, XML      <Contents><Key>..</Key><Size>..<ETag>.., <NextContinuationToken>
 //     GCS    objects.list, JSON      {"items": [{"name", "size", "generation", "updated"}], "nextPageToken"}
 //
-// Names are bytes and are used as what they are; a name that no file of a folder could have (an empty part, "." or "..",
-// a NUL) is not on the page, but counted. A page is bounded by the limit of its answer.
+// Names are bytes and are used as what they are; a name that no file of a folder could have (an empty part, "." or
+// "..", a NUL) is not on the page, but counted. A page is bounded by the limit of its answer.
 #pragma once
 
 #include "analysis/base/arena.h"
 #include "analysis/base/error.h"
+#include "analysis/input/file_version.h"
 
 struct stored_object {
     const char *name;  // the whole key
     const char *pin;   // names this version of it: the ETag, the generation
     uint64_t size_bytes;
-    int64_t modified_s;  // seconds since 1970; 0: not said
+    int64_t modified_s;           // seconds since 1970; 0: not said
+    struct file_version version;  // the same in the terms of files: equal in every run and on every machine
 };
 
 struct object_page {

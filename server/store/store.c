@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "server/embedded_assets.h"
+#include "server/storage/opened_storage.h"
 #include "server/store/place.h"
 #include "server/text/utf8.h"
 
@@ -22,7 +23,9 @@ struct snapshot {
 };
 
 struct store {
-    const struct storage *storage;
+    struct opened_storage opened;
+    bool has_storage;
+    struct error refusal;  // why not
     const char *logdir;
     pthread_mutex_t lock;       // of `current` and `started`
     pthread_mutex_t scan_lock;  // held while scanning
@@ -30,10 +33,10 @@ struct store {
     uint64_t started;  // how many scans have begun
 };
 
-struct store *store_new(const struct storage *storage, const char *logdir) {
+struct store *store_new(const char *logdir) {
     struct store *store = calloc(1, sizeof *store);
     if (!store) return NULL;
-    store->storage = storage;
+    store->has_storage = opened_storage_begin(&store->opened, logdir, &store->refusal);
     store->logdir = logdir;
     pthread_mutex_init(&store->lock, NULL);
     pthread_mutex_init(&store->scan_lock, NULL);
@@ -50,6 +53,7 @@ static void snapshot_release(void *thing) {
 void store_free(struct store *store) {
     if (!store) return;
     snapshot_release(store->current);
+    opened_storage_end(&store->opened);
     pthread_mutex_destroy(&store->scan_lock);
     pthread_mutex_destroy(&store->lock);
     free(store);
@@ -70,6 +74,13 @@ static bool sample_catalog(struct arena *arena, struct catalog *catalog, struct 
     return true;
 }
 
+static bool scan_directory(const struct store *store, struct snapshot *snapshot, struct error *error) {
+    if (store->has_storage)
+        return catalog_scan(store->opened.storage, store->logdir, &snapshot->arena, &snapshot->catalog, error);
+    *error = store->refusal;
+    return false;
+}
+
 static struct snapshot *scan(const struct store *store, uint64_t number, struct error *error) {
     struct snapshot *snapshot = calloc(1, sizeof *snapshot);
     if (!snapshot) {
@@ -79,9 +90,8 @@ static struct snapshot *scan(const struct store *store, uint64_t number, struct 
     atomic_init(&snapshot->users, 1);
     snapshot->number = number;
     arena_init(&snapshot->arena, SNAPSHOT_LIMIT_BYTES);
-    bool is_good = store->logdir
-                       ? catalog_scan(store->storage, store->logdir, &snapshot->arena, &snapshot->catalog, error)
-                       : sample_catalog(&snapshot->arena, &snapshot->catalog, error);
+    bool is_good = store->logdir ? scan_directory(store, snapshot, error)
+                                 : sample_catalog(&snapshot->arena, &snapshot->catalog, error);
     if (is_good) return snapshot;
     snapshot_release(snapshot);
     return NULL;

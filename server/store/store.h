@@ -16,9 +16,9 @@
 
 struct store;
 
-// `logdir`, a path of the storage (NULL: the sample), is not looked at before the first request; both must outlive the
-// store.
-struct store *store_new(const struct storage *storage, const char *logdir);
+// `logdir`, a path or the URL of a bucket (NULL: the sample), is not looked at before the first request; it must
+// outlive the store. NULL: no memory.
+struct store *store_new(const char *logdir);
 
 // No request may run.
 void store_free(struct store *store);

@@ -1,0 +1,11 @@
+// Asking a server for credentials: one question, whose answer must be good.
+#pragma once
+
+#include "server/storage/identity.h"
+
+// The address "http://host/path" as a question's. False: it is no address, or there is no memory.
+MUST_USE bool identity_address(const char *url, struct arena *arena, struct http_question *question);
+
+// ERROR_UNREADABLE with the status when it is not 200; what the server said stands in no error.
+MUST_USE bool identity_ask(const struct identity *identity, struct http_question *question, struct arena *arena,
+                           struct bytes *body, struct error *error);

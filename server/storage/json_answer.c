@@ -1,0 +1,13 @@
+#include "server/storage/json_answer.h"
+
+json_t *json_answer_read(struct bytes body) {
+    json_t *document = json_loadb((const char *)body.data, body.size, 0, NULL);
+    if (json_is_object(document)) return document;
+    json_decref(document);
+    return NULL;
+}
+
+const char *json_answer_text(const json_t *object, const char *key, struct arena *arena) {
+    const char *text = json_string_value(json_object_get(object, key));
+    return text ? arena_string(arena, bytes_of(text)) : NULL;
+}

@@ -1,0 +1,77 @@
+#include "server/storage/object_bucket.h"
+
+#include "analysis/base/text_scan.h"
+#include "server/storage/gcs_service.h"
+#include "server/storage/identity_gcs.h"
+#include "server/storage/identity_s3.h"
+#include "server/storage/s3_service.h"
+#include "server/storage/url_text.h"
+
+#define GCS_ORIGIN "https://storage.googleapis.com"
+
+static bool no_memory(const char *url, struct error *error) {
+    return error_in(error, ERROR_TOO_BIG, url, ERROR_WHOLE_FILE, "no memory left to open the bucket");
+}
+
+// An address of the environment as an origin: with a scheme, without "/" at its end.
+static const char *origin_of(const char *address, struct arena *arena) {
+    struct bytes text = bytes_of(address);
+    while (text.size && text.data[text.size - 1] == '/') text.size--;
+    return arena_printf(arena, "%s%.*s", strstr(address, "://") ? "" : "http://", (int)text.size, text.data);
+}
+
+static bool reach_s3(struct object_bucket *bucket, environment_reader *environment, struct arena *arena) {
+    const char *endpoint = environment_get(environment, "AWS_ENDPOINT_URL_S3");
+    if (!endpoint) endpoint = environment_get(environment, "AWS_ENDPOINT_URL");
+    bucket->region = s3_region(environment, arena);
+    bool has_host = !endpoint && !strchr(bucket->name, '.');  // a host with more dots has no certificate
+    bucket->root_path = has_host ? ""
+                                 : arena_printf(arena, "/%s", url_escape(bytes_of(bucket->name), URL_VALUE, arena));
+    bucket->origin = endpoint   ? origin_of(endpoint, arena)
+                     : has_host ? arena_printf(arena, "https://%s.s3.%s.amazonaws.com", bucket->name, bucket->region)
+                                : arena_printf(arena, "https://s3.%s.amazonaws.com", bucket->region);
+    return bucket->root_path && bucket->origin;
+}
+
+static bool reach_gcs(struct object_bucket *bucket, environment_reader *environment, struct arena *arena) {
+    const char *emulator = environment_get(environment, "STORAGE_EMULATOR_HOST");
+    const char *name = url_escape(bytes_of(bucket->name), URL_VALUE, arena);
+    bucket->origin = emulator ? origin_of(emulator, arena) : GCS_ORIGIN;
+    bucket->root_path = name ? arena_printf(arena, "/storage/v1/b/%s/o", name) : NULL;
+    return bucket->origin && bucket->root_path;
+}
+
+static bool is_bucket_name(struct bytes name) {
+    for (size_t i = 0; i < name.size; i++) {
+        uint8_t c = name.data[i];
+        bool is_word = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+        if (!is_word && c != '-' && c != '.' && c != '_') return false;
+    }
+    return name.size > 0;
+}
+
+// Without the "/" at its ends.
+static struct bytes inner(struct bytes text) {
+    while (text_take(&text, BYTES("/"))) continue;
+    while (text.size && text.data[text.size - 1] == '/') text.size--;
+    return text;
+}
+
+bool object_bucket_of_url(const char *url, environment_reader *environment, struct http_client *client,
+                          struct http_client *near, struct arena *arena, struct object_bucket *bucket,
+                          const char **prefix, struct error *error) {
+    struct bytes text = bytes_of(url);
+    bool is_s3 = text_take(&text, BYTES("s3://")), is_gcs = !is_s3 && text_take(&text, BYTES("gs://"));
+    struct bytes name = text_take_until(&text, '/');
+    if ((!is_s3 && !is_gcs) || !is_bucket_name(name))
+        return error_in(error, ERROR_BAD_REQUEST, url, ERROR_WHOLE_FILE,
+                        "expected gs://bucket/prefix or s3://bucket/prefix");
+    *bucket = (struct object_bucket){.service = is_s3 ? s3_service() : gcs_service(), .client = client};
+    bucket->name = arena_string(arena, name);
+    bucket->url = bucket->name ? arena_printf(arena, "%s://%s", bucket->service->scheme, bucket->name) : NULL;
+    *prefix = arena_string(arena, inner(text));
+    if (!bucket->url || !*prefix) return no_memory(url, error);
+    bool is_reached = is_s3 ? reach_s3(bucket, environment, arena) : reach_gcs(bucket, environment, arena);
+    if (is_reached) bucket->identity = is_s3 ? identity_of_s3(environment, near) : identity_of_gcs(environment, near);
+    return bucket->identity || no_memory(url, error);
+}

@@ -1,0 +1,29 @@
+// What is known of a bucket's names: the trees that were listed, for as long as each holds.
+//
+//     asked for "run/s1/a.pb"    a tree of "run/" not older than LISTINGS_HOLD_MS    answers at once
+//                                 else "run/s1/" is listed anew (1000 names a request)
+//
+// Trees are immutable and counted. Thread-safe; one thread lists, whoever wants the same waits for it.
+#pragma once
+
+#include "server/storage/object_service.h"
+#include "server/storage/object_tree.h"
+
+enum { LISTINGS_HOLD_MS = 5000, LISTING_OBJECTS_MAX = 1 << 20 };
+
+struct object_listings;
+
+// `bucket` is borrowed. NULL: no memory.
+struct object_listings *object_listings_new(const struct object_bucket *bucket);
+void object_listings_free(struct object_listings *listings);  // NULL is fine
+
+struct listed_tree;
+
+// A tree that has all that is below the folder of that name ("" is the bucket). NULL: *error is filled.
+struct listed_tree *object_listings_of_folder(struct object_listings *listings, const char *name, struct error *error);
+
+// The same of whatever has that name, an object or a folder.
+struct listed_tree *object_listings_of_name(struct object_listings *listings, const char *name, struct error *error);
+
+const struct object_tree *listed_tree_of(const struct listed_tree *listed);
+void listed_tree_release(struct listed_tree *listed);  // NULL is fine

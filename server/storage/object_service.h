@@ -1,0 +1,61 @@
+// How one kind of object server is asked: it writes questions and reads answers, and carries nothing itself.
+//
+//     s3_service    GET /bucket?list-type=2&prefix=...          GET /bucket/name    Range, If-Match: the ETag
+//     gcs_service   GET /storage/v1/b/bucket/o?prefix=...       GET .../o/name?alt=media&generation=...    Range
+//
+// A bucket is made once from what the user gave and the environment, and stays as it is. Every question but an
+// anonymous one has a secret in its headers.
+#pragma once
+
+#include "analysis/base/error.h"
+#include "server/storage/http_client.h"
+#include "server/storage/object_page.h"
+
+struct object_service;
+
+struct object_bucket {
+    const struct object_service *service;
+    struct http_client *client;
+    const char *name;           // of the bucket
+    const char *origin;         // "https://bucket.s3.eu-west-1.amazonaws.com"
+    const char *root_path;      // "" or "/bucket": what stands before a name
+    const char *url;            // "s3://bucket", as users write it
+    const char *region;         // S3's
+    struct identity *identity;  // who asks
+};
+
+enum { OBJECT_PAGE_BYTES_MAX = 8 << 20, OBJECTS_OF_A_PAGE = 1000 };
+
+struct object_service {
+    const char *scheme;  // "s3"
+
+    // The page of names that begin with `prefix` after `next` (NULL: the first page).
+    bool (*ask_page)(const struct object_bucket *bucket, const char *prefix, const char *next, struct arena *arena,
+                     struct http_question *question);
+    bool (*read_page)(struct bytes answer, struct arena *arena, struct object_page *page, struct error *error);
+
+    // The bytes [offset, offset + size) of this version of the object.
+    bool (*ask_range)(const struct object_bucket *bucket, const struct stored_object *object, struct arena *arena,
+                      struct http_question *question);
+
+    // Adds who asks, if it is anybody. False: *error says what of the credentials is wrong.
+    bool (*sign)(const struct object_bucket *bucket, struct http_question *question, struct arena *arena,
+                 struct error *error);
+
+    // What a status that says no means for the user: who asked, for what, what to do.
+    bool (*refused)(const struct object_bucket *bucket, const struct http_question *question,
+                    const struct http_answer *answer, struct error *error);
+};
+
+// A page of the names that begin with `prefix`, on `arena`.
+MUST_USE bool object_list(const struct object_bucket *bucket, const char *prefix, const char *next, struct arena *arena,
+                          struct object_page *page, struct error *error);
+
+// Parts of one object, all at once. What is read is of the version that `object` names, or it is ERROR_UNREADABLE.
+struct object_range {
+    uint64_t offset;
+    size_t size;
+    uint8_t *to;
+};
+MUST_USE bool object_read(const struct object_bucket *bucket, const struct stored_object *object,
+                          const struct object_range *ranges, size_t count, struct error *error);
