@@ -31,7 +31,7 @@ class ExitCodes(unittest.TestCase):
 
     def test_missing_logdir(self):
         self.refused(3, "plugins/profile", "--logdir=/no/such/folder", "--port=0")
-        self.refused(3, "local files", "--logdir=gs://bucket/logs", "--port=0")
+        self.refused(3, "gs://bucket/prefix", "--logdir=hdfs://bucket/logs", "--port=0")
         self.refused(3, "neither a folder nor a file", "--logdir=/dev/null", "--port=0")
 
     def test_unreadable_logdir(self):
