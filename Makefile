@@ -4,7 +4,8 @@
 #     build/$(MODE)/obj/     objects; MODE is release (the default), asan, ubsan, tsan, coverage or fuzz; clang has its own
 #     build/hbmview          the program (release, gcc); in the other modes build/$(MODE)/hbmview
 #
-# Variables: CC=clang  WERROR=1  V=1 (show commands)  MODE=asan  BUILD=build  CORPUS=../shared/corpus  PREFIX=/usr/local  DESTDIR=
+# Variables: CC=clang  WERROR=1  V=1 (show commands)  MODE=asan  BUILD=build  STORAGE=no (local files only: no libcurl)
+#     CORPUS=../shared/corpus  PREFIX=/usr/local  DESTDIR=
 
 ifeq ($(origin CC),default)
 CC = gcc
@@ -33,11 +34,16 @@ FLAGS_coverage = -O0 -g --coverage
 ifndef FLAGS_$(MODE)
 $(error MODE=$(MODE) is not one of release, asan, ubsan, tsan, coverage, fuzz)
 endif
-PACKAGES = libmicrohttpd jansson libprotobuf-c zlib libcurl libcrypto
+# Buckets and web servers need libcurl, and libcrypto for signing. Without them (STORAGE=no) the program opens local
+# files, and server/storage/no_object_storage.c says why it opens nothing else.
+STORAGE ?= $(if $(shell pkg-config --exists libcurl libcrypto && echo found),yes,no)
+IS_LOCAL := $(filter no,$(STORAGE))
+PACKAGES = libmicrohttpd jansson libprotobuf-c zlib $(if $(IS_LOCAL),,libcurl libcrypto)
 CFLAGS ?= $(FLAGS_$(MODE))
 PACKAGE_CFLAGS := $(shell pkg-config --cflags $(PACKAGES))
 PACKAGE_LIBS := $(shell pkg-config --libs $(PACKAGES))
 $(if $(PACKAGE_LIBS),,$(warning Libraries are missing: run scripts/install-deps))
+$(if $(IS_LOCAL),$(warning Building for local files only. For gs://, s3:// and https:// install libcurl4-openssl-dev and libssl-dev (scripts/install-deps does)))
 CPPFLAGS += -I. -isystem $(GEN) -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 $(PACKAGE_CFLAGS)
 LDLIBS += $(PACKAGE_LIBS) -lpthread -lm
 COMPILE = $(CC) -std=c17 $(CPPFLAGS) $(CFLAGS)
@@ -49,15 +55,20 @@ link = $(call say,LINK)mkdir -p $(@D) && $(LINK) -o $@ $(filter %.o %.a,$^) $(LD
 # --- Sources ---
 PROTO = $(wildcard proto/*.proto)
 CORE_SRC = $(wildcard proto/*.c analysis/*/*.c analysis/*/*/*.c)
-SERVER_SRC = $(wildcard server/*.c server/*/*.c)
-UNIT_SRC = $(wildcard tests/unit/test_*.c)
-UNIT_SHARED_SRC = $(filter-out $(UNIT_SRC),$(wildcard tests/unit/*.c))
-FUZZ_SRC = $(wildcard tests/fuzz/fuzz_*.c)
+ALL_SERVER_SRC = $(wildcard server/*.c server/*/*.c)
+STAND_IN_SRC = server/storage/no_object_storage.c
+STORAGE_SRC = $(filter-out $(STAND_IN_SRC) server/storage/opened_storage.c,$(wildcard server/storage/*.c))
+SERVER_SRC = $(filter-out $(if $(IS_LOCAL),$(STORAGE_SRC),$(STAND_IN_SRC)),$(ALL_SERVER_SRC))
+NEEDS_STORAGE = $(if $(IS_LOCAL),$(shell grep -l '"server/storage/' tests/unit/*.c tests/fuzz/*.c))
+ALL_UNIT_SRC = $(wildcard tests/unit/test_*.c)
+UNIT_SRC = $(filter-out $(NEEDS_STORAGE),$(ALL_UNIT_SRC))
+UNIT_SHARED_SRC = $(filter-out $(ALL_UNIT_SRC),$(wildcard tests/unit/*.c))
+FUZZ_SRC = $(filter-out $(NEEDS_STORAGE),$(wildcard tests/fuzz/fuzz_*.c))
 WEB_FILES = $(filter-out %.md,$(shell find web -type f 2>/dev/null | LC_ALL=C sort))
 PAGE_PACKAGES = $(addprefix node_modules/,uplot/dist/uPlot.esm.js uplot/dist/uPlot.min.css esbuild/package.json)
 SAMPLE = tests/fixtures/logdir/plugins/profile/v5e_gpt_12layer_oom/tpu-vm-0.xplane.pb.gz
 HEADERS = $(wildcard proto/*.h analysis/*/*.h analysis/*/*/*.h server/*.h server/*/*.h tests/*/*.h)
-C_FILES = $(CORE_SRC) $(SERVER_SRC) $(UNIT_SHARED_SRC) $(UNIT_SRC) $(wildcard tests/fuzz/*.c tests/bench/*.c tests/http/*.c) scripts/embed_assets.c
+C_FILES = $(CORE_SRC) $(ALL_SERVER_SRC) $(UNIT_SHARED_SRC) $(ALL_UNIT_SRC) $(wildcard tests/fuzz/*.c tests/bench/*.c tests/http/*.c) scripts/embed_assets.c
 
 object = $(patsubst %.c,$(DIR)/obj/%.o,$(1))
 GEN_SRC = $(PROTO:%.proto=$(GEN)/%.pb-c.c)
