@@ -66,7 +66,8 @@ static void drop_oldest(struct block_cache *cache) {
     struct block *block = cache->oldest, **place = bucket_of(cache, &block->of, block->number);
     while (*place != block) place = &(*place)->next_in_bucket;
     *place = block->next_in_bucket;
-    unlink_block(cache, block);
+    cache->oldest = block->newer;
+    *(block->newer ? &block->newer->older : &cache->newest) = NULL;
     cache->used_bytes -= sizeof *block + block->size;
     free(block);
 }

@@ -122,7 +122,7 @@ static bool of_account(const struct identity *identity, const struct key_file *f
 static bool of_file(const struct identity *identity, const struct key_file *file, struct arena *arena,
                     struct identity_keys *keys, int64_t *until_s, struct error *error) {
     bool is_account = strcmp(file->type, "service_account") == 0;
-    struct bytes body;
+    struct bytes body = BYTES("");
     if (!is_account && strcmp(file->type, "authorized_user") != 0)
         return error_in(error, ERROR_BAD_REQUEST, file->path, ERROR_WHOLE_FILE,
                         "credentials of type \"%.40s\" are not known here; authorized_user and service_account are",
@@ -140,7 +140,7 @@ static bool of_metadata(const struct identity *identity, struct arena *arena, st
                         int64_t *until_s, struct error *error) {
     const char *host = get(identity, "GCE_METADATA_HOST");
     struct http_question question = {.method = "GET", .path = TOKEN_PATH, .about = "the instance's access token"};
-    struct bytes body;
+    struct bytes body = BYTES("");
     question.origin = arena_printf(arena, "http://%s", host ? host : METADATA_HOST);
     (void)http_question_add(&question, "Metadata-Flavor", "Google");
     if (!question.origin) return no_memory(error);

@@ -83,7 +83,7 @@ bool object_tree_look(const struct object_tree *tree, const char *name, struct s
 bool object_tree_list(const struct object_tree *tree, const char *name, size_t most, struct arena *arena,
                       struct folder *folder) {
     struct range range = below(tree, name, arena);
-    struct bytes last = {0};
+    struct bytes last = BYTES("");
     *folder = (struct folder){.version = version_of(tree, name, &range)};
     for (size_t i = range.begin; i < range.end; i++) {
         struct bytes rest = bytes_of(tree->objects[i].name + range.skipped);
