@@ -1,7 +1,10 @@
 #include "analysis/base/parallel.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
 
 struct parallel_part {
     void (*run)(void *context, size_t index);
@@ -29,5 +32,66 @@ void parallel_run(void (*run)(void *context, size_t index), void *context, size_
             pthread_join(parts[i].thread, NULL);
         else
             run(context, i);
+    }
+}
+
+// --- Each item of many ---
+
+enum { ALONE_NS_MAX = 2 * 1000 * 1000 };
+
+struct items {
+    void (*run)(void *context, size_t item, size_t worker);
+    void *context;
+    size_t count;
+    atomic_size_t next;
+};
+
+struct worker {
+    struct items *items;
+    size_t number;
+    pthread_t thread;
+    bool has_thread;
+};
+
+static int64_t now_ns(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static bool do_next(struct items *items, size_t worker) {
+    size_t item = atomic_fetch_add(&items->next, 1);
+    if (item >= items->count) return false;
+    items->run(items->context, item, worker);
+    return true;
+}
+
+static void *run_worker(void *argument) {
+    const struct worker *worker = argument;
+    while (do_next(worker->items, worker->number)) continue;
+    return NULL;
+}
+
+static void run_together(struct items *items) {
+    struct worker workers[PARALLEL_EACH_MAX];
+    size_t left = items->count - atomic_load(&items->next);
+    size_t count = left < PARALLEL_EACH_MAX ? left : PARALLEL_EACH_MAX;
+    for (size_t i = 1; i < count; i++) {
+        workers[i] = (struct worker){.items = items, .number = i};
+        workers[i].has_thread = pthread_create(&workers[i].thread, NULL, run_worker, &workers[i]) == 0;
+    }
+    while (do_next(items, 0)) continue;
+    for (size_t i = 1; i < count; i++) {
+        if (workers[i].has_thread) pthread_join(workers[i].thread, NULL);
+    }
+}
+
+void parallel_each(void (*run)(void *context, size_t item, size_t worker), void *context, size_t count) {
+    struct items items = {.run = run, .context = context, .count = count};
+    atomic_init(&items.next, 0);
+    int64_t begun_ns = count > 1 ? now_ns() : 0;
+    while (do_next(&items, 0)) {
+        bool is_worth_it = atomic_load(&items.next) + 1 < count && now_ns() - begun_ns > ALONE_NS_MAX;
+        if (is_worth_it) return run_together(&items);
     }
 }

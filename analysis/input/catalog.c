@@ -1,6 +1,7 @@
 #include "analysis/input/catalog.h"
 
 #include <limits.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -9,6 +10,7 @@
 #include "analysis/input/dump_files.h"
 #include "analysis/input/file_cursor.h"
 #include "analysis/base/growing_array.h"
+#include "analysis/base/parallel.h"
 #include "analysis/input/input_name.h"
 #include "analysis/input/run_names.h"
 #include "analysis/input/session_files.h"
@@ -96,18 +98,36 @@ static bool ends_early(const struct input_file *file) {
     return is_cut;
 }
 
-// The first file that is still being written, or NULL. A compiler writes one file after the other: of a dump, what is
-// there can be read, and a module that is not whole yet says so itself.
+struct freshness {
+    const struct scan *scan;
+    const struct session_files *files;
+    atomic_size_t unfinished;  // the first of the files that is still being written; else their count
+};
+
+// A compiler writes one file after the other: of a dump, what is there can be read, and a module that is not whole yet
+// says so itself.
+static bool is_fresh(const struct catalog *catalog, const struct input_file *file) {
+    int64_t age_s = catalog->scanned_s - file->version.modified_s;  // hosts' clocks differ: it may be below zero
+    bool is_of_dump = file->kind == PROFILE_FILE_DUMP_PROTO || file->kind == PROFILE_FILE_DUMP_TEXT;
+    return !file->storage->appears_whole && age_s > -CATALOG_WRITING_SECONDS && age_s < CATALOG_WRITING_SECONDS &&
+           !is_of_dump;
+}
+
+static void check_whether_finished(void *context, size_t i, size_t worker) {
+    (void)worker;
+    struct freshness *freshness = context;
+    const struct input_file *file = &freshness->files->files[i];
+    size_t first = atomic_load(&freshness->unfinished);
+    if (i > first || !is_fresh(freshness->scan->catalog, file) || !ends_early(file)) return;
+    while (i < first && !atomic_compare_exchange_weak(&freshness->unfinished, &first, i)) continue;
+}
+
+// The first file that is still being written, or NULL.
 static const struct input_file *unfinished_file(const struct scan *scan, const struct session_files *files) {
-    for (size_t i = 0; i < files->file_count; i++) {
-        const struct input_file *file = &files->files[i];
-        int64_t age_s = scan->catalog->scanned_s -
-                        file->version.modified_s;  // clocks of hosts differ a little: it may be below zero
-        bool is_fresh = age_s > -CATALOG_WRITING_SECONDS && age_s < CATALOG_WRITING_SECONDS;
-        bool is_of_dump = file->kind == PROFILE_FILE_DUMP_PROTO || file->kind == PROFILE_FILE_DUMP_TEXT;
-        if (is_fresh && !is_of_dump && ends_early(file)) return file;
-    }
-    return NULL;
+    struct freshness freshness = {scan, files, files->file_count};
+    parallel_each(check_whether_finished, &freshness, files->file_count);
+    size_t first = atomic_load(&freshness.unfinished);
+    return first < files->file_count ? &files->files[first] : NULL;
 }
 
 static void add_session_or_pending(struct scan *scan, const char *path, struct catalog_session session) {

@@ -170,6 +170,6 @@ static void close_file(const struct storage *storage, union storage_handle handl
 const struct storage *local_storage(void) {
     static const struct storage_calls calls = {look,      list,         resolve,    follow,    open_file,
                                                read_file, is_unchanged, clone_file, close_file};
-    static const struct storage storage = {&calls};
+    static const struct storage storage = {&calls, false};
     return &storage;
 }

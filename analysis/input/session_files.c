@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "analysis/base/parallel.h"
 #include "analysis/input/device_memory_files.h"
 #include "analysis/input/dump_files.h"
 #include "analysis/base/growing_array.h"
@@ -46,13 +47,16 @@ static bool describe(struct input_file *file, const struct input_place *place, c
     return file->name && file->host;
 }
 
-// Is the link one to a file inside the root? Else says why not, when that is worth a remark. False: memory ran out.
-static bool check_link(const struct input_place *place, const char *path, struct arena *arena,
-                       struct session_files *files, bool *is_good) {
-    struct storage_link link = storage_follow(place->storage, path, place->root);
-    *is_good = link.kind == ENTRY_FILE && link.is_inside;
-    if (link.kind == ENTRY_LINK) return miss(files, path, "a link that leads nowhere", arena);
-    if (link.kind != ENTRY_FILE || link.is_inside) return true;
+// One to a file inside the root.
+static bool is_link_good(const struct storage_link *link) {
+    return link->kind == ENTRY_FILE && link->is_inside;
+}
+
+// Says why not, when that is worth a remark. False: memory ran out.
+static bool leave_out_link(const struct storage_link *link, const char *path, struct arena *arena,
+                           struct session_files *files) {
+    if (link->kind == ENTRY_LINK) return miss(files, path, "a link that leads nowhere", arena);
+    if (link->kind != ENTRY_FILE) return true;
     return leave_out(files, path, "a link that leads out of the opened folder; open the folder it leads to", arena);
 }
 
@@ -66,21 +70,48 @@ static bool is_wanted(struct bytes name, enum wanted wanted) {
     return kind == INPUT_NAME_HLO && (wanted == WANT_HLO || dump_name_parse(name).part == DUMP_PART_NONE);
 }
 
-// Takes one entry, if its name is that of such a profile file. False when memory ran out.
-static bool take_entry(const struct folder_entry *entry, enum wanted wanted, const struct input_place *place,
-                       struct arena *arena, struct session_files *files) {
-    if (!is_wanted(bytes_of(entry->name), wanted)) return true;
-    if (entry->kind != ENTRY_FILE && entry->kind != ENTRY_LINK) return true;
-    char *path = folder_join(arena, place->path, entry->name);
+// An entry whose name is that of such a profile file: what the storage says of it, asked side by side with the others.
+struct candidate {
     struct input_file file;
-    bool is_good = true;
-    if (!path || !describe(&file, place, path, entry->name, arena)) return false;
-    if (entry->kind == ENTRY_LINK && !check_link(place, path, arena, files, &is_good)) return false;
-    if (!is_good) return true;
-    if (!storage_look_at_file(place->storage, path, STORAGE_FOLLOW_LINKS, &file.version))
-        return miss(files, path, "it went away while the folder was read", arena);
-    if (wanted == WANT_DEVICE_MEMORY && !device_memory_content_fits(place->storage, path)) return true;
-    return growing_array_add(arena, files->files, files->file_count, file);
+    struct storage_link link;  // of an ENTRY_LINK
+    enum entry_kind kind;
+    bool is_there, fits;
+};
+
+struct candidates {
+    const struct input_place *place;
+    enum wanted wanted;
+    struct candidate *all;
+    size_t count;
+};
+
+static bool note_candidate(const struct folder_entry *entry, struct candidates *candidates, struct arena *arena) {
+    if (!is_wanted(bytes_of(entry->name), candidates->wanted)) return true;
+    if (entry->kind != ENTRY_FILE && entry->kind != ENTRY_LINK) return true;
+    char *path = folder_join(arena, candidates->place->path, entry->name);
+    struct candidate candidate = {.kind = entry->kind};
+    return path && describe(&candidate.file, candidates->place, path, entry->name, arena) &&
+           growing_array_add(arena, candidates->all, candidates->count, candidate);
+}
+
+static void ask_about(void *context, size_t i, size_t worker) {
+    (void)worker;
+    const struct candidates *candidates = context;
+    struct candidate *one = &candidates->all[i];
+    const struct storage *storage = candidates->place->storage;
+    if (one->kind == ENTRY_LINK) one->link = storage_follow(storage, one->file.path, candidates->place->root);
+    if (one->kind == ENTRY_LINK && !is_link_good(&one->link)) return;
+    one->is_there = storage_look_at_file(storage, one->file.path, STORAGE_FOLLOW_LINKS, &one->file.version);
+    one->fits = one->is_there &&
+                (candidates->wanted != WANT_DEVICE_MEMORY || device_memory_content_fits(storage, one->file.path));
+}
+
+// False when memory ran out.
+static bool take_candidate(const struct candidate *one, struct arena *arena, struct session_files *files) {
+    if (one->kind == ENTRY_LINK && !is_link_good(&one->link))
+        return leave_out_link(&one->link, one->file.path, arena, files);
+    if (!one->is_there) return miss(files, one->file.path, "it went away while the folder was read", arena);
+    return !one->fits || growing_array_add(arena, files->files, files->file_count, one->file);
 }
 
 // By host, the plain file before its .gz; HLO files (no host) by name.
@@ -92,8 +123,13 @@ static int compare_files(const void *a, const void *b) {
 
 static bool take_all(const struct folder *folder, enum wanted wanted, const struct input_place *place,
                      struct arena *arena, struct session_files *files) {
+    struct candidates candidates = {.place = place, .wanted = wanted};
     for (size_t i = 0; i < folder->entry_count; i++) {
-        if (!take_entry(&folder->entries[i], wanted, place, arena, files)) return false;
+        if (!note_candidate(&folder->entries[i], &candidates, arena)) return false;
+    }
+    parallel_each(ask_about, &candidates, candidates.count);
+    for (size_t i = 0; i < candidates.count; i++) {
+        if (!take_candidate(&candidates.all[i], arena, files)) return false;
     }
     if (wanted != WANT_DUMP_MODULE && files->file_count > 1)
         qsort(files->files, files->file_count, sizeof *files->files, compare_files);

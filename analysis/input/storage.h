@@ -16,6 +16,7 @@
 
 struct storage {
     const struct storage_calls *calls;
+    bool appears_whole;  // a file is there only when all of it is, as in a bucket
 };
 
 // What is at a path. Links are followed, or looked at as what they are: then one is ENTRY_LINK.

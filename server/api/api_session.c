@@ -5,11 +5,13 @@
 #include "server/app.h"
 #include "server/store/module_list.h"
 #include "server/store/trace_store.h"
+#include "server/store/work_each.h"
 #include "server/text/error_json.h"
 
 struct glance {
     struct module_list list;  // nothing of a device memory profile outside any session
     struct session_files device_memory;
+    const struct trace_contents **contents;  // of each host of the list; NULL: it cannot be read
     bool has_memory_events;
 };
 
@@ -46,17 +48,29 @@ static void write_device(const char *host, const struct trace_device *device, si
     json_close_object(w);
 }
 
-static void write_devices(struct work *work, struct glance *glance, struct json_writer *w) {
+// Told by the first that asks, of all hosts side by side; damage shows in the modules reply.
+static void look_into_host(struct work *work, void *context, size_t i) {
+    struct glance *glance = context;
+    const struct module_host *host = &glance->list.hosts[i];
+    struct error ignored;
+    glance->contents[i] = host->index ? trace_store_contents(work, host->file, &ignored) : NULL;
+}
+
+static bool look_into_hosts(struct work *work, struct glance *glance, struct error *error) {
+    glance->contents = arena_new(&work->arena, const struct trace_contents *, glance->list.host_count + 1);
+    return (glance->contents && work_each(work, look_into_host, glance, glance->list.host_count)) ||
+           work_out_of_memory(error);
+}
+
+static void write_devices(struct glance *glance, struct json_writer *w) {
     json_open_array_key(w, "devices");
     for (size_t i = 0; i < glance->list.host_count; i++) {
-        const struct module_host *host = &glance->list.hosts[i];
-        struct error ignored;  // the modules reply has it
-        const struct trace_contents *contents = host->index ? trace_store_contents(work, host->file, &ignored) : NULL;
+        const struct trace_contents *contents = glance->contents[i];
         if (!contents) continue;
         glance->has_memory_events |= contents->has_memory_events;
         for (size_t k = 0, count; k < contents->device_count; k += count) {
             count = count_alike(contents, k);
-            write_device(host->file->host, &contents->devices[k], count, w);
+            write_device(glance->list.hosts[i].file->host, &contents->devices[k], count, w);
         }
     }
     json_close_array(w);
@@ -98,7 +112,8 @@ static bool look(struct request *request, const struct session_place *place, str
     glance->device_memory = device_memory.files;
     if (!store_open_session(store, &request->work, place, STORE_LIST_ANEW, &session, error))
         return error->code == ERROR_NOT_FOUND && glance->device_memory.file_count > 0;
-    return module_list_read(&request->work, &session, &glance->list, error);
+    return module_list_read(&request->work, &session, &glance->list, error) &&
+           look_into_hosts(&request->work, glance, error);
 }
 
 bool api_session(struct request *request, struct reply *reply, struct error *error) {
@@ -111,7 +126,7 @@ bool api_session(struct request *request, struct reply *reply, struct error *err
     json_open_object(&w);
     json_write_text_key(&w, "session", place.name);
     write_files(&glance, &w);
-    write_devices(&request->work, &glance, &w);
+    write_devices(&glance, &w);
     write_tools(&glance, &w);
     json_close_object(&w);
     return reply_written(reply, REPLY_JSON, output, error);

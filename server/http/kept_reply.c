@@ -60,7 +60,7 @@ static bool load_gzip(void *context, struct cache_value *value, struct error *er
     struct writing *writing = context;
     struct kept_body *body = new_body(error);
     if (!body) return false;
-    struct cache_entry *plain_entry = cache_get(writing->cache, writing->key, load_plain, writing, error);
+    struct cache_entry *plain_entry = cache_get(writing->cache, writing->key, CACHE_HEAVY, load_plain, writing, error);
     bool is_good = plain_entry != NULL;
     if (is_good) {
         const struct kept_body *plain = cache_data(plain_entry);
@@ -79,8 +79,8 @@ bool kept_reply(struct request *request, const char *key, const char *content_ty
     bool is_gzip = request_accepts_gzip(request);
     const char *full_key = is_gzip ? arena_printf(&request->work.arena, "%s gzip", key) : key;
     if (!full_key) return work_out_of_memory(error);
-    const struct kept_body *body = work_get(&request->work, full_key, is_gzip ? load_gzip : load_plain, &writing,
-                                            error);
+    const struct kept_body *body = work_get(&request->work, full_key, CACHE_HEAVY, is_gzip ? load_gzip : load_plain,
+                                            &writing, error);
     if (!body) return false;
     reply->status = HTTP_OK;
     reply->content_type = content_type;

@@ -130,7 +130,7 @@ static bool begin(struct object_storage *storage, const char *url, environment_r
                                                read_object, is_unchanged, clone_object, close_object};
     static const struct http_patience near = {.connect_s = 1, .silence_s = 5, .deadline_s = 10};
     const char *prefix;
-    storage->storage.calls = &calls;
+    storage->storage = (struct storage){&calls, true};
     storage->client = http_client_new(USER_AGENT, limits->patience);
     storage->near = http_client_new(USER_AGENT, near);
     storage->cache = block_cache_new(limits->cache_bytes);

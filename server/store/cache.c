@@ -261,14 +261,14 @@ static void settle(struct cache *cache, struct cache_entry *entry, bool is_good,
     pthread_cond_broadcast(&cache->loaded);
 }
 
-static void load_entry(struct cache *cache, struct cache_entry *entry, cache_load *load, void *context,
-                       struct error *error) {
-    enter_slot(cache);
+static void load_entry(struct cache *cache, struct cache_entry *entry, enum cache_weight weight, cache_load *load,
+                       void *context, struct error *error) {
+    if (weight == CACHE_HEAVY) enter_slot(cache);
     cache->stats.loads++;
     pthread_mutex_unlock(&cache->lock);
     bool is_good = load(context, &entry->value, error);
     pthread_mutex_lock(&cache->lock);
-    leave_slot(cache);
+    if (weight == CACHE_HEAVY) leave_slot(cache);
     settle(cache, entry, is_good, error);
 }
 
@@ -279,8 +279,8 @@ static void report_failure(const struct cache_entry *entry, struct error *error)
         error_set(error, ERROR_TOO_BIG, "There is not enough memory.");
 }
 
-struct cache_entry *cache_get(struct cache *cache, const char *key, cache_load *load, void *context,
-                              struct error *error) {
+struct cache_entry *cache_get(struct cache *cache, const char *key, enum cache_weight weight, cache_load *load,
+                              void *context, struct error *error) {
     struct cache_entry *to_free = NULL;
     pthread_mutex_lock(&cache->lock);
     struct cache_entry *entry = find(cache, key);
@@ -288,7 +288,7 @@ struct cache_entry *cache_get(struct cache *cache, const char *key, cache_load *
         use(cache, entry);
         if (entry->state == ENTRY_LOADING) wait_until_loaded(cache, entry);
     } else if ((entry = insert_loading(cache, key))) {
-        load_entry(cache, entry, load, context, error);
+        load_entry(cache, entry, weight, load, context, error);
         if (entry->state == ENTRY_READY) to_free = evict(cache);
     } else {
         error_set(error, ERROR_TOO_BIG, "There is not enough memory.");

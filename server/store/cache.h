@@ -11,7 +11,8 @@
 // - Errors are handed to everybody who waited, and not kept: the next request tries again.
 // - Values are immutable once loaded, so that users need no lock.
 // - At most `parallel_loads` loaders run at once, which bounds the memory of cold work. A loader may ask the cache for
-//   what it needs: it keeps its slot, and lends it out while it waits for another thread's load.
+//   what it needs: it keeps its slot, and lends it out while it waits for another thread's load. A light load needs
+//   little memory and mostly waits (the index of a file in a bucket): it takes no slot.
 //
 // Thread-safe.
 #pragma once
@@ -38,9 +39,11 @@ struct cache *cache_new(size_t budget_bytes, unsigned parallel_loads);
 // No entry may be in use, no load running.
 void cache_free(struct cache *cache);
 
+enum cache_weight { CACHE_HEAVY, CACHE_LIGHT };
+
 // The entry of `key`, loaded when it is not there. Give it back with cache_release. NULL: *error is filled.
-MUST_USE struct cache_entry *cache_get(struct cache *cache, const char *key, cache_load *load, void *context,
-                                       struct error *error);
+MUST_USE struct cache_entry *cache_get(struct cache *cache, const char *key, enum cache_weight weight, cache_load *load,
+                                       void *context, struct error *error);
 
 // The entry when it is there already, else NULL at once.
 MUST_USE struct cache_entry *cache_peek(struct cache *cache, const char *key);

@@ -146,7 +146,7 @@ static bool make(void *context, struct cache_value *value, struct error *error) 
 const void *file_store_get(struct work *work, const struct stored_kind *kind, const char *key,
                            const struct input_file *file, const void *of, struct error *error) {
     struct making making = {kind, {.file = file, .of = of}};
-    const struct stored *stored = work_get(work, key, make, &making, error);
+    const struct stored *stored = work_get(work, key, kind->weight, make, &making, error);
     if (stored && !stored->refusal) return stored->thing;
     if (stored) *error = *stored->refusal;
     return NULL;

@@ -27,7 +27,8 @@ struct stored_kind {
     const char *name;    // what its keys begin with
     size_t thing_bytes;  // the struct that `fill` fills; it is zero before
     size_t arena_limit_bytes;
-    bool is_derived;  // made of what is loaded already: the file is not opened
+    enum cache_weight weight;  // cache.h; 0: heavy
+    bool is_derived;           // made of what is loaded already: the file is not opened
     bool (*fill)(const struct filling *from, void *thing, struct error *error);
     size_t (*outside_bytes)(const void *thing);  // what it holds outside the arena; NULL: nothing
     void (*release)(void *thing);                // gives that back

@@ -1,6 +1,9 @@
 #include "server/store/module_list.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
+
+#include "server/store/work_each.h"
 
 struct sighting {  // one program on one host
     const struct xspace_program *program;
@@ -28,23 +31,33 @@ static const struct error *keep_error(struct arena *arena, const struct error *e
     return kept;
 }
 
+struct hosts_reading {
+    const struct session *session;
+    struct module_list *list;
+    atomic_bool is_out_of_memory;
+};
+
 // A host that cannot be read, or not to its end, has its error; its whole programs are listed all the same.
+static void read_host(struct work *work, void *context, size_t i) {
+    struct hosts_reading *reading = context;
+    struct module_host *host = &reading->list->hosts[i];
+    struct error problem;
+    const struct input_file *now = file_store_look(work, reading->session, i, &problem);
+    const struct file_index *indexed = now ? module_store_index(work, now, &problem) : NULL;
+    host->file = now ? now : &reading->session->files.files[i];
+    host->index = indexed ? &indexed->index : NULL;
+    host->module_count = indexed ? indexed->index.program_count : 0;
+    const struct error *fault = indexed ? indexed->fault : &problem;
+    if (!fault) return;
+    host->error = keep_error(&work->arena, fault);
+    if (!host->error) atomic_store(&reading->is_out_of_memory, true);
+}
+
 static bool read_hosts(struct work *work, const struct session *session, struct module_list *list,
                        struct error *error) {
-    for (size_t i = 0; i < list->host_count; i++) {
-        struct module_host *host = &list->hosts[i];
-        struct error problem;
-        const struct input_file *now = file_store_look(work, session, i, &problem);
-        const struct file_index *indexed = now ? module_store_index(work, now, &problem) : NULL;
-        host->file = now ? now : &session->files.files[i];
-        host->index = indexed ? &indexed->index : NULL;
-        host->module_count = indexed ? indexed->index.program_count : 0;
-        const struct error *fault = indexed ? indexed->fault : &problem;
-        if (!fault) continue;
-        host->error = keep_error(&work->arena, fault);
-        if (!host->error) return work_out_of_memory(error);
-    }
-    return true;
+    struct hosts_reading reading = {session, list, false};
+    bool is_good = work_each(work, read_host, &reading, list->host_count);
+    return (is_good && !atomic_load(&reading.is_out_of_memory)) || work_out_of_memory(error);
 }
 
 // All programs of all hosts; those that may be one lie side by side, by host.

@@ -27,6 +27,7 @@ static bool fill_index(const struct filling *from, void *thing, struct error *er
 static const struct stored_kind index_kind = {.name = "index",
                                               .thing_bytes = sizeof(struct file_index),
                                               .arena_limit_bytes = INDEX_ARENA_LIMIT_BYTES,
+                                              .weight = CACHE_LIGHT,
                                               .fill = fill_index};
 
 const struct file_index *module_store_index(struct work *work, const struct input_file *file, struct error *error) {

@@ -38,8 +38,9 @@ static void *pin(struct work *work, struct cache_entry *entry) {
     return NULL;
 }
 
-void *work_get(struct work *work, const char *key, cache_load *load, void *context, struct error *error) {
-    struct cache_entry *entry = cache_get(work->cache, key, load, context, error);
+void *work_get(struct work *work, const char *key, enum cache_weight weight, cache_load *load, void *context,
+               struct error *error) {
+    struct cache_entry *entry = cache_get(work->cache, key, weight, load, context, error);
     if (!entry) return NULL;
     void *data = pin(work, entry);
     if (!data) work_out_of_memory(error);

@@ -23,7 +23,8 @@ void work_init(struct work *work, struct cache *cache);
 void work_free(struct work *work);
 
 // The data of the cache entry of `key`, pinned until the work ends. NULL: *error is filled.
-MUST_USE void *work_get(struct work *work, const char *key, cache_load *load, void *context, struct error *error);
+MUST_USE void *work_get(struct work *work, const char *key, enum cache_weight weight, cache_load *load, void *context,
+                        struct error *error);
 
 // The same when it is in the cache already, else NULL at once.
 MUST_USE void *work_peek(struct work *work, const char *key);

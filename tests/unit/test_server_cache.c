@@ -21,6 +21,7 @@ struct recipe {
     bool fails;
     int sleep_ms;
     atomic_int *loads, *running, *most_running;
+    enum cache_weight weight;
 };
 
 static void pause_ms(int ms) {
@@ -49,7 +50,7 @@ static bool load(void *context, struct cache_value *value, struct error *error) 
     if (recipe->inner_key) {
         struct recipe inner = *recipe;
         inner.inner_key = NULL;
-        struct cache_entry *entry = cache_get(recipe->cache, recipe->inner_key, load, &inner, error);
+        struct cache_entry *entry = cache_get(recipe->cache, recipe->inner_key, CACHE_HEAVY, load, &inner, error);
         if (!entry) return false;
         cache_release(recipe->cache, entry);
     }
@@ -64,7 +65,7 @@ static bool load(void *context, struct cache_value *value, struct error *error) 
 static int get(struct cache *cache, const char *key, struct recipe recipe) {
     struct error error;
     recipe.cache = cache;
-    struct cache_entry *entry = cache_get(cache, key, load, &recipe, &error);
+    struct cache_entry *entry = cache_get(cache, key, recipe.weight, load, &recipe, &error);
     if (!entry) return -1;
     int number = *(int *)cache_data(entry);
     cache_release(cache, entry);
@@ -118,7 +119,7 @@ static void a_value_over_the_whole_budget_drives_nobody_out(void **state) {
     struct error error;
     struct recipe large = {.cache = cache, .number = 1, .cost_bytes = 1000};
     get(cache, "a", (struct recipe){.number = 1, .cost_bytes = 10});
-    struct cache_entry *entry = cache_get(cache, "large", load, &large, &error);
+    struct cache_entry *entry = cache_get(cache, "large", CACHE_HEAVY, load, &large, &error);
     assert_non_null(entry);
     get(cache, "b", (struct recipe){.number = 2, .cost_bytes = 10});
     assert_int_equal(cache_stats_read(cache).entries, 3);
@@ -152,7 +153,7 @@ static void keeps_what_is_in_use(void **state) {
     struct cache *cache = cache_new(0, 1);
     struct error error;
     struct recipe recipe = {.cache = cache, .number = 1, .cost_bytes = 100};
-    struct cache_entry *entry = cache_get(cache, "a", load, &recipe, &error);
+    struct cache_entry *entry = cache_get(cache, "a", CACHE_HEAVY, load, &recipe, &error);
     assert_non_null(entry);
     get(cache, "b", (struct recipe){.number = 2, .cost_bytes = 100});
     assert_int_equal(*(int *)cache_data(entry), 1);
@@ -168,7 +169,7 @@ static void does_not_keep_errors(void **state) {
     struct cache *cache = cache_new(100, 1);
     struct error error;
     struct recipe recipe = {.cache = cache, .fails = true};
-    assert_null(cache_get(cache, "a", load, &recipe, &error));
+    assert_null(cache_get(cache, "a", CACHE_HEAVY, load, &recipe, &error));
     assert_int_equal(error.code, ERROR_MALFORMED);
     assert_int_equal(error.offset, 7);
     assert_int_equal(get(cache, "a", (struct recipe){.number = 5}), 5);
@@ -239,6 +240,18 @@ static void runs_no_more_loads_at_once_than_asked(void **state) {
     cache_free(cache);
 }
 
+// One slot, and it is taken: the index of a file is loaded all the same.
+static void light_loads_take_no_slot(void **state) {
+    (void)state;
+    struct cache *cache = cache_new(1000, 1);
+    cache_take_slot(cache);
+    struct caller light = {cache, "light", {.number = 7, .weight = CACHE_LIGHT}, -2};
+    run_callers(&light, 1);
+    cache_give_slot(cache);
+    assert_int_equal(light.result, 7);
+    cache_free(cache);
+}
+
 // One slot, and loaders that need one another's inner entry: lending the slot keeps it from locking up.
 static void nested_loads_do_not_lock_up(void **state) {
     (void)state;
@@ -292,10 +305,10 @@ static void work_gives_back_what_it_pinned(void **state) {
     struct error error;
     struct recipe recipe = {.cache = cache, .number = 4, .cost_bytes = 10};
     work_init(&work, cache);
-    const int *number = work_get(&work, "a", load, &recipe, &error);
+    const int *number = work_get(&work, "a", CACHE_HEAVY, load, &recipe, &error);
     assert_non_null(number);
     assert_int_equal(*number, 4);
-    assert_ptr_equal(work_get(&work, "a", load, &recipe, &error), number);
+    assert_ptr_equal(work_get(&work, "a", CACHE_HEAVY, load, &recipe, &error), number);
     atomic_fetch_add(&alive, 1);
     assert_true(work_defer(&work, destroy, malloc(1)));
     work_free(&work);
@@ -315,6 +328,7 @@ int main(void) {
         cmocka_unit_test(many_threads_share_one_load),
         cmocka_unit_test(everybody_who_waits_gets_the_error),
         cmocka_unit_test(runs_no_more_loads_at_once_than_asked),
+        cmocka_unit_test(light_loads_take_no_slot),
         cmocka_unit_test(nested_loads_do_not_lock_up),
         cmocka_unit_test(survives_a_crowd),
         cmocka_unit_test(work_gives_back_what_it_pinned),
