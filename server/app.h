@@ -2,6 +2,7 @@
 // (the cache, the store, the summaries) lock themselves.
 #pragma once
 
+#include "server/live/live.h"
 #include "server/store/cache.h"
 #include "server/store/module_summaries.h"
 #include "server/options.h"
@@ -21,5 +22,6 @@ struct app {
     struct cache *cache;
     struct store *store;
     struct module_summaries *summaries;
+    struct live *live;  // NULL for what the program asks of itself
     const struct access *access;
 };

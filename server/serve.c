@@ -88,8 +88,10 @@ static enum exit_code serve_on(struct app *app, int socket_fd) {
     app->ask_api = api_answer;
     app->body_limit = routes_body_limit;
     app->summaries = module_summaries_new(app->cache, app->store);
-    struct http_server *server = app->summaries ? http_start(app, socket_fd) : NULL;
+    app->live = live_new(app->store);
+    struct http_server *server = app->summaries && app->live ? http_start(app, socket_fd) : NULL;
     if (!server) {
+        live_free(app->live);
         module_summaries_free(app->summaries);
         return command_complain(EXIT_CODE_USAGE, "The server could not start: no memory or no threads left.");
     }
@@ -97,7 +99,9 @@ static enum exit_code serve_on(struct app *app, int socket_fd) {
     if (app->options->open_browser) open_browser(app->access->urls[0]);
     wait_for_stop(&stops);
     end_soon();
+    live_stop(app->live);
     http_stop(server);
+    live_free(app->live);
     module_summaries_free(app->summaries);
     return EXIT_CODE_GOOD;
 }

@@ -9,6 +9,7 @@
 #include "analysis/input/device_memory_files.h"
 #include "analysis/input/dump_files.h"
 #include "analysis/input/file_cursor.h"
+#include "analysis/input/file_stamp.h"
 #include "analysis/base/growing_array.h"
 #include "analysis/base/parallel.h"
 #include "analysis/input/input_name.h"
@@ -79,6 +80,7 @@ static void add_pending(struct scan *scan, const char *path, struct catalog_sess
 
 static void add_device_memory(struct scan *scan, const struct input_file *file, char *name) {
     struct catalog_session session = {.name = name, .version = file->version};
+    session.device_memory_stamp = file_stamp_with(FILE_STAMP_OF_NONE, file->name, &file->version);
     add_to(scan, &scan->catalog->device_memory, &scan->catalog->device_memory_count, file->path, session);
 }
 
@@ -167,6 +169,7 @@ static void consider_folder(struct scan *scan, const struct spot *spot, const st
     if (!is_run && files->file_count == 0) return consider_device_memory(scan, spot, folder, scratch);
     session.name = run_names_make(root, spot->path, scan->arena);
     session.may_hold_device_memory = device_memory_files_any(folder);
+    session.device_memory_stamp = device_memory_files_stamp(folder, scan->catalog->storage, spot->path, scratch);
     add_session_or_pending(scan, spot->path, session);
 }
 

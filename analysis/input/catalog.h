@@ -28,11 +28,12 @@
 enum { CATALOG_WRITING_SECONDS = 120, CATALOG_MAX_DEPTH = 32 };
 
 struct catalog_session {
-    char *name;                   // the run name
-    struct input_place place;     // the folder, or the single file; links may not leave the catalog's root
-    struct file_version version;  // of the folder or file: while it stays, so do the names of the files
-    struct session_files files;   // as the scan found them; none of a device memory profile
-    bool may_hold_device_memory;  // a file beside them has a name of one (device_memory_files.h)
+    char *name;                    // the run name
+    struct input_place place;      // the folder, or the single file; links may not leave the catalog's root
+    struct file_version version;   // of the folder or file: while it stays, so do the names of the files
+    struct session_files files;    // as the scan found them; none of a device memory profile
+    bool may_hold_device_memory;   // a file beside them has a name of one (device_memory_files.h)
+    uint64_t device_memory_stamp;  // of such files, or of the device memory profile that it is (file_stamp.h)
 };
 
 struct catalog {

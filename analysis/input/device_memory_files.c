@@ -2,6 +2,7 @@
 
 #include "analysis/base/text_scan.h"
 #include "analysis/input/file_cursor.h"
+#include "analysis/input/file_stamp.h"
 #include "analysis/input/input_name.h"
 #include "proto/pprof_fields.h"
 
@@ -114,4 +115,18 @@ bool device_memory_files_any(const struct folder *folder) {
         if (device_memory_name_fits(bytes_of(folder->entries[i].name))) return true;
     }
     return false;
+}
+
+uint64_t device_memory_files_stamp(const struct folder *folder, const struct storage *storage, const char *path,
+                                   struct arena *scratch) {
+    uint64_t stamp = FILE_STAMP_OF_NONE;
+    for (size_t i = 0; i < folder->entry_count; i++) {
+        const struct folder_entry *entry = &folder->entries[i];
+        if (!device_memory_name_fits(bytes_of(entry->name))) continue;
+        const char *file = folder_join(scratch, path, entry->name);
+        struct file_version version;
+        if (file && storage_look_at_file(storage, file, STORAGE_SEE_LINKS, &version))
+            stamp = file_stamp_with(stamp, entry->name, &version);
+    }
+    return stamp;
 }

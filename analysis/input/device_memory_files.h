@@ -26,3 +26,7 @@ bool device_memory_content_fits(const struct storage *storage, const char *path)
 
 // Whether a folder that is listed already has a file with such a name.
 bool device_memory_files_any(const struct folder *folder);
+
+// Of the files of a folder that have such a name, with their versions (file_stamp.h): looks at each, opens none.
+uint64_t device_memory_files_stamp(const struct folder *folder, const struct storage *storage, const char *path,
+                                   struct arena *scratch);

@@ -10,6 +10,7 @@ request_handler api_buffers;
 request_handler api_device_memory;
 request_handler api_device_memory_profile;
 request_handler api_devices;
+request_handler api_events;
 request_handler api_explain;
 request_handler api_diff;
 request_handler api_memory_groups;

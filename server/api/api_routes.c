@@ -5,6 +5,7 @@
 static const struct route rows[] = {
     {"/api/v1/sessions", REPLY_API, api_sessions, ROUTE_GET},
     {"/api/v1/session", REPLY_API, api_session, ROUTE_GET},
+    {"/api/v1/events", REPLY_API, api_events, ROUTE_GET},
     {"/api/v1/modules", REPLY_API, api_modules, ROUTE_GET},
     {"/api/v1/memory_view", REPLY_API, api_memory_view, ROUTE_GET},
     {"/api/v1/memory_view/overview", REPLY_API, api_memory_overview, ROUTE_GET},

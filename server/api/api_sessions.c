@@ -1,6 +1,8 @@
 #include "server/api/api.h"
 
+#include "analysis/input/session_stamp.h"
 #include "server/app.h"
+#include "server/live/event_text.h"
 #include "server/text/fields.h"
 
 static const struct field session_fields[] = {
@@ -15,6 +17,24 @@ static const struct field remark_fields[] = {
     FIELD_END,
 };
 
+static void write_version(struct json_writer *w, uint64_t stamp) {
+    char version[CATALOG_VERSION_BYTES];
+    catalog_version_text(stamp, version);
+    json_write_text_key(w, "version", version);
+}
+
+static void write_sessions(struct json_writer *w, const char *key, const struct catalog_session *sessions,
+                           size_t count) {
+    json_open_array_key(w, key);
+    for (size_t i = 0; i < count; i++) {
+        json_open_object(w);
+        fields_write(w, session_fields, &sessions[i]);
+        write_version(w, session_stamp(&sessions[i]));
+        json_close_object(w);
+    }
+    json_close_array(w);
+}
+
 bool api_sessions(struct request *request, struct reply *reply, struct error *error) {
     struct store *store = request->app->store;
     const struct catalog *catalog = store_catalog(store, &request->work, true, error);
@@ -24,10 +44,9 @@ bool api_sessions(struct request *request, struct reply *reply, struct error *er
     json_open_object(&w);
     json_write_text_key(&w, "logdir", store_logdir(store) ? catalog->root : "");
     json_write_bool_key(&w, "sample", !store_logdir(store));
-    fields_write_objects_key(&w, "sessions", session_fields, catalog->sessions, catalog->session_count,
-                             sizeof *catalog->sessions);
-    fields_write_objects_key(&w, "device_memory", session_fields, catalog->device_memory, catalog->device_memory_count,
-                             sizeof *catalog->device_memory);
+    write_version(&w, catalog_stamp(catalog));
+    write_sessions(&w, "sessions", catalog->sessions, catalog->session_count);
+    write_sessions(&w, "device_memory", catalog->device_memory, catalog->device_memory_count);
     fields_write_objects_key(&w, "pending", remark_fields, catalog->pending, catalog->pending_count,
                              sizeof *catalog->pending);
     fields_write_objects_key(&w, "left_out", remark_fields, catalog->left_out, catalog->left_out_count,

@@ -4,12 +4,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <time.h>
 
 #include "server/http/access.h"
 #include "server/http/reply.h"
 
-enum { BODY_SWALLOWED_MAX_BYTES = 64 << 20 };
+enum { BODY_SWALLOWED_MAX_BYTES = 64 << 20, STREAM_BLOCK_BYTES = 4 << 10, STREAM_PATIENCE_MS = 1000 };
 
 struct http_server {
     const struct app *app;
@@ -25,6 +26,8 @@ struct connection {
 // A request and what only this file needs of it.
 struct exchange {
     struct request request;
+    struct reply_stream stream;
+    int socket;  // of the connection that the stream goes to
     struct timespec start;
     struct output body;  // what the client sends
     size_t body_bytes;
@@ -84,6 +87,7 @@ static void read_headers(struct MHD_Connection *connection, const char *method, 
         .authorization = header(connection, MHD_HTTP_HEADER_AUTHORIZATION),
         .accept_encoding = header(connection, MHD_HTTP_HEADER_ACCEPT_ENCODING),
         .if_none_match = header(connection, MHD_HTTP_HEADER_IF_NONE_MATCH),
+        .last_event_id = header(connection, "Last-Event-ID"),
     };
     MHD_get_connection_values_n(connection, MHD_GET_ARGUMENT_KIND, add_argument, exchange);
     if (!request->target || strstr(request->target, "%00")) exchange->has_bad_name = true;
@@ -122,6 +126,7 @@ static void add_headers(struct MHD_Response *response, const struct reply *reply
     add_header(response, "Set-Cookie", reply->set_cookie);
     add_header(response, "Refresh", reply->refresh);
     add_header(response, "Content-Disposition", reply->disposition);
+    if (reply->stream.read) add_header(response, "X-Accel-Buffering", "no");  // a proxy must hand on what comes
 }
 
 static void *mutable_pointer(const void *data) {
@@ -132,12 +137,41 @@ static void *mutable_pointer(const void *data) {
     return pointer.out;
 }
 
+static bool has_hung_up(int socket) {
+    char next;
+    return recv(socket, &next, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
+// A connection has its own thread, which may wait here.
+static ssize_t read_stream(void *of, uint64_t at, char *to, size_t most) {
+    (void)at;
+    struct exchange *exchange = of;
+    int64_t got;
+    while ((got = exchange->stream.read(exchange->stream.state, to, most, STREAM_PATIENCE_MS)) == 0) {
+        if (has_hung_up(exchange->socket)) return MHD_CONTENT_READER_END_OF_STREAM;
+    }
+    if (got > 0) exchange->reply_bytes += (size_t)got;
+    return got > 0 ? (ssize_t)got : MHD_CONTENT_READER_END_OF_STREAM;
+}
+
+static struct MHD_Response *begin_stream(struct MHD_Connection *connection, struct exchange *exchange,
+                                         const struct reply_stream *stream) {
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    if (!info) return NULL;
+    exchange->stream = *stream;
+    exchange->socket = info->connect_fd;
+    return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_BLOCK_BYTES, read_stream, exchange, NULL);
+}
+
 // The body belongs to the request, which ends only when the reply was sent (see `end`).
 static enum MHD_Result send_reply(struct MHD_Connection *connection, struct exchange *exchange,
                                   const struct reply *reply) {
-    struct MHD_Response *response = MHD_create_response_from_buffer(
-        reply->body.size, mutable_pointer(reply->body.data ? (const void *)reply->body.data : ""),
-        MHD_RESPMEM_PERSISTENT);
+    struct MHD_Response *response = reply->stream.read
+                                        ? begin_stream(connection, exchange, &reply->stream)
+                                        : MHD_create_response_from_buffer(
+                                              reply->body.size,
+                                              mutable_pointer(reply->body.data ? (const void *)reply->body.data : ""),
+                                              MHD_RESPMEM_PERSISTENT);
     if (!response) return MHD_NO;
     add_headers(response, reply);
     exchange->status = reply->status;

@@ -9,6 +9,7 @@
 const char REPLY_JSON[] = "application/json";
 const char REPLY_TEXT[] = "text/plain; charset=utf-8";
 const char REPLY_HTML[] = "text/html; charset=utf-8";
+const char REPLY_EVENTS[] = "text/event-stream";
 
 static void release_output(void *output) {
     output_free(output);
@@ -94,6 +95,7 @@ static void compress(struct request *request, struct reply *reply) {
 }
 
 void reply_finish(struct request *request, struct reply *reply) {
+    if (reply->stream.read) return;
     if (reply->status == HTTP_OK && !reply->etag[0]) etag_of(reply->body, reply->etag);
     if (reply->status == HTTP_OK && etag_matches(reply->etag, request->headers.if_none_match)) {
         reply->status = HTTP_NOT_MODIFIED;

@@ -21,6 +21,7 @@ enum http_status {
     HTTP_METHOD_NOT_ALLOWED = 405,
     HTTP_TOO_LARGE = 413,
     HTTP_SERVER_ERROR = 500,
+    HTTP_UNAVAILABLE = 503,
 };
 
 // Who is asked decides how errors look.
@@ -30,19 +31,27 @@ enum reply_family {
     REPLY_PAGE,   // text
 };
 
+// A reply that goes on: its bytes as they come up. `read` waits for them up to `patience_ms`; 0: there is nothing yet;
+// below 0: it is over. The state lives as long as the request.
+struct reply_stream {
+    int64_t (*read)(void *state, char *to, size_t most, unsigned patience_ms);
+    void *state;
+};
+
 struct reply {
     unsigned status;
     const char *content_type;
     struct bytes body;
-    bool is_gzip;           // `body` is gzipped already
-    bool is_immutable;      // what stands at this address will never be anything else
-    char etag[ETAG_BYTES];  // of this body; "" lets reply_finish make it
+    struct reply_stream stream;  // where it can be read: instead of the body
+    bool is_gzip;                // `body` is gzipped already
+    bool is_immutable;           // what stands at this address will never be anything else
+    char etag[ETAG_BYTES];       // of this body; "" lets reply_finish make it
     const char *allow, *location, *set_cookie, *refresh, *disposition;  // headers; NULL for none
 };
 
 typedef bool request_handler(struct request *request, struct reply *reply, struct error *error);
 
-extern const char REPLY_JSON[], REPLY_TEXT[], REPLY_HTML[];
+extern const char REPLY_JSON[], REPLY_TEXT[], REPLY_HTML[], REPLY_EVENTS[];
 
 // An output that lives as long as the request, to write a body into. NULL: *error is filled.
 MUST_USE struct output *reply_output(struct request *request, struct error *error);
@@ -63,5 +72,5 @@ void reply_json_error(struct request *request, struct reply *reply, unsigned sta
 // An error in the words of its family.
 void reply_error(struct request *request, struct reply *reply, enum reply_family family, const struct error *error);
 
-// Adds the entity tag; answers 304 when the client has this version; gzips what is worth it.
+// Adds the entity tag; answers 304 when the client has this version; gzips what is worth it. A stream goes as it is.
 void reply_finish(struct request *request, struct reply *reply);

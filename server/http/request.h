@@ -16,7 +16,7 @@ struct request_argument {
 };
 
 struct request_headers {  // NULL when absent
-    const char *host, *cookie, *authorization, *accept_encoding, *if_none_match;
+    const char *host, *cookie, *authorization, *accept_encoding, *if_none_match, *last_event_id;
 };
 
 struct request {

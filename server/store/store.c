@@ -63,6 +63,10 @@ const char *store_logdir(const struct store *store) {
     return store->logdir;
 }
 
+const struct storage *store_storage(const struct store *store) {
+    return store->opened.storage;
+}
+
 // --- Scanning ---
 
 static bool sample_catalog(struct arena *arena, struct catalog *catalog, struct error *error) {

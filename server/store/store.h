@@ -26,6 +26,9 @@ void store_free(struct store *store);
 // The log directory as given; NULL for the sample.
 const char *store_logdir(const struct store *store);
 
+// Where the log directory lies.
+const struct storage *store_storage(const struct store *store);
+
 // The sessions. With `rescan` as they are now, else as they were last seen. NULL: *error is filled.
 MUST_USE const struct catalog *store_catalog(struct store *store, struct work *work, bool rescan, struct error *error);
 
