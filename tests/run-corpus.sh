@@ -3,4 +3,9 @@
 # (CORPUS/../tools/xprof_compare.py) where it is, else by ours. run-corpus.sh CORPUS
 set -u
 cd "$(dirname "$0")/.." || exit 2
-PYTHONDONTWRITEBYTECODE=1 exec python3 tests/http/wide_comparison.py "$1"
+export PYTHONDONTWRITEBYTECODE=1
+status=0
+for comparison in wide_comparison corpus_in_buckets; do
+    python3 "tests/http/$comparison.py" "$1" || status=1
+done
+exit $status

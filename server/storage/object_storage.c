@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "analysis/base/text_scan.h"
 #include "server/storage/identity.h"
 #include "server/storage/object_bucket.h"
 #include "server/storage/object_listings.h"
@@ -24,16 +25,24 @@ static const struct object_storage *of(const struct storage *storage) {
 
 // --- Paths ---
 
-// "s3://bucket/a/b" as the name "a/b", without "/." and "/" at its end; on the arena. NULL: no memory, or not of here.
+// "s3://bucket/a/./b/" as the name "a/b": without empty parts and ".", which no name of a file has. On the arena.
+// NULL: no memory, or not of here.
 static const char *name_of(const struct object_storage *storage, const char *path, struct arena *arena) {
     struct bytes text = bytes_of(path), url = bytes_of(storage->bucket.url);
     if (!bytes_starts_with(text, url)) return NULL;
     text = (struct bytes){text.data + url.size, text.size - url.size};
-    if (text.size && text.data[0] == '/') text = (struct bytes){text.data + 1, text.size - 1};
-    while (bytes_ends_with(text, BYTES("/")) || bytes_ends_with(text, BYTES("/."))) {
-        text.size -= text.data[text.size - 1] == '.' ? 2 : 1;
+    if (text.size && text.data[0] != '/') return NULL;  // of a bucket with a longer name
+    char *name = arena_push(arena, text.size + 1, 1);
+    size_t size = 0;
+    while (name && text.size) {
+        (void)text_take(&text, BYTES("/"));
+        struct bytes part = text_take_until(&text, '/');
+        if (part.size == 0 || bytes_equal(part, BYTES("."))) continue;
+        if (size) name[size++] = '/';
+        memcpy(name + size, part.data, part.size);
+        size += part.size;
     }
-    return arena_string(arena, text);
+    return name;
 }
 
 static bool is_nowhere(const char *path, struct error *error) {

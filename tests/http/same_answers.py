@@ -1,0 +1,34 @@
+"""Every question put to two servers: one of a folder on disk, one of the same files in a bucket.
+
+    for question, here, there in asked_of_both(folder, "run", bucket):      # here, there: (status, body)
+        here == there
+"""
+import pathlib
+import re
+import urllib.parse
+
+from every_question import every_question
+from server_fixture import Server
+
+
+def equal_part(body, root):
+    """What must be the same of an answer: all but where the files lie, and when they were written (a bucket has the
+    time of the upload)."""
+    return re.sub(rb'"modified_s":\s*\d+', b'"modified_s":0', body.replace(root.encode(), b"ROOT"))
+
+
+def ask(server, question):
+    if question.path == "/api/v1/memory_profile":
+        return server.overview(question.query["session"])
+    target = question.path + "?" + urllib.parse.urlencode(question.query)
+    return server.request("GET" if question.body is None else "POST", target, body=question.body)
+
+
+def asked_of_both(folder, prefix, bucket):
+    root = str(pathlib.Path(folder, prefix))
+    with Server(logdir=root) as local, \
+            Server(logdir=bucket.url(prefix), environment=bucket.environment()) as remote:
+        for question in every_question(local):
+            here, there = ask(local, question), ask(remote, question)
+            yield (question, (here.status, equal_part(here.body, root)),
+                   (there.status, equal_part(there.body, bucket.url(prefix))))
