@@ -51,6 +51,7 @@ const char *error_code_name(enum error_code code) {
         [ERROR_MALFORMED] = "malformed",
         [ERROR_TOO_BIG] = "too_big",
         [ERROR_BAD_REQUEST] = "bad_request",
+        [ERROR_STOPPED] = "stopped",
     };
     return code < ERROR_CODE_COUNT ? names[code] : "unknown";
 }

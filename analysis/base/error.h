@@ -18,6 +18,7 @@ enum error_code {
     ERROR_MALFORMED,    // the bytes are not what the format says
     ERROR_TOO_BIG,      // a limit was passed; the message names it
     ERROR_BAD_REQUEST,  // the caller's words are off
+    ERROR_STOPPED,      // nobody waits for it any more
     ERROR_CODE_COUNT,
 };
 

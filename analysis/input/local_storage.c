@@ -13,6 +13,8 @@
 #include "analysis/base/growing_array.h"
 #include "analysis/input/system_error.h"
 
+enum { PIECE_BYTES = 8 << 20 };  // of a read: often enough to be followed and stopped
+
 static struct file_version version_of(const struct stat *status) {
     return (struct file_version){(uint64_t)status->st_dev, (uint64_t)status->st_ino, (uint64_t)status->st_size,
                                  (int64_t)status->st_mtim.tv_sec, (int64_t)status->st_mtim.tv_nsec};
@@ -97,7 +99,8 @@ static bool read_entries(DIR *open_folder, const char *path, size_t most, struct
 
 static bool list(const struct storage *storage, const char *path, size_t most, struct arena *arena,
                  struct folder *folder, struct error *error) {
-    (void)storage;
+    if (!reading_goes_on(storage->reading, path, error)) return false;
+    reading_begin(storage->reading, path);
     DIR *open_folder = opendir(path);
     if (!open_folder) return system_error(error, errno, "open the folder", path);
     struct stat status;
@@ -136,13 +139,15 @@ static bool open_file(const struct storage *storage, const char *path, union sto
 
 static bool read_file(const struct storage *storage, union storage_handle handle, uint64_t offset, uint8_t *to,
                       size_t size, size_t *read_bytes, const char *path, struct error *error) {
-    (void)storage;
     while (*read_bytes < size) {
-        ssize_t got = pread(handle.descriptor, to + *read_bytes, size - *read_bytes, (off_t)(offset + *read_bytes));
+        size_t wanted = size - *read_bytes < PIECE_BYTES ? size - *read_bytes : PIECE_BYTES;
+        if (!reading_goes_on(storage->reading, path, error)) return false;
+        ssize_t got = pread(handle.descriptor, to + *read_bytes, wanted, (off_t)(offset + *read_bytes));
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) return system_error(error, errno, "read the file", path);
         if (got == 0) return true;
         *read_bytes += (size_t)got;
+        reading_adds(storage->reading, (uint64_t)got);
     }
     return true;
 }
@@ -170,6 +175,6 @@ static void close_file(const struct storage *storage, union storage_handle handl
 const struct storage *local_storage(void) {
     static const struct storage_calls calls = {look,      list,         resolve,    follow,    open_file,
                                                read_file, is_unchanged, clone_file, close_file};
-    static const struct storage storage = {&calls, false};
+    static const struct storage storage = {.calls = &calls};
     return &storage;
 }

@@ -2,9 +2,17 @@
 
 #include <string.h>
 
+static bool in_storage(const struct raw_file *file) {
+    return file->storage.calls;
+}
+
 bool raw_file_open(struct raw_file *file, const struct storage *storage, const char *path, struct error *error) {
-    *file = (struct raw_file){.path = path, .storage = storage};
-    return storage->calls->open(storage, path, &file->handle, &file->version, error);
+    *file = (struct raw_file){.path = path};
+    if (!reading_goes_on(storage->reading, path, error)) return false;
+    reading_begin(storage->reading, path);
+    if (!storage->calls->open(storage, path, &file->handle, &file->version, error)) return false;
+    file->storage = *storage;
+    return true;
 }
 
 void raw_file_of_memory(struct raw_file *file, struct bytes content, const char *path) {
@@ -16,17 +24,17 @@ void raw_file_of_memory(struct raw_file *file, struct bytes content, const char 
 }
 
 void raw_file_close(struct raw_file *file) {
-    if (file->storage) file->storage->calls->close(file->storage, file->handle);
-    file->storage = NULL;
+    if (in_storage(file)) file->storage.calls->close(&file->storage, file->handle);
+    file->storage.calls = NULL;
 }
 
 bool raw_file_is_unchanged(const struct raw_file *file) {
-    return !file->storage || file->storage->calls->is_unchanged(file->storage, file->handle, &file->version);
+    return !in_storage(file) || file->storage.calls->is_unchanged(&file->storage, file->handle, &file->version);
 }
 
 bool raw_file_clone(const struct raw_file *file, struct raw_file *clone) {
     *clone = *file;
-    return !file->storage || file->storage->calls->clone(file->storage, file->handle, &clone->handle);
+    return !in_storage(file) || file->storage.calls->clone(&file->storage, file->handle, &clone->handle);
 }
 
 static bool shrank(const struct raw_file *file, uint64_t end, struct error *error) {
@@ -39,7 +47,7 @@ static bool shrank(const struct raw_file *file, uint64_t end, struct error *erro
 
 static bool read_stored(const struct raw_file *file, uint64_t offset, void *to, size_t size, size_t *read_bytes,
                         struct error *error) {
-    const struct storage *storage = file->storage;
+    const struct storage *storage = &file->storage;
     if (!storage->calls->read(storage, file->handle, offset, to, size, read_bytes, file->path, error)) return false;
     return *read_bytes == size || shrank(file, offset + *read_bytes, error);
 }
@@ -49,7 +57,7 @@ bool raw_file_read(const struct raw_file *file, uint64_t offset, void *to, size_
     uint64_t left = offset < file->version.size_bytes ? file->version.size_bytes - offset : 0;
     size_t wanted = size < left ? size : (size_t)left;
     *read_bytes = 0;
-    if (file->storage) return read_stored(file, offset, to, wanted, read_bytes, error);
+    if (in_storage(file)) return read_stored(file, offset, to, wanted, read_bytes, error);
     if (wanted) memcpy(to, file->memory.data + offset, wanted);
     *read_bytes = wanted;
     return true;

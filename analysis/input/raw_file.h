@@ -5,8 +5,8 @@
 #include "proto/bytes.h"
 
 struct raw_file {
-    const char *path;               // for messages; borrowed
-    const struct storage *storage;  // NULL: in memory
+    const char *path;        // for messages; borrowed
+    struct storage storage;  // without calls: in memory
     union storage_handle handle;
     struct bytes memory;
     struct file_version version;  // when it was opened

@@ -7,17 +7,27 @@
 //
 // A path is a text that its storage gave or understands; names are joined to it by "/" (folder.h). Every storage can be
 // used by many threads at once, and nothing is ever written to one. A kind of storage is a table of calls, and whatever
-// state its first member leads to.
+// `state` leads to; a struct storage is that place as one reader sees it, and small enough to be copied.
 #pragma once
 
 #include "analysis/base/arena.h"
 #include "analysis/base/error.h"
 #include "analysis/input/folder.h"
+#include "analysis/input/reading.h"
 
 struct storage {
     const struct storage_calls *calls;
     bool appears_whole;  // a file is there only when all of it is, as in a bucket
+    const void *state;
+    struct reading *reading;  // who follows what is read here, and may stop it; NULL: nobody
 };
+
+// The same place, read on behalf of `reading` (NULL: of nobody). What is listed through a storage points to it.
+static inline struct storage storage_read_for(const struct storage *storage, struct reading *reading) {
+    struct storage same = *storage;
+    same.reading = reading;
+    return same;
+}
 
 // What is at a path. Links are followed, or looked at as what they are: then one is ENTRY_LINK.
 struct storage_entry {

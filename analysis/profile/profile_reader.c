@@ -115,6 +115,7 @@ static bool read_parts(struct profile_reader *reader) {
 
 bool profile_reader_read_lines(struct profile_reader *reader, struct error *error) {
     struct profile_part *all = &reader->parts[0];
+    byte_source_wants(reader->source, bytes_of_lines(&reader->plane.head));
     bool ok = read_parts(reader);
     for (size_t i = 1; ok && i < reader->part_count; i++)
         ok = profile_part_append(all, &reader->parts[i], &reader->scratch, &reader->first_node[i]);

@@ -86,7 +86,7 @@ static struct told_host *gather(struct overview *overview, struct error *error) 
 static const char *advice_of(struct overview *overview, const struct told_host *host) {
     if (!host->figures || !host->figures->lacks_events) return "";
     if (!overview->advice)
-        overview->advice = profile_advice(module_list_has_any(overview->work->cache, &overview->asked->session));
+        overview->advice = profile_advice(module_list_has_any(overview->work, &overview->asked->session));
     return overview->advice;
 }
 

@@ -50,7 +50,7 @@ struct opened {
 static bool open_file(const struct report_device_memory *found, size_t i, struct opened *opened) {
     const struct input_file *file = found->files[i].file;
     struct error error;
-    work_init(&opened->work, found->report->work.cache);
+    work_init_for(&opened->work, &found->report->work);
     opened->profile = device_memory_store_load(&opened->work, file, &error);
     if (opened->profile &&
         device_memory_tree_build(opened->profile, DEVICE_MEMORY_OWN_FRAMES, &opened->work.arena, &opened->tree, &error))

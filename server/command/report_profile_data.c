@@ -79,7 +79,7 @@ void report_profile_tell_missing(struct report_profile *p) {
 static bool has_programs(struct report_profile *p, struct report_profile_session *session) {
     const struct catalog_session *found = session->found;
     const struct session opened = {found->name, found->version, found->files, true};
-    if (!session->knows_programs) session->has_programs = module_list_has_any(p->report->work.cache, &opened);
+    if (!session->knows_programs) session->has_programs = module_list_has_any(&p->report->work, &opened);
     session->knows_programs = true;
     return session->has_programs;
 }
@@ -98,7 +98,7 @@ void report_profile_load(struct report_profile *p, const struct report_profile_h
                          struct report_profile_loaded *loaded) {
     static const struct memory_profile nothing = {0};
     *loaded = (struct report_profile_loaded){.host = host};
-    work_init(&loaded->work, p->report->work.cache);
+    work_init_for(&loaded->work, &p->report->work);
     loaded->profile = profile_store_load(&loaded->work, host->file, &loaded->fault);
     if (loaded->profile)
         loaded->fault = loaded->profile->fault;

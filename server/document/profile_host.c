@@ -78,7 +78,7 @@ static bool fill_host(const struct filling *from, void *thing, struct error *err
     struct work work;
     struct output output;
     struct error fault;
-    work_init(&work, asker->cache);
+    work_init_for(&work, asker);
     output_init(&output, OUTPUT_LIMIT_BYTES);
     struct json_writer w = json_writer_on(&output);
     const struct memory_profile *profile = profile_store_load(&work, from->file, &fault);

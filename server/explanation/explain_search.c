@@ -96,7 +96,7 @@ static void consider(struct search *search, const char *session, const struct in
     struct work work;
     struct found_module found;
     struct error error;
-    work_init(&work, search->from->work->cache);
+    work_init_for(&work, search->from->work);
     if (module_store_name(&work, file, program, &found, &error)) {
         int64_t total = total_of(&work, &found), distance = oom_size_distance(search->message, total);
         bool is_near = search->is_size_free || oom_is_size_near(search->message, total);

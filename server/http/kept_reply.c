@@ -10,7 +10,7 @@ struct kept_body {
 };
 
 struct writing {
-    struct cache *cache;
+    const struct work *asker;
     const char *key;
     kept_reply_write *write;
     void *context;
@@ -42,7 +42,7 @@ static bool load_plain(void *context, struct cache_value *value, struct error *e
     struct kept_body *body = new_body(error);
     if (!body) return false;
     struct work work;
-    work_init(&work, writing->cache);
+    work_init_for(&work, writing->asker);
     struct json_writer w = json_writer_on(&body->output);
     bool is_good = writing->write(&work, writing->context, &w, error);
     work_free(&work);
@@ -60,13 +60,15 @@ static bool load_gzip(void *context, struct cache_value *value, struct error *er
     struct writing *writing = context;
     struct kept_body *body = new_body(error);
     if (!body) return false;
-    struct cache_entry *plain_entry = cache_get(writing->cache, writing->key, CACHE_HEAVY, load_plain, writing, error);
+    struct cache *cache = writing->asker->cache;
+    struct cache_entry *plain_entry = cache_get(cache, writing->key, CACHE_HEAVY, load_plain, writing,
+                                                writing->asker->reading, error);
     bool is_good = plain_entry != NULL;
     if (is_good) {
         const struct kept_body *plain = cache_data(plain_entry);
         etag_for_gzip(plain->etag, body->etag);
         is_good = gzip_compress(output_bytes(&plain->output), &body->output) || work_out_of_memory(error);
-        cache_release(writing->cache, plain_entry);
+        cache_release(cache, plain_entry);
     }
     if (is_good) return keep(body, value);
     destroy_body(body);
@@ -75,7 +77,7 @@ static bool load_gzip(void *context, struct cache_value *value, struct error *er
 
 bool kept_reply(struct request *request, const char *key, const char *content_type, kept_reply_write *write,
                 void *context, struct reply *reply, struct error *error) {
-    struct writing writing = {request->work.cache, key, write, context};
+    struct writing writing = {&request->work, key, write, context};
     bool is_gzip = request_accepts_gzip(request);
     const char *full_key = is_gzip ? arena_printf(&request->work.arena, "%s gzip", key) : key;
     if (!full_key) return work_out_of_memory(error);

@@ -50,6 +50,8 @@ unsigned reply_status_of(enum error_code code) {
         case ERROR_TOO_BIG:
         case ERROR_CODE_COUNT:
             break;
+        case ERROR_STOPPED:
+            return HTTP_UNAVAILABLE;
     }
     return HTTP_SERVER_ERROR;
 }

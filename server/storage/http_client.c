@@ -6,7 +6,7 @@
 
 #include "server/storage/http_transfer.h"
 
-enum { FIRST_WAIT_MS = 100, LONGEST_WAIT_MS = 5000, LONGEST_POLL_MS = 1000 };
+enum { FIRST_WAIT_MS = 100, LONGEST_WAIT_MS = 5000, LONGEST_POLL_MS = 1000, STOPPABLE_POLL_MS = 100 };
 
 // A multi handle with the connections it keeps; lent to one call at a time.
 struct line {
@@ -83,6 +83,7 @@ struct call {
     CURLM *multi;
     struct http_transfer *transfers;
     size_t count, done;
+    struct reading *reading;  // who waits for all of them
     int64_t deadline_ms;
     unsigned seed;
 };
@@ -124,7 +125,7 @@ static void start_due(struct call *call, int64_t now) {
 }
 
 static int poll_ms(const struct call *call, int64_t now) {
-    int64_t until = now + LONGEST_POLL_MS;
+    int64_t until = now + (call->reading ? STOPPABLE_POLL_MS : LONGEST_POLL_MS);
     if (call->deadline_ms < until) until = call->deadline_ms;
     for (size_t i = 0; i < call->count; i++) {
         const struct http_transfer *transfer = &call->transfers[i];
@@ -178,6 +179,7 @@ static bool carry(struct call *call, struct error *error) {
     while (call->done < call->count) {
         int running;
         int64_t now = now_ms();
+        if (!reading_goes_on(call->reading, call->transfers->question->about, error)) return false;
         if (now >= call->deadline_ms) return is_late(call, error);
         start_due(call, now);
         if (curl_multi_perform(call->multi, &running) != CURLM_OK) return is_late(call, error);
@@ -211,7 +213,7 @@ bool http_client_ask(struct http_client *client, const struct http_question *que
                      struct arena *arena, struct http_answer *answers, struct error *error) {
     struct line *line = borrow_line(client);
     struct http_transfer *transfers = arena_new(arena, struct http_transfer, count);
-    struct call call = {.client = client, .transfers = transfers, .count = count};
+    struct call call = {.client = client, .transfers = transfers, .count = count, .reading = questions->reading};
     call.deadline_ms = now_ms() + (int64_t)client->patience.deadline_s * 1000;
     call.seed = (unsigned)call.deadline_ms ^ (unsigned)(uintptr_t)line;
     if (line) call.multi = line->multi;

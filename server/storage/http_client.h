@@ -7,7 +7,8 @@
 //
 // All questions of one call are under way at once; the call returns when each has its answer, or one has failed for
 // good, or its time is over. A status that says no (403, 404, 412) is an answer: what it means is known to whoever
-// asked. A redirect is followed only by a question without a secret. Secrets stand in no error. Thread-safe.
+// asked. A redirect is followed only by a question without a secret. Secrets stand in no error. Whoever follows the
+// first question (question.reading) may stop them all, and is heard within a moment. Thread-safe.
 #pragma once
 
 #include <stdatomic.h>

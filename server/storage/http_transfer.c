@@ -45,6 +45,7 @@ static size_t take_body(char *data, size_t one, size_t size, void *context) {
     }
     memcpy((is_placed ? transfer->question->to : transfer->body) + transfer->body_size, data, size);
     transfer->body_size += size;
+    if (is_good) reading_adds(transfer->question->reading, size);
     return size;
 }
 

@@ -7,7 +7,7 @@
 
 #include "analysis/base/growing_array.h"
 
-enum { TREES_KEPT = 256, TREE_BYTES_MAX = 1 << 30 };
+enum { TREES_KEPT = 256, TREE_BYTES_MAX = 1 << 30, PATIENCE_MS = 100 };
 
 struct listed_tree {
     atomic_uint users;
@@ -16,10 +16,17 @@ struct listed_tree {
     int64_t listed_ms;
 };
 
+// A list that is being made: on the stack of the thread that makes it.
+struct under_way {
+    const char *prefix;
+    struct under_way *next;
+};
+
 struct object_listings {
     const struct object_bucket *bucket;
-    pthread_mutex_t lock;       // of `trees`
-    pthread_mutex_t list_lock;  // held while listing
+    pthread_mutex_t lock;
+    pthread_cond_t listed;
+    struct under_way *under_way;
     struct listed_tree *trees[TREES_KEPT];
     size_t tree_count, next_place;
 };
@@ -29,7 +36,7 @@ struct object_listings *object_listings_new(const struct object_bucket *bucket) 
     if (!listings) return NULL;
     listings->bucket = bucket;
     pthread_mutex_init(&listings->lock, NULL);
-    pthread_mutex_init(&listings->list_lock, NULL);
+    pthread_cond_init(&listings->listed, NULL);
     return listings;
 }
 
@@ -42,7 +49,7 @@ void listed_tree_release(struct listed_tree *listed) {
 void object_listings_free(struct object_listings *listings) {
     if (!listings) return;
     for (size_t i = 0; i < listings->tree_count; i++) listed_tree_release(listings->trees[i]);
-    pthread_mutex_destroy(&listings->list_lock);
+    pthread_cond_destroy(&listings->listed);
     pthread_mutex_destroy(&listings->lock);
     free(listings);
 }
@@ -59,18 +66,24 @@ static int64_t now_ms(void) {
 
 // --- What is kept ---
 
-// The newest tree that has all names that begin with `prefix`, not listed before `since_ms`; with one more user.
-static struct listed_tree *take_kept(struct object_listings *listings, const char *prefix, int64_t since_ms) {
+// The newest tree that has all names that begin with `prefix`, not listed before `since_ms`; with one more user. The
+// lock is held.
+static struct listed_tree *find_kept(struct object_listings *listings, const char *prefix, int64_t since_ms) {
     struct listed_tree *best = NULL;
-    pthread_mutex_lock(&listings->lock);
     for (size_t i = 0; i < listings->tree_count; i++) {
         struct listed_tree *listed = listings->trees[i];
         bool covers = bytes_starts_with(bytes_of(prefix), bytes_of(listed->tree.prefix));
         if (covers && listed->listed_ms >= since_ms && (!best || listed->listed_ms > best->listed_ms)) best = listed;
     }
     if (best) atomic_fetch_add(&best->users, 1);
-    pthread_mutex_unlock(&listings->lock);
     return best;
+}
+
+static struct listed_tree *take_kept(struct object_listings *listings, const char *prefix, int64_t since_ms) {
+    pthread_mutex_lock(&listings->lock);
+    struct listed_tree *kept = find_kept(listings, prefix, since_ms);
+    pthread_mutex_unlock(&listings->lock);
+    return kept;
 }
 
 // Where a tree of the same prefix is, else the place that was filled longest ago.
@@ -113,21 +126,23 @@ static bool add_page(struct listed_tree *listed, const struct object_page *page)
 
 // A server may answer with the same page for ever: pages without objects are no progress.
 static bool list_pages(const struct object_listings *listings, const char *prefix, struct listed_tree *listed,
-                       struct error *error) {
+                       struct reading *reading, struct error *error) {
     const char *next = NULL;
     unsigned empty_pages = 0;
     do {
         struct object_page page;
-        if (!object_list(listings->bucket, prefix, next, &listed->arena, &page, error)) return false;
+        if (!object_list(listings->bucket, prefix, next, reading, &listed->arena, &page, error)) return false;
         empty_pages = page.object_count ? 0 : empty_pages + 1;
         if (!add_page(listed, &page) || listed->tree.object_count > LISTING_OBJECTS_MAX || empty_pages > 64)
             return too_many(listings, prefix, error);
+        reading_lists(reading, listed->tree.object_count);
         next = page.next;
     } while (next);
     return true;
 }
 
-static struct listed_tree *list(const struct object_listings *listings, const char *prefix, struct error *error) {
+static struct listed_tree *list(const struct object_listings *listings, const char *prefix, struct reading *reading,
+                                struct error *error) {
     struct listed_tree *listed = calloc(1, sizeof *listed);
     if (!listed) {
         (void)too_many(listings, prefix, error);
@@ -137,7 +152,7 @@ static struct listed_tree *list(const struct object_listings *listings, const ch
     arena_init(&listed->arena, TREE_BYTES_MAX);
     listed->listed_ms = now_ms();
     listed->tree.prefix = arena_string(&listed->arena, bytes_of(prefix));
-    if (listed->tree.prefix && list_pages(listings, prefix, listed, error)) {
+    if (listed->tree.prefix && list_pages(listings, prefix, listed, reading, error)) {
         object_tree_sort(&listed->tree);
         return listed;
     }
@@ -146,18 +161,60 @@ static struct listed_tree *list(const struct object_listings *listings, const ch
     return NULL;
 }
 
-// A tree of all names that begin with `prefix`.
-static struct listed_tree *of_prefix(struct object_listings *listings, const char *prefix, struct error *error) {
+// --- Who lists ---
+
+static bool is_under_way(const struct object_listings *listings, const char *prefix) {
+    const struct under_way *one = listings->under_way;
+    while (one && strcmp(one->prefix, prefix) != 0) one = one->next;
+    return one;
+}
+
+static void end_way(struct object_listings *listings, const struct under_way *mine) {
+    pthread_mutex_lock(&listings->lock);
+    struct under_way **place = &listings->under_way;
+    while (*place != mine) place = &(*place)->next;
+    *place = mine->next;
+    pthread_cond_broadcast(&listings->listed);
+    pthread_mutex_unlock(&listings->lock);
+}
+
+// Until some list has ended, or a moment has passed: who follows may have stopped it.
+static void wait_a_moment(struct object_listings *listings) {
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += PATIENCE_MS * 1000000L;
+    until.tv_sec += until.tv_nsec / 1000000000L;
+    until.tv_nsec %= 1000000000L;
+    (void)pthread_cond_timedwait(&listings->listed, &listings->lock, &until);
+}
+
+// A kept tree, or NULL: then `mine` is under way, and the caller lists, or *error is filled.
+static struct listed_tree *take_or_begin(struct object_listings *listings, const char *prefix, struct under_way *mine,
+                                         const struct reading *reading, struct error *error) {
     int64_t since_ms = now_ms() - LISTINGS_HOLD_MS;
-    struct listed_tree *listed = take_kept(listings, prefix, since_ms);
-    if (listed) return listed;
-    pthread_mutex_lock(&listings->list_lock);
-    listed = take_kept(listings, prefix, since_ms);
-    if (!listed) {
-        listed = list(listings, prefix, error);
-        if (listed) keep(listings, listed);
+    struct listed_tree *listed;
+    bool goes_on = true;
+    pthread_mutex_lock(&listings->lock);
+    while (!(listed = find_kept(listings, prefix, since_ms)) && is_under_way(listings, prefix) &&
+           (goes_on = reading_goes_on(reading, listings->bucket->url, error)))
+        wait_a_moment(listings);
+    if (!listed && goes_on) {
+        *mine = (struct under_way){prefix, listings->under_way};
+        listings->under_way = mine;
     }
-    pthread_mutex_unlock(&listings->list_lock);
+    pthread_mutex_unlock(&listings->lock);
+    return listed;
+}
+
+// A tree of all names that begin with `prefix`.
+static struct listed_tree *of_prefix(struct object_listings *listings, const char *prefix, struct reading *reading,
+                                     struct error *error) {
+    struct under_way mine = {0};
+    struct listed_tree *listed = take_or_begin(listings, prefix, &mine, reading, error);
+    if (listed || !mine.prefix) return listed;
+    listed = list(listings, prefix, reading, error);
+    if (listed) keep(listings, listed);
+    end_way(listings, &mine);
     return listed;
 }
 
@@ -165,11 +222,12 @@ static bool is_empty(const struct listed_tree *listed) {
     return listed->tree.object_count == 0;
 }
 
-struct listed_tree *object_listings_of_folder(struct object_listings *listings, const char *name, struct error *error) {
+struct listed_tree *object_listings_of_folder(struct object_listings *listings, const char *name,
+                                              struct reading *reading, struct error *error) {
     struct arena scratch;
     arena_init(&scratch, 0);
     const char *prefix = *name ? arena_printf(&scratch, "%s/", name) : "";
-    struct listed_tree *listed = prefix ? of_prefix(listings, prefix, error) : NULL;
+    struct listed_tree *listed = prefix ? of_prefix(listings, prefix, reading, error) : NULL;
     if (!prefix) (void)too_many(listings, name, error);
     arena_free(&scratch);
     return listed;
@@ -184,15 +242,16 @@ static const char *folder_of_known_object(struct object_listings *listings, cons
     return is_known ? arena_string(arena, (struct bytes){(const uint8_t *)name, (size_t)(slash - name)}) : NULL;
 }
 
-struct listed_tree *object_listings_of_name(struct object_listings *listings, const char *name, struct error *error) {
+struct listed_tree *object_listings_of_name(struct object_listings *listings, const char *name, struct reading *reading,
+                                            struct error *error) {
     struct listed_tree *listed = take_kept(listings, name, now_ms() - LISTINGS_HOLD_MS);
     struct arena scratch;
     if (listed) return listed;
     arena_init(&scratch, 0);
     const char *folder = folder_of_known_object(listings, name, &scratch);
-    listed = object_listings_of_folder(listings, folder ? folder : name, error);
+    listed = object_listings_of_folder(listings, folder ? folder : name, reading, error);
     arena_free(&scratch);
     if (!listed || folder || !is_empty(listed)) return listed;
     listed_tree_release(listed);
-    return of_prefix(listings, name, error);
+    return of_prefix(listings, name, reading, error);
 }

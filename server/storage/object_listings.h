@@ -3,7 +3,9 @@
 //     asked for "run/s1/a.pb"    a tree of "run/" not older than LISTINGS_HOLD_MS    answers at once
 //                                 else "run/s1/" is listed anew (1000 names a request)
 //
-// Trees are immutable and counted. Thread-safe; one thread lists, whoever wants the same waits for it.
+// Trees are immutable and counted. Thread-safe. Whoever wants what is being listed waits for it; nobody waits for
+// another list: a slow one keeps no session from being opened. The `reading` of each call (NULL: nobody) follows what
+// is listed for it, and may stop it.
 #pragma once
 
 #include "server/storage/object_service.h"
@@ -20,10 +22,12 @@ void object_listings_free(struct object_listings *listings);  // NULL is fine
 struct listed_tree;
 
 // A tree that has all that is below the folder of that name ("" is the bucket). NULL: *error is filled.
-struct listed_tree *object_listings_of_folder(struct object_listings *listings, const char *name, struct error *error);
+struct listed_tree *object_listings_of_folder(struct object_listings *listings, const char *name,
+                                              struct reading *reading, struct error *error);
 
 // The same of whatever has that name, an object or a folder.
-struct listed_tree *object_listings_of_name(struct object_listings *listings, const char *name, struct error *error);
+struct listed_tree *object_listings_of_name(struct object_listings *listings, const char *name, struct reading *reading,
+                                            struct error *error);
 
 const struct object_tree *listed_tree_of(const struct listed_tree *listed);
 void listed_tree_release(struct listed_tree *listed);  // NULL is fine

@@ -8,6 +8,7 @@ enum { BLOCK = BLOCK_CACHE_BLOCK_BYTES };
 struct object_reader {
     const struct object_bucket *bucket;
     struct block_cache *cache;
+    struct reading *reading;
     struct stored_object object;
     char *texts;                      // the object's name and pin
     atomic_uint_fast64_t follows_on;  // where the last miss ended: one that begins here reads further ahead
@@ -15,7 +16,7 @@ struct object_reader {
 };
 
 struct object_reader *object_reader_new(const struct object_bucket *bucket, struct block_cache *cache,
-                                        const struct stored_object *object) {
+                                        const struct stored_object *object, struct reading *reading) {
     size_t name_size = strlen(object->name) + 1, pin_size = strlen(object->pin) + 1;
     struct object_reader *reader = calloc(1, sizeof *reader);
     char *texts = malloc(name_size + pin_size);
@@ -28,6 +29,7 @@ struct object_reader *object_reader_new(const struct object_bucket *bucket, stru
     memcpy(texts + name_size, object->pin, pin_size);
     reader->bucket = bucket;
     reader->cache = cache;
+    reader->reading = reading;
     reader->object = *object;
     reader->object.name = texts;
     reader->object.pin = texts + name_size;
@@ -37,7 +39,7 @@ struct object_reader *object_reader_new(const struct object_bucket *bucket, stru
 }
 
 struct object_reader *object_reader_clone(const struct object_reader *reader) {
-    return object_reader_new(reader->bucket, reader->cache, &reader->object);
+    return object_reader_new(reader->bucket, reader->cache, &reader->object, reader->reading);
 }
 
 void object_reader_free(struct object_reader *reader) {
@@ -57,7 +59,7 @@ static bool fetch(const struct object_reader *reader, uint64_t offset, uint8_t *
         size_t begin = size / count * i, end = i + 1 == count ? size : size / count * (i + 1);
         ranges[i] = (struct object_range){offset + begin, end - begin, to + begin};
     }
-    return object_read(reader->bucket, &reader->object, ranges, count, error);
+    return object_read(reader->bucket, &reader->object, ranges, count, reader->reading, error);
 }
 
 static void keep(const struct object_reader *reader, uint64_t first_block, struct bytes bytes) {

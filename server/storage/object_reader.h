@@ -15,9 +15,9 @@ enum { READER_AHEAD_BYTES_MAX = 8 << 20, READER_RANGE_BYTES_MIN = 512 << 10, REA
 
 struct object_reader;
 
-// Copies what it needs of `object`; the rest is borrowed. NULL: no memory.
+// Copies what it needs of `object`; the rest is borrowed. `reading` follows it (NULL: nobody). NULL: no memory.
 struct object_reader *object_reader_new(const struct object_bucket *bucket, struct block_cache *cache,
-                                        const struct stored_object *object);
+                                        const struct stored_object *object, struct reading *reading);
 struct object_reader *object_reader_clone(const struct object_reader *reader);
 void object_reader_free(struct object_reader *reader);
 

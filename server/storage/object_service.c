@@ -23,12 +23,13 @@ static bool ask(const struct object_bucket *bucket, struct http_question *questi
     return true;
 }
 
-bool object_list(const struct object_bucket *bucket, const char *prefix, const char *next, struct arena *arena,
-                 struct object_page *page, struct error *error) {
+bool object_list(const struct object_bucket *bucket, const char *prefix, const char *next, struct reading *reading,
+                 struct arena *arena, struct object_page *page, struct error *error) {
     struct http_question question = {.method = "GET",
                                      .origin = bucket->origin,
                                      .about = arena_printf(arena, "%s/%s", bucket->url, prefix),
-                                     .limit_bytes = OBJECT_PAGE_BYTES_MAX};
+                                     .limit_bytes = OBJECT_PAGE_BYTES_MAX,
+                                     .reading = reading};
     struct http_answer answer;
     if (!question.about || !bucket->service->ask_page(bucket, prefix, next, arena, &question))
         return no_memory(bucket, error);
@@ -39,12 +40,14 @@ bool object_list(const struct object_bucket *bucket, const char *prefix, const c
 // --- Ranges ---
 
 static bool begin_range(const struct object_bucket *bucket, const struct stored_object *object,
-                        const struct object_range *range, struct arena *arena, struct http_question *question) {
+                        const struct object_range *range, struct reading *reading, struct arena *arena,
+                        struct http_question *question) {
     *question = (struct http_question){.method = "GET",
                                        .origin = bucket->origin,
                                        .about = arena_printf(arena, "%s/%s", bucket->url, object->name),
                                        .to = range->to,
-                                       .limit_bytes = range->size};
+                                       .limit_bytes = range->size,
+                                       .reading = reading};
     const char *value = arena_printf(arena, "bytes=%" PRIu64 "-%" PRIu64, range->offset,
                                      range->offset + range->size - 1);
     return question->about && value && http_question_add(question, "Range", value) &&
@@ -71,12 +74,13 @@ static bool check_range(const struct http_question *question, const struct objec
 }
 
 static bool read_ranges(const struct object_bucket *bucket, const struct stored_object *object,
-                        const struct object_range *ranges, size_t count, struct arena *arena, struct error *error) {
+                        const struct object_range *ranges, size_t count, struct reading *reading, struct arena *arena,
+                        struct error *error) {
     struct http_question *questions = arena_new(arena, struct http_question, count);
     struct http_answer *answers = arena_new(arena, struct http_answer, count);
     if (!questions || !answers) return no_memory(bucket, error);
     for (size_t i = 0; i < count; i++) {
-        if (!begin_range(bucket, object, &ranges[i], arena, &questions[i])) return no_memory(bucket, error);
+        if (!begin_range(bucket, object, &ranges[i], reading, arena, &questions[i])) return no_memory(bucket, error);
     }
     if (!ask(bucket, questions, count, arena, answers, error)) return false;
     for (size_t i = 0; i < count; i++) {
@@ -86,10 +90,10 @@ static bool read_ranges(const struct object_bucket *bucket, const struct stored_
 }
 
 bool object_read(const struct object_bucket *bucket, const struct stored_object *object,
-                 const struct object_range *ranges, size_t count, struct error *error) {
+                 const struct object_range *ranges, size_t count, struct reading *reading, struct error *error) {
     struct arena arena;
     arena_init(&arena, QUESTION_ARENA_BYTES * count);
-    bool is_good = count == 0 || read_ranges(bucket, object, ranges, count, &arena, error);
+    bool is_good = count == 0 || read_ranges(bucket, object, ranges, count, reading, &arena, error);
     arena_free(&arena);
     return is_good;
 }

@@ -47,9 +47,9 @@ struct object_service {
                     const struct http_answer *answer, struct error *error);
 };
 
-// A page of the names that begin with `prefix`, on `arena`.
-MUST_USE bool object_list(const struct object_bucket *bucket, const char *prefix, const char *next, struct arena *arena,
-                          struct object_page *page, struct error *error);
+// A page of the names that begin with `prefix`, on `arena`; for `reading`, or nobody (NULL).
+MUST_USE bool object_list(const struct object_bucket *bucket, const char *prefix, const char *next,
+                          struct reading *reading, struct arena *arena, struct object_page *page, struct error *error);
 
 // Parts of one object, all at once. What is read is of the version that `object` names, or it is ERROR_UNREADABLE.
 struct object_range {
@@ -58,4 +58,5 @@ struct object_range {
     uint8_t *to;
 };
 MUST_USE bool object_read(const struct object_bucket *bucket, const struct stored_object *object,
-                          const struct object_range *ranges, size_t count, struct error *error);
+                          const struct object_range *ranges, size_t count, struct reading *reading,
+                          struct error *error);

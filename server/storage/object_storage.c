@@ -11,7 +11,7 @@
 #define USER_AGENT "hbmview"
 
 struct object_storage {
-    struct storage storage;  // first: what the core knows
+    struct storage storage;  // what the core knows
     struct arena arena;
     struct http_client *client, *near;
     struct object_bucket bucket;
@@ -20,7 +20,7 @@ struct object_storage {
 };
 
 static const struct object_storage *of(const struct storage *storage) {
-    return (const struct object_storage *)storage;
+    return storage->state;
 }
 
 // --- Paths ---
@@ -55,7 +55,8 @@ static bool look(const struct storage *storage, const char *path, enum storage_l
     struct arena scratch;
     arena_init(&scratch, 0);
     const char *name = name_of(of(storage), path, &scratch);
-    struct listed_tree *listed = name ? object_listings_of_name(of(storage)->listings, name, error) : NULL;
+    struct listed_tree *listed = name ? object_listings_of_name(of(storage)->listings, name, storage->reading, error)
+                                      : NULL;
     bool is_there = listed && object_tree_look(listed_tree_of(listed), name, entry);
     bool is_good = is_there || ((listed || !name) && is_nowhere(path, error));
     listed_tree_release(listed);
@@ -66,7 +67,8 @@ static bool look(const struct storage *storage, const char *path, enum storage_l
 static bool list(const struct storage *storage, const char *path, size_t most, struct arena *arena,
                  struct folder *folder, struct error *error) {
     const char *name = name_of(of(storage), path, arena);
-    struct listed_tree *listed = name ? object_listings_of_folder(of(storage)->listings, name, error) : NULL;
+    struct listed_tree *listed = name ? object_listings_of_folder(of(storage)->listings, name, storage->reading, error)
+                                      : NULL;
     if (!listed) return name ? false : is_nowhere(path, error);
     bool is_listed = object_tree_list(listed_tree_of(listed), name, most, arena, folder);
     listed_tree_release(listed);
@@ -94,9 +96,10 @@ static bool open_object(const struct storage *storage, const char *path, union s
     struct arena scratch;
     arena_init(&scratch, 0);
     const char *name = name_of(objects, path, &scratch);
-    struct listed_tree *listed = name ? object_listings_of_name(objects->listings, name, error) : NULL;
+    struct listed_tree *listed = name ? object_listings_of_name(objects->listings, name, storage->reading, error)
+                                      : NULL;
     const struct stored_object *object = listed ? object_tree_find(listed_tree_of(listed), name) : NULL;
-    handle->state = object ? object_reader_new(&objects->bucket, objects->cache, object) : NULL;
+    handle->state = object ? object_reader_new(&objects->bucket, objects->cache, object, storage->reading) : NULL;
     if (object) *version = object->version;
     if (object && !handle->state)
         (void)error_in(error, ERROR_TOO_BIG, path, ERROR_WHOLE_FILE, "no memory left to open it");
@@ -139,7 +142,7 @@ static bool begin(struct object_storage *storage, const char *url, environment_r
                                                read_object, is_unchanged, clone_object, close_object};
     static const struct http_patience near = {.connect_s = 1, .silence_s = 5, .deadline_s = 10};
     const char *prefix;
-    storage->storage = (struct storage){&calls, true};
+    storage->storage = (struct storage){.calls = &calls, .appears_whole = true, .state = storage};
     storage->client = http_client_new(USER_AGENT, limits->patience);
     storage->near = http_client_new(USER_AGENT, near);
     storage->cache = block_cache_new(limits->cache_bytes);

@@ -27,6 +27,14 @@ struct load_slot {
     unsigned depth;  // loaders of `holder` inside each other; 0: the slot is free
 };
 
+// Somebody who loads an entry, or waits for it: a node on the stack of cache_get.
+struct engagement {
+    struct engagement *newer, *older;
+    struct reading *reading;
+    const struct cache_entry *entry;
+    bool loads, is_wanted;
+};
+
 struct cache {
     pthread_mutex_t lock;
     pthread_cond_t loaded, slot_freed;
@@ -35,6 +43,7 @@ struct cache {
     size_t budget_bytes;
     size_t oversize_bytes;  // of values in use that are larger than the budget
     struct cache_stats stats;
+    struct engagement *engagements;
     unsigned slot_count;
     struct load_slot slots[];
 };
@@ -190,6 +199,87 @@ static struct cache_entry *unuse(struct cache *cache, struct cache_entry *entry)
     return evicted;
 }
 
+// --- Who waits for what ---
+
+static struct engagement *loader_of(const struct cache *cache, const struct cache_entry *entry) {
+    struct engagement *one = cache->engagements;
+    while (one && (one->entry != entry || !one->loads)) one = one->older;
+    return one;
+}
+
+static void want_all_of(const struct cache *cache, const struct reading *reading) {
+    for (struct engagement *one = cache->engagements; one; one = one->older) {
+        if (one->reading == reading) one->is_wanted = true;
+    }
+}
+
+// Whoever is wanted and waits wants whoever loads. False: nobody is wanted that was not before.
+static bool want_loaders(const struct cache *cache) {
+    bool has_more = false;
+    for (const struct engagement *one = cache->engagements; one; one = one->older) {
+        const struct engagement *loader = one->is_wanted && !one->loads ? loader_of(cache, one->entry) : NULL;
+        if (!loader || loader->is_wanted) continue;
+        want_all_of(cache, loader->reading);
+        has_more = true;
+    }
+    return has_more;
+}
+
+static void stop_unwanted(struct cache *cache) {
+    for (struct engagement *one = cache->engagements; one; one = one->older)
+        one->is_wanted = !reading_is_abandoned(one->reading);
+    while (want_loaders(cache)) continue;
+    for (struct engagement *one = cache->engagements; one; one = one->older) {
+        if (!one->is_wanted) reading_stop(one->reading);
+    }
+    pthread_cond_broadcast(&cache->loaded);  // for those who wait and are stopped
+    pthread_cond_broadcast(&cache->slot_freed);
+}
+
+static void engage(struct cache *cache, struct engagement *one) {
+    one->older = cache->engagements;
+    if (one->older) one->older->newer = one;
+    cache->engagements = one;
+    if (reading_is_abandoned(one->reading)) stop_unwanted(cache);
+}
+
+static void disengage(struct cache *cache, struct engagement *one) {
+    *(one->newer ? &one->newer->older : &cache->engagements) = one->older;
+    if (one->older) one->older->newer = one->newer;
+}
+
+static bool is_engaged(const struct cache *cache, const struct reading *reading) {
+    const struct engagement *one = cache->engagements;
+    while (one && one->reading != reading) one = one->older;
+    return one;
+}
+
+void cache_abandon(struct cache *cache, struct reading *reading) {
+    pthread_mutex_lock(&cache->lock);
+    reading_abandon(reading);
+    if (is_engaged(cache, reading))
+        stop_unwanted(cache);
+    else
+        reading_stop(reading);
+    pthread_mutex_unlock(&cache->lock);
+}
+
+// Whose reading `reading` waits for, by way of all who wait for each other; nobody waits in a circle.
+static struct reading *read_for(const struct cache *cache, struct reading *reading) {
+    for (const struct engagement *one = cache->engagements; one; one = one->older) {
+        const struct engagement *loader = one->reading == reading && !one->loads ? loader_of(cache, one->entry) : NULL;
+        if (loader && loader->reading && loader->reading != reading) return read_for(cache, loader->reading);
+    }
+    return reading;
+}
+
+struct reading_state cache_look(struct cache *cache, struct reading *reading) {
+    pthread_mutex_lock(&cache->lock);
+    struct reading_state state = reading_look(read_for(cache, reading));
+    pthread_mutex_unlock(&cache->lock);
+    return state;
+}
+
 // --- Slots: how many loads run at once ---
 
 static struct load_slot *slot_of_this_thread(struct cache *cache) {
@@ -229,14 +319,15 @@ static void leave_slot(struct cache *cache) {
 
 // Waits for another thread's load of `entry`. A slot held by this thread is lent out meanwhile: the other load, or one
 // it waits for, may need it.
-static void wait_until_loaded(struct cache *cache, struct cache_entry *entry) {
+static void wait_until_loaded(struct cache *cache, struct cache_entry *entry, const struct reading *reading) {
     struct load_slot *own = slot_of_this_thread(cache);
     unsigned depth = own ? own->depth : 0;
     if (own) {
         own->depth = 0;
         pthread_cond_signal(&cache->slot_freed);
     }
-    while (entry->state == ENTRY_LOADING) pthread_cond_wait(&cache->loaded, &cache->lock);
+    while (entry->state == ENTRY_LOADING && !reading_is_stopped(reading))
+        pthread_cond_wait(&cache->loaded, &cache->lock);
     if (own) wait_for_slot(cache, depth);
 }
 
@@ -279,22 +370,51 @@ static void report_failure(const struct cache_entry *entry, struct error *error)
         error_set(error, ERROR_TOO_BIG, "There is not enough memory.");
 }
 
+// The entry of `key`, in use; NULL: no memory.
+static struct cache_entry *take(struct cache *cache, const char *key, enum cache_weight weight, cache_load *load,
+                                void *context, struct reading *reading, struct error *error) {
+    struct engagement mine = {.reading = reading};
+    struct cache_entry *entry = find(cache, key);
+    mine.loads = !entry;
+    if (entry)
+        use(cache, entry);
+    else
+        entry = insert_loading(cache, key);
+    if (!entry || entry->state != ENTRY_LOADING) return entry;
+    mine.entry = entry;
+    engage(cache, &mine);
+    if (mine.loads)
+        load_entry(cache, entry, weight, load, context, error);
+    else
+        wait_until_loaded(cache, entry, reading);
+    disengage(cache, &mine);
+    return entry;
+}
+
+// Whoever waited for a load that was stopped because of others who have gone.
+static bool should_load_again(const struct cache_entry *entry, const struct reading *reading) {
+    return entry->state == ENTRY_FAILED && entry->error && entry->error->code == ERROR_STOPPED &&
+           !reading_is_stopped(reading);
+}
+
 struct cache_entry *cache_get(struct cache *cache, const char *key, enum cache_weight weight, cache_load *load,
-                              void *context, struct error *error) {
+                              void *context, struct reading *reading, struct error *error) {
     struct cache_entry *to_free = NULL;
     pthread_mutex_lock(&cache->lock);
-    struct cache_entry *entry = find(cache, key);
-    if (entry) {
-        use(cache, entry);
-        if (entry->state == ENTRY_LOADING) wait_until_loaded(cache, entry);
-    } else if ((entry = insert_loading(cache, key))) {
-        load_entry(cache, entry, weight, load, context, error);
-        if (entry->state == ENTRY_READY) to_free = evict(cache);
-    } else {
-        error_set(error, ERROR_TOO_BIG, "There is not enough memory.");
+    struct cache_entry *entry = take(cache, key, weight, load, context, reading, error);
+    while (entry && should_load_again(entry, reading)) {
+        free_evicted(unuse(cache, entry));
+        entry = take(cache, key, weight, load, context, reading, error);
     }
-    if (entry && entry->state == ENTRY_FAILED) {
-        report_failure(entry, error);
+    if (!entry) {
+        error_set(error, ERROR_TOO_BIG, "There is not enough memory.");
+    } else if (entry->state == ENTRY_READY) {
+        to_free = evict(cache);
+    } else {
+        if (entry->state == ENTRY_FAILED)
+            report_failure(entry, error);
+        else
+            error_set(error, ERROR_STOPPED, "Nobody waits for this answer any more.");
         to_free = unuse(cache, entry);
         entry = NULL;
     }

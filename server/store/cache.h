@@ -13,13 +13,18 @@
 // - At most `parallel_loads` loaders run at once, which bounds the memory of cold work. A loader may ask the cache for
 //   what it needs: it keeps its slot, and lends it out while it waits for another thread's load. A light load needs
 //   little memory and mostly waits (the index of a file in a bucket): it takes no slot.
+// - A load goes on as long as anybody wants it. When all who wait for it have gone (cache_abandon), what it reads is
+//   stopped; whoever asks meanwhile gets a load of its own.
+//
+//     request 1 (gone) -- loads --> reply -- needs, loads --> module    request 2 still waits: both go on
+//     request 2 --------- waits ----^                                   gone as well: the module's reading is stopped
 //
 // Thread-safe.
 #pragma once
 
 #include <stddef.h>
 
-#include "analysis/base/error.h"
+#include "analysis/input/reading.h"
 
 struct cache;
 struct cache_entry;
@@ -41,9 +46,16 @@ void cache_free(struct cache *cache);
 
 enum cache_weight { CACHE_HEAVY, CACHE_LIGHT };
 
-// The entry of `key`, loaded when it is not there. Give it back with cache_release. NULL: *error is filled.
+// The entry of `key`, loaded when it is not there, for whoever follows `reading` (NULL: somebody who never goes). Give
+// it back with cache_release. NULL: *error is filled.
 MUST_USE struct cache_entry *cache_get(struct cache *cache, const char *key, enum cache_weight weight, cache_load *load,
-                                       void *context, struct error *error);
+                                       void *context, struct reading *reading, struct error *error);
+
+// Whoever followed `reading` has gone. Stops it as soon as nobody else waits for what is loaded on its behalf.
+void cache_abandon(struct cache *cache, struct reading *reading);
+
+// What is read for whoever follows `reading`: by itself, or by the load of somebody else that it waits for.
+struct reading_state cache_look(struct cache *cache, struct reading *reading);
 
 // The entry when it is there already, else NULL at once.
 MUST_USE struct cache_entry *cache_peek(struct cache *cache, const char *key);

@@ -27,7 +27,8 @@ const struct input_file *file_store_look(struct work *work, const struct session
     }
     *now = *listed;
     struct storage_entry entry;
-    if (!storage_look(now->storage, now->path, STORAGE_FOLLOW_LINKS, &entry, error)) return NULL;
+    struct storage storage = storage_read_for(now->storage, work->reading);
+    if (!storage_look(&storage, now->path, STORAGE_FOLLOW_LINKS, &entry, error)) return NULL;
     now->version = entry.version;
     return now;
 }
@@ -100,19 +101,32 @@ static void destroy(void *data) {
 struct making {
     const struct stored_kind *kind;
     struct filling from;
+    struct reading *reading;
 };
+
+// What beside the file is read through it (a dump's other parts) is followed as well.
+static bool fill_followed(const struct making *making, struct filling from, struct stored *stored,
+                          struct error *error) {
+    struct input_file file = *from.file;
+    struct storage storage = {0};
+    if (file.storage) storage = storage_read_for(file.storage, making->reading);
+    if (file.storage) file.storage = &storage;
+    from.file = &file;
+    from.source = file_store_open(&file, error);
+    if (!from.source) return false;
+    bool is_good = making->kind->fill(&from, stored->thing, error) || error_in_file(error, file.path, 0);
+    // What was read while the file was being rewritten is neither version's; nor is a fault found there.
+    bool is_one_version = byte_source_is_unchanged(from.source);
+    byte_source_close(from.source);
+    if (!is_one_version) return changed(&file, error);
+    return reading_goes_on(making->reading, file.path, error) && is_good;
+}
 
 static bool fill_open(const struct making *making, struct stored *stored, struct error *error) {
     struct filling from = making->from;
     from.arena = &stored->arena;
     if (making->kind->is_derived) return making->kind->fill(&from, stored->thing, error);
-    from.source = file_store_open(from.file, error);
-    if (!from.source) return false;
-    bool is_good = making->kind->fill(&from, stored->thing, error) || error_in_file(error, from.file->path, 0);
-    // What was read while the file was being rewritten is neither version's; nor is a fault found there.
-    bool is_one_version = byte_source_is_unchanged(from.source);
-    byte_source_close(from.source);
-    return is_one_version ? is_good : changed(from.file, error);
+    return fill_followed(making, from, stored, error);
 }
 
 // A content that is refused, perhaps at some expense, is refused once. What is derived has no content of its own.
@@ -145,7 +159,7 @@ static bool make(void *context, struct cache_value *value, struct error *error) 
 
 const void *file_store_get(struct work *work, const struct stored_kind *kind, const char *key,
                            const struct input_file *file, const void *of, struct error *error) {
-    struct making making = {kind, {.file = file, .of = of}};
+    struct making making = {kind, {.file = file, .of = of}, work->reading};
     const struct stored *stored = work_get(work, key, kind->weight, make, &making, error);
     if (stored && !stored->refusal) return stored->thing;
     if (stored) *error = *stored->refusal;

@@ -28,7 +28,7 @@ static bool make_steps(struct work *work, const struct asked *asked, struct aren
 static bool fill_steps(const struct filling *from, void *thing, struct error *error) {
     const struct asked *asked = from->of;
     struct work work;
-    work_init(&work, asked->work->cache);
+    work_init_for(&work, asked->work);
     bool is_good = make_steps(&work, asked, from->arena, thing, error);
     work_free(&work);
     return is_good;

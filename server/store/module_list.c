@@ -108,11 +108,11 @@ bool module_list_read(struct work *work, const struct session *session, struct m
     return true;
 }
 
-bool module_list_has_any(struct cache *cache, const struct session *session) {
+bool module_list_has_any(const struct work *asker, const struct session *session) {
     struct work work;
     struct error ignored;
     bool found = false;
-    work_init(&work, cache);
+    work_init_for(&work, asker);
     for (size_t i = 0; i < session->files.file_count && !found; i++) {
         const struct input_file *now = file_store_look(&work, session, i, &ignored);
         const struct file_index *file = now ? module_store_index(&work, now, &ignored) : NULL;

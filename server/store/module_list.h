@@ -32,7 +32,7 @@ struct module_list {
 };
 
 // Whether any file of the session can be seen to hold a program.
-bool module_list_has_any(struct cache *cache, const struct session *session);
+bool module_list_has_any(const struct work *asker, const struct session *session);
 
 // Reads the index of every file of the session, through the cache. False only without memory.
 MUST_USE bool module_list_read(struct work *work, const struct session *session, struct module_list *list,

@@ -3,7 +3,11 @@
 // --- Profiles ---
 
 static bool fill_profile(const struct filling *from, void *thing, struct error *error) {
-    return memory_profile_read(from->source, from->arena, thing, error);
+    const struct memory_profile *profile = thing;
+    if (!memory_profile_read(from->source, from->arena, thing, error)) return false;
+    if (profile->fault.code == ERROR_NONE || file_store_is_lasting(&profile->fault)) return true;
+    *error = profile->fault;  // of the disk or the bucket: asked again, there may be more
+    return false;
 }
 
 static size_t column_bytes(const void *thing) {

@@ -19,6 +19,7 @@ struct snapshot {
     atomic_uint users;
     uint64_t number;  // of the scan that made it
     struct arena arena;
+    struct storage storage;  // the store's; while it is scanned, followed by whoever wanted that
     struct catalog catalog;
 };
 
@@ -78,14 +79,17 @@ static bool sample_catalog(struct arena *arena, struct catalog *catalog, struct 
     return true;
 }
 
-static bool scan_directory(const struct store *store, struct snapshot *snapshot, struct error *error) {
-    if (store->has_storage)
-        return catalog_scan(store->opened.storage, store->logdir, &snapshot->arena, &snapshot->catalog, error);
+static bool scan_directory(const struct store *store, struct reading *reading, struct snapshot *snapshot,
+                           struct error *error) {
     *error = store->refusal;
-    return false;
+    if (!store->has_storage) return false;
+    snapshot->storage = storage_read_for(store->opened.storage, reading);
+    bool is_good = catalog_scan(&snapshot->storage, store->logdir, &snapshot->arena, &snapshot->catalog, error);
+    snapshot->storage.reading = NULL;
+    return reading_goes_on(reading, store->logdir, error) && is_good;
 }
 
-static struct snapshot *scan(const struct store *store, uint64_t number, struct error *error) {
+static struct snapshot *scan(const struct store *store, struct reading *reading, uint64_t number, struct error *error) {
     struct snapshot *snapshot = calloc(1, sizeof *snapshot);
     if (!snapshot) {
         work_out_of_memory(error);
@@ -94,7 +98,7 @@ static struct snapshot *scan(const struct store *store, uint64_t number, struct 
     atomic_init(&snapshot->users, 1);
     snapshot->number = number;
     arena_init(&snapshot->arena, SNAPSHOT_LIMIT_BYTES);
-    bool is_good = store->logdir ? scan_directory(store, snapshot, error)
+    bool is_good = store->logdir ? scan_directory(store, reading, snapshot, error)
                                  : sample_catalog(&snapshot->arena, &snapshot->catalog, error);
     if (is_good) return snapshot;
     snapshot_release(snapshot);
@@ -128,13 +132,13 @@ static void set_current(struct store *store, struct snapshot *snapshot) {
 }
 
 // A snapshot of scan `wanted` or later.
-static struct snapshot *rescan(struct store *store, uint64_t wanted, struct error *error) {
+static struct snapshot *rescan(struct store *store, struct reading *reading, uint64_t wanted, struct error *error) {
     pthread_mutex_lock(&store->scan_lock);
     uint64_t ignored;
     struct snapshot *snapshot = take_current(store, &ignored);
     if (!snapshot || snapshot->number < wanted) {
         snapshot_release(snapshot);
-        snapshot = scan(store, begin_scan(store), error);
+        snapshot = scan(store, reading, begin_scan(store), error);
         if (snapshot) set_current(store, snapshot);
     }
     pthread_mutex_unlock(&store->scan_lock);
@@ -146,7 +150,7 @@ const struct catalog *store_catalog(struct store *store, struct work *work, bool
     struct snapshot *snapshot = take_current(store, &next_scan);
     if (!snapshot || wants_rescan) {
         snapshot_release(snapshot);
-        snapshot = rescan(store, next_scan, error);
+        snapshot = rescan(store, work->reading, next_scan, error);
     }
     if (!snapshot) return NULL;
     if (work_defer(work, snapshot_release, snapshot)) return &snapshot->catalog;

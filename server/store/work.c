@@ -12,6 +12,11 @@ void work_init(struct work *work, struct cache *cache) {
     arena_init(&work->arena, WORK_ARENA_LIMIT_BYTES);
 }
 
+void work_init_for(struct work *work, const struct work *asker) {
+    work_init(work, asker->cache);
+    work->reading = asker->reading;
+}
+
 void work_free(struct work *work) {
     for (struct work_pin *pin = work->pins; pin; pin = pin->next) {
         if (pin->entry)
@@ -40,7 +45,7 @@ static void *pin(struct work *work, struct cache_entry *entry) {
 
 void *work_get(struct work *work, const char *key, enum cache_weight weight, cache_load *load, void *context,
                struct error *error) {
-    struct cache_entry *entry = cache_get(work->cache, key, weight, load, context, error);
+    struct cache_entry *entry = cache_get(work->cache, key, weight, load, context, work->reading, error);
     if (!entry) return NULL;
     void *data = pin(work, entry);
     if (!data) work_out_of_memory(error);
@@ -50,6 +55,16 @@ void *work_get(struct work *work, const char *key, enum cache_weight weight, cac
 void *work_peek(struct work *work, const char *key) {
     struct cache_entry *entry = cache_peek(work->cache, key);
     return entry ? pin(work, entry) : NULL;
+}
+
+const struct storage *work_storage(struct work *work, const struct storage *storage, struct error *error) {
+    struct storage *same = arena_new(&work->arena, struct storage, 1);
+    if (!same) {
+        work_out_of_memory(error);
+        return NULL;
+    }
+    *same = storage_read_for(storage, work->reading);
+    return same;
 }
 
 bool work_defer(struct work *work, void (*release)(void *thing), void *thing) {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "analysis/base/arena.h"
+#include "analysis/input/storage.h"
 #include "server/store/cache.h"
 
 enum { WORK_ARENA_LIMIT_BYTES = 1 << 30 };
@@ -16,10 +17,15 @@ struct work_pin;
 struct work {
     struct arena arena;
     struct cache *cache;
+    struct reading *reading;  // who follows what it reads, and may stop it; NULL: nobody
     struct work_pin *pins;
 };
 
 void work_init(struct work *work, struct cache *cache);
+
+// A part of what `asker` does, with a life of its own.
+void work_init_for(struct work *work, const struct work *asker);
+
 void work_free(struct work *work);
 
 // The data of the cache entry of `key`, pinned until the work ends. NULL: *error is filled.
@@ -28,6 +34,9 @@ MUST_USE void *work_get(struct work *work, const char *key, enum cache_weight we
 
 // The same when it is in the cache already, else NULL at once.
 MUST_USE void *work_peek(struct work *work, const char *key);
+
+// The storage as this work reads it; valid until it ends. NULL: no memory, *error is filled.
+MUST_USE const struct storage *work_storage(struct work *work, const struct storage *storage, struct error *error);
 
 // Calls release(thing) when the work ends. When there is no memory to remember that: at once, and false.
 MUST_USE bool work_defer(struct work *work, void (*release)(void *thing), void *thing);

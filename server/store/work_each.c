@@ -21,7 +21,7 @@ static struct crew *crew_new(struct work *work) {
     struct crew *crew = calloc(1, sizeof *crew);
     if (!crew) return NULL;
     crew->first = work;
-    for (size_t i = 0; i < PARALLEL_EACH_MAX - 1; i++) work_init(&crew->others[i], work->cache);
+    for (size_t i = 0; i < PARALLEL_EACH_MAX - 1; i++) work_init_for(&crew->others[i], work);
     return work_defer(work, crew_release, crew) ? crew : NULL;
 }
 

@@ -50,7 +50,7 @@ static bool load(void *context, struct cache_value *value, struct error *error) 
     if (recipe->inner_key) {
         struct recipe inner = *recipe;
         inner.inner_key = NULL;
-        struct cache_entry *entry = cache_get(recipe->cache, recipe->inner_key, CACHE_HEAVY, load, &inner, error);
+        struct cache_entry *entry = cache_get(recipe->cache, recipe->inner_key, CACHE_HEAVY, load, &inner, NULL, error);
         if (!entry) return false;
         cache_release(recipe->cache, entry);
     }
@@ -65,7 +65,7 @@ static bool load(void *context, struct cache_value *value, struct error *error) 
 static int get(struct cache *cache, const char *key, struct recipe recipe) {
     struct error error;
     recipe.cache = cache;
-    struct cache_entry *entry = cache_get(cache, key, recipe.weight, load, &recipe, &error);
+    struct cache_entry *entry = cache_get(cache, key, recipe.weight, load, &recipe, NULL, &error);
     if (!entry) return -1;
     int number = *(int *)cache_data(entry);
     cache_release(cache, entry);
@@ -119,7 +119,7 @@ static void a_value_over_the_whole_budget_drives_nobody_out(void **state) {
     struct error error;
     struct recipe large = {.cache = cache, .number = 1, .cost_bytes = 1000};
     get(cache, "a", (struct recipe){.number = 1, .cost_bytes = 10});
-    struct cache_entry *entry = cache_get(cache, "large", CACHE_HEAVY, load, &large, &error);
+    struct cache_entry *entry = cache_get(cache, "large", CACHE_HEAVY, load, &large, NULL, &error);
     assert_non_null(entry);
     get(cache, "b", (struct recipe){.number = 2, .cost_bytes = 10});
     assert_int_equal(cache_stats_read(cache).entries, 3);
@@ -153,7 +153,7 @@ static void keeps_what_is_in_use(void **state) {
     struct cache *cache = cache_new(0, 1);
     struct error error;
     struct recipe recipe = {.cache = cache, .number = 1, .cost_bytes = 100};
-    struct cache_entry *entry = cache_get(cache, "a", CACHE_HEAVY, load, &recipe, &error);
+    struct cache_entry *entry = cache_get(cache, "a", CACHE_HEAVY, load, &recipe, NULL, &error);
     assert_non_null(entry);
     get(cache, "b", (struct recipe){.number = 2, .cost_bytes = 100});
     assert_int_equal(*(int *)cache_data(entry), 1);
@@ -169,7 +169,7 @@ static void does_not_keep_errors(void **state) {
     struct cache *cache = cache_new(100, 1);
     struct error error;
     struct recipe recipe = {.cache = cache, .fails = true};
-    assert_null(cache_get(cache, "a", CACHE_HEAVY, load, &recipe, &error));
+    assert_null(cache_get(cache, "a", CACHE_HEAVY, load, &recipe, NULL, &error));
     assert_int_equal(error.code, ERROR_MALFORMED);
     assert_int_equal(error.offset, 7);
     assert_int_equal(get(cache, "a", (struct recipe){.number = 5}), 5);
