@@ -32,6 +32,7 @@ static void write_row(struct json_writer *w, const struct module_list *list, con
     json_open_array_key(w, "hosts");
     for (uint32_t i = 0; i < row->host_count; i++) json_write_text(w, list->hosts[row->hosts[i]].file->host);
     json_close_array(w);
+    json_write_int64_key(w, "family", row->family);
     json_write_int64_key(w, "hlo_bytes", (int64_t)row->program->size_bytes);
     json_write_text_key(w, "state", states[summary->state]);
     error_json_write(w, summary->error);

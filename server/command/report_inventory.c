@@ -35,6 +35,8 @@ static bool add_program(struct builder *b, const struct report_session *session,
         .name = printable_text(row->program->name, b->arena),
         .hosts = hosts,
         .host_count = row->host_count,
+        .family = row->family,
+        .is_of_pod = list->host_count > 1 && list->hosts[0].file->kind == PROFILE_FILE_XPLANE,
     };
     return growing_array_add(b->arena, inventory->programs, inventory->program_count, program);
 }

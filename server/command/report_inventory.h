@@ -22,6 +22,8 @@ struct report_program {
     const char *name;    // "jit_f(1)", printable
     const char **hosts;  // all that have it
     size_t host_count;
+    uint32_t family;  // module_list.h; within the session
+    bool is_of_pod;   // the session has several hosts
 };
 
 struct report_inventory {

@@ -70,6 +70,7 @@ static void write_module(struct report *report, const struct report_program *pro
     json_write_text_key(w, "host", program->hosts[0]);
     if (program->host_count > 1) json_write_texts_key(w, "hosts", program->hosts, program->host_count);
     json_write_string_key(w, "module", program->program->name);
+    if (program->is_of_pod) json_write_int64_key(w, "family", program->family);
     fields_write(w, program_id_field, program->program);
     json_open_array_key(w, "memory_spaces");
     write_spaces(report, program, w);

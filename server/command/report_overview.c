@@ -1,6 +1,7 @@
 #include "server/command/report_overview.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "analysis/base/text_writer.h"
 #include "server/command/report_formats.h"
@@ -35,8 +36,8 @@ struct report_overview_row report_overview_look(struct report *report, const str
     if (report_module_load(report, program, &module)) report_module_summaries(report, &module, &spaces);
     const struct memory_summary *chosen = choose(&spaces);
     if (chosen)
-        row = (struct report_overview_row){
-            program, true, false, chosen->space, chosen->peak_bytes, chosen->total_bytes};
+        row = (struct report_overview_row){program, true, false, chosen->space, chosen->peak_bytes, chosen->total_bytes,
+                                           false,   NULL};
     row.has_failed = !chosen && report->errors.count > errors;
     report_module_free(&module);
     return row;
@@ -60,6 +61,26 @@ static const struct report_overview_row *find_biggest(const struct report_overvi
     return biggest;
 }
 
+// Ties the rows of each family together, in their order. False without memory.
+static bool tie_variants(struct report_overview *overview, struct arena *arena) {
+    struct report_overview_row **last = NULL;  // by family, of one session
+    const struct report_session *session = NULL;
+    for (size_t i = 0; i < overview->row_count; i++) {
+        struct report_overview_row *row = &overview->rows[i];
+        if (row->program->session != session) {
+            session = row->program->session;
+            last = arena_new(arena, struct report_overview_row *, session->program_count + 1);
+        }
+        if (!last) return false;
+        struct report_overview_row **before = &last[row->program->family];
+        if (!row->has_space) continue;
+        row->is_variant = *before != NULL;
+        if (*before) (*before)->variant = row;
+        *before = row;
+    }
+    return true;
+}
+
 // Looks into every program, one at a time. False without memory.
 static bool read_overview(struct report *report, const struct report_inventory *inventory, struct arena *arena,
                           struct report_overview *overview) {
@@ -70,7 +91,7 @@ static bool read_overview(struct report *report, const struct report_inventory *
         overview->rows[overview->row_count++] = report_overview_look(report, &inventory->programs[i]);
     if (overview->row_count) qsort(overview->rows, overview->row_count, sizeof overview->rows[0], by_session_peak);
     overview->biggest = find_biggest(overview);
-    return true;
+    return tie_variants(overview, arena);
 }
 
 // --- Writing ---
@@ -94,12 +115,46 @@ static void write_table(const struct report_overview *overview, struct page *pag
     for (size_t i = 0; i < overview->row_count; i++) {
         char space[MEMORY_SPACE_NAME_BYTES];
         const struct report_overview_row *row = &overview->rows[i];
-        if (!row->has_space) continue;
+        if (!row->has_space || row->is_variant) continue;
         TABLE_ADD(&table, row->program->session->name, hosts_text(row->program, page->arena), row->program->name,
                   memory_space_name(row->space, space), size_string(row->peak_bytes, page->arena),
                   size_string(row->total_bytes, page->arena));
     }
     page_table(page, &table);
+}
+
+static void add_variant(struct text_writer *text, const struct report_overview_row *first,
+                        const struct report_overview_row *row) {
+    struct arena *arena = text->arena;
+    const struct report_program *program = row->program;
+    bool has_own_name = strcmp(program->name, first->program->name) != 0;
+    const char *hosts = hosts_text(program, arena);
+    const char *words = arena_printf(arena, "%s%zu host%s (%s%s%s) with %s at the peak", row == first ? ": " : ", ",
+                                     program->host_count, program->host_count == 1 ? "" : "s", hosts ? hosts : "",
+                                     has_own_name ? ", as " : "", has_own_name ? program->name : "",
+                                     size_string(row->peak_bytes, arena));
+    text_put(text, words ? words : "");
+}
+
+// "jit_f(1) is compiled in 2 variants: 1 host (host-017) with 13.7 GiB at the peak, 255 hosts (host-000 +254) with ..."
+static const char *variants_text(const struct report_overview_row *first, struct arena *arena) {
+    struct text_writer text = {.arena = arena};
+    size_t count = 0;
+    for (const struct report_overview_row *row = first; row; row = row->variant) count++;
+    text_put(&text, first->program->name);
+    text_put(&text, " is compiled in ");
+    text_put_int64(&text, (int64_t)count);
+    text_put(&text, " variants");
+    for (const struct report_overview_row *row = first; row; row = row->variant) add_variant(&text, first, row);
+    text_put(&text, ".");
+    return text_writer_finish(&text);
+}
+
+static void write_variants(const struct report_overview *overview, struct page *page) {
+    for (size_t i = 0; i < overview->row_count; i++) {
+        const struct report_overview_row *row = &overview->rows[i];
+        if (row->has_space && !row->is_variant && row->variant) page_paragraph(page, variants_text(row, page->arena));
+    }
 }
 
 // "words: name, name, name."
@@ -152,6 +207,7 @@ static void write_empty_sessions(const struct report_inventory *inventory, struc
 
 static void write_overview(const struct report *report, const struct report_overview *overview, struct page *page) {
     write_table(overview, page);
+    write_variants(overview, page);
     write_rest(words_for_empty(&report->options, page->arena), overview, false, page);
     write_rest("Could not be read: ", overview, true, page);
     write_empty_sessions(overview->inventory, page);

@@ -87,11 +87,52 @@ static bool merge(struct arena *arena, const struct sighting *sightings, size_t 
         struct module_row *last = list->row_count ? &list->rows[list->row_count - 1] : NULL;
         if (!last || !is_same(list, last, &sightings[i])) {
             last = &list->rows[list->row_count++];
-            *last = (struct module_row){sightings[i].program, &hosts[i], 0};
+            *last = (struct module_row){sightings[i].program, &hosts[i], 0, 0};
         }
         last->hosts[last->host_count++] = sightings[i].host;
     }
     if (list->row_count) qsort(list->rows, list->row_count, sizeof list->rows[0], by_name_first_host);
+    return true;
+}
+
+// --- Families ---
+
+// The hosts that have some row of the family that is being gathered.
+struct gathering {
+    const struct module_list *list;
+    uint32_t *seen;  // by host: the family that has it, counted from 1
+    uint32_t family;
+};
+
+static bool may_join(const struct gathering *gathering, const struct module_row *row) {
+    for (uint32_t i = 0; i < row->host_count; i++) {
+        if (gathering->seen[row->hosts[i]] == gathering->family + 1) return false;
+    }
+    return true;
+}
+
+static void join(const struct gathering *gathering, struct module_row *row) {
+    row->family = gathering->family;
+    for (uint32_t i = 0; i < row->host_count; i++) gathering->seen[row->hosts[i]] = gathering->family + 1;
+}
+
+static bool is_like(const struct module_list *list, const struct module_row *a, const struct module_row *b) {
+    if (list->hosts[a->hosts[0]].file->kind != PROFILE_FILE_XPLANE) return false;
+    return bytes_equal(a->program->name, b->program->name) ||
+           (a->program->size_bytes == b->program->size_bytes &&
+            bytes_equal(a->program->module_name, b->program->module_name));
+}
+
+// Rows are in order of name, so that what may be one family lies side by side.
+static bool find_families(struct arena *arena, struct module_list *list) {
+    struct gathering gathering = {list, arena_new(arena, uint32_t, list->host_count + 1), 0};
+    if (!gathering.seen) return false;
+    for (size_t i = 0; i < list->row_count; i++) {
+        struct module_row *row = &list->rows[i];
+        bool goes_on = i > 0 && is_like(list, row, row - 1) && may_join(&gathering, row);
+        if (i > 0 && !goes_on) gathering.family++;
+        join(&gathering, row);
+    }
     return true;
 }
 
@@ -104,8 +145,8 @@ bool module_list_read(struct work *work, const struct session *session, struct m
     size_t count = 0;
     for (size_t i = 0; i < file_count; i++) count += list->hosts[i].module_count;
     struct sighting *sightings = sort_sightings(&work->arena, list, count);
-    if (!sightings || !merge(&work->arena, sightings, count, list)) return work_out_of_memory(error);
-    return true;
+    bool is_good = sightings && merge(&work->arena, sightings, count, list) && find_families(&work->arena, list);
+    return is_good || work_out_of_memory(error);
 }
 
 bool module_list_has_any(const struct work *asker, const struct session *session) {

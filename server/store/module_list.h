@@ -7,6 +7,10 @@
 // Hosts have one program when they have it under one name and in one size. Rows are in order of name; different
 // programs of one name, of hosts or of HLO files, are rows of their own, in order of their first host or file. A host
 // that cannot be read has its error; the others are unaffected.
+//
+// Rows of one family are the same program of the pod, compiled differently for some hosts: hosts have it under one name
+// in several sizes, or in one size under names that differ by the program id alone (a host that compiled something else
+// before counts on), and no host has it twice. HLO files are families of their own.
 #pragma once
 
 #include "server/store/module_store.h"
@@ -22,6 +26,7 @@ struct module_row {
     const struct xspace_program *program;  // of the first host
     uint32_t *hosts;                       // indexes into module_list.hosts, ascending
     uint32_t host_count;
+    uint32_t family;  // numbered by their first rows: 0, 1, ...
 };
 
 struct module_list {

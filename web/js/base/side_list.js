@@ -5,9 +5,10 @@ import { sizeFigure } from "./figures.js";
 
 /**
  * @typedef {{value: any, label: string, title: string, bytes: number | null, isBroken?: boolean, isPending?: boolean,
- *            key?: string, share?: number, below?: string, fit?: {state: string, word: string} | null}} Entry `key`
+ *            key?: string, share?: number, below?: string, isPart?: boolean,
+ *            fit?: {state: string, word: string} | null}} Entry `key`
  *     names it where `value` is no word; `share`: a bar of so much of the width behind it; `below`: a line in small
- *     print; `fit`: whether the device has room for it
+ *     print; `isPart`: of the entry above; `fit`: whether the device has room for it
  * @param {string} noun
  * @param {(value: any) => void} onPick
  * @param {any[]} above what stands between the title and the list
@@ -45,14 +46,14 @@ export function createSideList(noun, onPick, ...above) {
 
 /** @param {Entry} entry */
 function entryNode(entry, isChosen, mode, onPick) {
-  const { value, key = String(value), label, title, share, below } = entry;
+  const { value, key = String(value), label, title, share, below, isPart = false } = entry;
   const bar = share === undefined ? null : el("span", { class: "entry-bar" });
   if (bar) bar.style.width = `${100 * (share ?? 0)}%`;
   return el(
     "button",
     {
       type: "button",
-      class: "entry",
+      class: isPart ? "entry part" : "entry",
       title,
       data: { value: key },
       "aria-current": isChosen ? "true" : null,

@@ -26,6 +26,37 @@ export function sortModules(modules) {
   );
 }
 
+/**
+ * Modules that the hosts of a pod run as one program, as one entry each, in the order of the list: its largest variant
+ * first. The reply numbers them (`family`).
+ * @returns {{module: any, variants: any[]}[]}
+ */
+export function foldModules(modules) {
+  const folds = new Map();
+  for (const module of modules) {
+    const key = module.family ?? module;
+    const fold = folds.get(key);
+    if (fold) fold.variants.push(module);
+    else folds.set(key, { module, variants: [module] });
+  }
+  return [...folds.values()];
+}
+
+const NAMED_HOSTS = 4; // so few are called by name
+
+/** "2 variants: 255 + 1 (host-017)", "256 hosts, same program", or the names of a few hosts. */
+export function hostsText(variants) {
+  const [first] = variants;
+  if (variants.length === 1)
+    return first.hosts.length > NAMED_HOSTS ? `${first.hosts.length} hosts, same program` : first.hosts.join(", ");
+  const most = Math.max(...variants.map((one) => one.hosts.length));
+  const isRare = ({ hosts }) => hosts.length <= 2 && hosts.length < most;
+  const parts = [...variants]
+    .sort((a, b) => b.hosts.length - a.hosts.length)
+    .map((one) => (isRare(one) ? `${one.hosts.length} (${one.hosts.join(", ")})` : one.hosts.length));
+  return `${variants.length} variants: ${parts.join(" + ")}`;
+}
+
 const keyOf = (module) => JSON.stringify([module.name, module.host]);
 
 /** A reply that tells only what changed since the one before, put into that one. */
@@ -41,7 +72,13 @@ export function findModule(modules, name, host = null) {
   const named = modules.filter((one) => one.name === name);
   const found = named.length ? named : modules.filter((one) => one.module_name === name);
   const there = host ? found.find((one) => one.hosts.includes(host)) : null;
-  return there ?? found[0] ?? null;
+  return there ?? variantOn(modules, found[0], host) ?? found[0] ?? null;
+}
+
+/** The same program as that host has it, which may count it under another id. */
+function variantOn(modules, module, host) {
+  if (!host || module?.family === undefined) return null;
+  return modules.find((one) => one.family === module.family && one.hosts.includes(host)) ?? null;
 }
 
 /** The hosts of a session: none where it consists of HLO files, or of a dump, which have a file for each program. */
