@@ -68,8 +68,7 @@ static bool read_body(const json_t *body, struct arena *arena, struct saved_view
 static bool write_page(struct request *request, const struct saved_view *view, struct output *output,
                        struct error *error) {
     struct saved_page page;
-    bool is_good = saved_page_begin(&page, request->app, &request->work.arena, error) &&
-                   saved_view_put(&page, view, error);
+    bool is_good = saved_page_begin(&page, request->app, &request->work, error) && saved_view_put(&page, view, error);
     const char *tools[] = {view->tool, page.other_tool, NULL};
     is_good = is_good && saved_page_write(&page, view->address, tools, output, error);
     saved_page_free(&page);

@@ -80,6 +80,7 @@ static const struct report_program *largest_program(struct report *report, const
     int64_t largest_bytes = -1, bytes;
     if (inventory->program_count == 1) return &inventory->programs[0];
     for (size_t i = 0; i < inventory->program_count; i++) {
+        progress_step(report->options.progress, "program", i + 1, inventory->program_count);
         if (!hbm_total(report, &inventory->programs[i], &bytes) || bytes <= largest_bytes) continue;
         largest = &inventory->programs[i];
         largest_bytes = bytes;
@@ -122,23 +123,33 @@ static bool advise_on(struct report *report, const struct advise_options *option
     return is_good;
 }
 
-static enum exit_code run(const struct advise_options *options) {
+static enum exit_code run_followed(const struct advise_options *options, struct progress *progress) {
     const struct report_options of = {.path = options->path,
                                       .session = options->session,
                                       .module = options->module,
                                       .space = REPORT_ALL,
                                       .top = REPORT_ALL,
-                                      .fail_over_bytes = REPORT_ALL};
+                                      .fail_over_bytes = REPORT_ALL,
+                                      .progress = progress};
     struct report report;
     struct report_inventory inventory = {0};
     bool has_begun = report_begin(&of, &report);
     if (has_begun && report_find_sessions(&report)) report_inventory_read(&report, &inventory);
     const struct report_program *program = largest_program(&report, &inventory);
     bool has_advice = program && advise_on(&report, options, program);
+    progress_end(progress);
     if (has_begun && !program && !report_errors_any(&report.errors))
         command_complain(EXIT_CODE_UNREADABLE, "There is no compiled program in that PATH.");
     enum exit_code code = report_end(&report, "advice");
     return has_advice ? code : EXIT_CODE_UNREADABLE;
+}
+
+static enum exit_code run(const struct advise_options *options) {
+    struct progress progress;
+    progress_begin(&progress);
+    enum exit_code code = run_followed(options, &progress);
+    progress_end(&progress);
+    return code;
 }
 
 enum exit_code advise_run(int count, char *const arguments[]) {

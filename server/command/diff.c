@@ -83,6 +83,7 @@ static enum exit_code tell(struct comparison *c) {
                                            .limits_total = c->options->of == FIGURE_TOTAL,
                                            .limit_bytes = c->options->limit_bytes};
     write_document(c, &document);
+    progress_hide(c->a.report.options.progress);
     if (!diff_document_is_over(&document)) return EXIT_CODE_GOOD;
     tell_over(&document);
     return EXIT_CODE_CHECK_FAILED;
@@ -101,14 +102,23 @@ static enum exit_code compare_sides(struct comparison *c) {
     return code;
 }
 
-static enum exit_code run(const struct diff_options *options) {
+static enum exit_code run_followed(const struct diff_options *options, struct progress *progress) {
     struct comparison c = {.options = options};
-    bool has_begun_a = diff_side_begin(options, &options->a, &c.a);
-    bool has_begun_b = diff_side_begin(options, &options->b, &c.b);
+    bool has_begun_a = diff_side_begin(options, &options->a, progress, &c.a);
+    bool has_begun_b = diff_side_begin(options, &options->b, progress, &c.b);
     enum exit_code code = has_begun_a && has_begun_b ? compare_sides(&c) : EXIT_CODE_UNREADABLE;
+    progress_end(progress);
     enum exit_code of_a = report_end(&c.a.report, "comparison"), of_b = report_end(&c.b.report, "comparison");
     bool is_whole = of_a == EXIT_CODE_GOOD && of_b == EXIT_CODE_GOOD;
     return is_whole || code == EXIT_CODE_USAGE ? code : EXIT_CODE_UNREADABLE;
+}
+
+static enum exit_code run(const struct diff_options *options) {
+    struct progress progress;
+    progress_begin(&progress);
+    enum exit_code code = run_followed(options, &progress);
+    progress_end(&progress);
+    return code;
 }
 
 enum exit_code diff_run(int count, char *const arguments[]) {

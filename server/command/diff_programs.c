@@ -19,6 +19,7 @@ bool diff_programs_read(struct report *report, const struct report_inventory *in
         .rows = arena_push_raw(&report->work.arena, inventory->program_count + 1, sizeof *programs->rows)};
     if (!programs->rows) return false;
     for (size_t i = 0; i < inventory->program_count; i++) {
+        progress_step(report->options.progress, "program", i + 1, inventory->program_count);
         struct report_overview_row row = report_overview_look(report, &inventory->programs[i]);
         if (!row.has_failed) programs->rows[programs->count++] = row;
     }

@@ -5,7 +5,8 @@
 #include "server/text/known_names.h"
 #include "server/text/printable.h"
 
-bool diff_side_begin(const struct diff_options *options, const struct diff_side_options *of, struct diff_side *side) {
+bool diff_side_begin(const struct diff_options *options, const struct diff_side_options *of, struct progress *progress,
+                     struct diff_side *side) {
     const struct report_options report = {.path = of->path,
                                           .session = of->session,
                                           .module = of->module,
@@ -14,7 +15,8 @@ bool diff_side_begin(const struct diff_options *options, const struct diff_side_
                                           .format = options->format,
                                           .fail_over_bytes = REPORT_ALL,
                                           .step = MEMORY_GROUPS_AT_PEAK,
-                                          .frameworks = options->frameworks};
+                                          .frameworks = options->frameworks,
+                                          .progress = progress};
     if (!report_begin(&report, &side->report)) return false;
     if (report_find_sessions(&side->report)) report_inventory_read(&side->report, &side->inventory);
     return true;
@@ -30,6 +32,7 @@ static struct bytes name_of(const struct report_program *program) {
 static void list_programs(struct diff_side *side, const char *why) {
     struct arena *arena = &side->report.work.arena;
     struct known_names known = {.count = 0};
+    progress_hide(side->report.options.progress);
     for (size_t i = 0; i < side->inventory.program_count; i++)
         known_names_add(&known, name_of(&side->inventory.programs[i]), arena);
     fprintf(stderr, "hbmview: %s: %s: %s.\n", printable_text(bytes_of(side->report.options.path), arena), why,
@@ -47,6 +50,7 @@ static bool is_in_one_session(const struct diff_side *side) {
 static void list_sessions(struct diff_side *side) {
     struct arena *arena = &side->report.work.arena;
     struct known_names known = {.count = 0};
+    progress_hide(side->report.options.progress);
     for (size_t i = 0; i < side->inventory.program_count; i++)
         known_names_add(&known, bytes_of(side->inventory.programs[i].session->name), arena);
     fprintf(stderr, "hbmview: %s: several sessions have such a program; give the folder of one, or --session%s: %s.\n",

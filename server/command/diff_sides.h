@@ -21,7 +21,7 @@ struct diff_side {
 
 // False: the errors of the report, or stderr, say why.
 MUST_USE bool diff_side_begin(const struct diff_options *options, const struct diff_side_options *of,
-                              struct diff_side *side);
+                              struct progress *progress, struct diff_side *side);
 
 // The programs of a path. False, with its exit code: there is none, or which session is meant cannot be told.
 MUST_USE bool diff_side_read(struct diff_side *side, enum exit_code *code);

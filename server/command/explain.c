@@ -8,6 +8,7 @@
 #include "analysis/oom/oom_text.h"
 #include "server/document/explain_document.h"
 #include "server/command/command.h"
+#include "server/command/progress.h"
 
 enum { CACHE_BYTES = 160 << 20 };
 
@@ -116,29 +117,44 @@ static enum exit_code write_out(const struct explain_options *options, const str
 
 // Whether DIR, and the session of it that was asked for, can be opened at all: a typing slip must not look like "no
 // profile of it".
-static bool can_join(struct work *work, struct store *store, const struct explain_options *options) {
+static bool can_join(struct work *work, struct store *store, const struct explain_options *options,
+                     struct progress *progress) {
     struct error error;
     struct session session;
     struct session_place place = {.name = options->session};
     bool is_good = store_catalog(store, work, true, &error) != NULL;
     if (is_good && options->session)
         is_good = store_open_session(store, work, &place, STORE_LIST_NOTHING, &session, &error);
+    if (!is_good) progress_end(progress);
     if (!is_good) fprintf(stderr, "hbmview: %s%s%s\n", error.file, error.file[0] ? ": " : "", error.message);
     return is_good;
 }
 
 static enum exit_code explain(struct work *work, struct store *store, const struct explain_options *options,
-                              struct bytes log) {
+                              struct bytes log, struct progress *progress) {
     struct explain_request asked = {
         .log = log, .session = options->session, .module = options->module, .capacity_bytes = options->capacity_bytes};
     struct explanation explanation;
     struct error error;
-    if (store && !can_join(work, store, options)) return EXIT_CODE_UNREADABLE;
-    if (!explanation_make(work, store, &asked, &explanation, &error))
-        return command_complain(EXIT_CODE_UNREADABLE, error.message);
+    if (store && !can_join(work, store, options, progress)) return EXIT_CODE_UNREADABLE;
+    bool is_made = explanation_make(work, store, &asked, &explanation, &error);
+    progress_end(progress);
+    if (!is_made) return command_complain(EXIT_CODE_UNREADABLE, error.message);
     if (explanation.log.message_count == 0)
         return command_complain(EXIT_CODE_CHECK_FAILED, "no out-of-memory message found");
     return write_out(options, &explanation, &work->arena);
+}
+
+// The line begins when the log is there: it may be typed in.
+static enum exit_code explain_followed(struct work *work, struct store *store, const struct explain_options *options,
+                                       struct bytes log) {
+    struct progress progress;
+    progress_begin(&progress);
+    work->reading = progress_reading(&progress);
+    enum exit_code code = explain(work, store, options, log, &progress);
+    progress_end(&progress);
+    work->reading = NULL;
+    return code;
 }
 
 static enum exit_code run(const struct explain_options *options) {
@@ -152,7 +168,7 @@ static enum exit_code run(const struct explain_options *options) {
     if (!cache || (options->logdir && !store))
         command_complain(code, "There is not enough memory to start.");
     else if (read_log(options->path, &log))
-        code = explain(&work, store, options, output_bytes(&log));
+        code = explain_followed(&work, store, options, output_bytes(&log));
     work_free(&work);
     store_free(store);
     cache_free(cache);

@@ -37,7 +37,7 @@ static bool write_profiles(struct report *report) {
     return report_profile_tell_limit(&profile);
 }
 
-static enum exit_code run(const struct report_options *options) {
+static enum exit_code run_followed(const struct report_options *options) {
     if (options->format == FORMAT_HTML) return report_html_run(options);
     struct report report;
     bool is_within = true, has_begun = report_begin(options, &report);
@@ -45,9 +45,20 @@ static enum exit_code run(const struct report_options *options) {
         is_within = write_profiles(&report);
     else if (has_begun)
         is_within = write_modules(&report);
+    progress_end(options->progress);
     enum exit_code code = report_end(&report, "report");
     if (!has_begun) return EXIT_CODE_UNREADABLE;
     return code == EXIT_CODE_GOOD && !is_within ? EXIT_CODE_CHECK_FAILED : code;
+}
+
+static enum exit_code run(const struct report_options *options) {
+    struct progress progress;
+    struct report_options followed = *options;
+    followed.progress = &progress;
+    progress_begin(&progress);
+    enum exit_code code = run_followed(&followed);
+    progress_end(&progress);
+    return code;
 }
 
 enum exit_code report_run(int count, char *const arguments[]) {

@@ -111,6 +111,7 @@ void report_csv_write(struct report *report, const struct report_inventory *inve
     for (size_t i = 0; i < inventory->program_count && report_sink_is_open(&report->sink); i++) {
         struct report_module module;
         struct memory_totals_list spaces = {0};
+        progress_step(report->options.progress, "program", i + 1, inventory->program_count);
         if (report_module_load(report, &inventory->programs[i], &module))
             report_module_spaces(report, &module, &spaces);
         for (size_t k = 0; k < spaces.space_count; k++) write_space(report, &module, spaces.spaces[k].space);

@@ -50,7 +50,7 @@ static const char *address_of(const struct html_report *r) {
 
 static bool put_page(struct html_report *r, struct output *output, struct error *error) {
     const struct report_options *options = r->options;
-    if (!saved_page_begin(&r->page, &r->app, &r->work.arena, error)) return false;
+    if (!saved_page_begin(&r->page, &r->app, &r->work, error)) return false;
     r->view = (struct saved_view){.module = options->module, .host = options->host, .memory_id = options->memory_id};
     if (!find_session(r, error) || !saved_view_put(&r->page, &r->view, error)) return false;
     const char *tools[] = {r->view.tool, NULL}, *address = address_of(r);
@@ -68,13 +68,15 @@ static enum exit_code write_page(struct html_report *r) {
     struct report_sink sink;
     struct report_errors errors = {.arena = &r->work.arena};
     report_sink_init(&sink, STDOUT_FILENO);
-    if (put_page(r, &sink.output, &error))
+    if (put_page(r, &sink.output, &error)) {
+        progress_hide(r->options->progress);
         tell_left_out(r);
-    else {
+    } else {
         sink.output.size = 0;  // no half of a page
         report_errors_add(&errors, &error);
     }
     saved_page_free(&r->page);
+    progress_end(r->options->progress);
     enum exit_code code = command_ends(&sink, &errors, "page");
     report_sink_free(&sink);
     return code;
@@ -99,6 +101,7 @@ enum exit_code report_html_run(const struct report_options *options) {
                          .cache = cache_new(CACHE_BYTES, 1),
                          .store = store_new(options->path)};
     work_init(&r.work, r.app.cache);
+    r.work.reading = progress_reading(options->progress);
     enum exit_code code = r.app.cache && r.app.store
                               ? run_on(&r)
                               : command_complain(EXIT_CODE_UNREADABLE, "There is not enough memory to start.");

@@ -68,9 +68,10 @@ static void tell_hosts(struct builder *b, struct report_session *session, const 
         b->inventory->has_named_hosts |= host->file->kind == PROFILE_FILE_XPLANE;
         if (host->error) report_errors_add(&b->report->errors, host->error);
         session->has_errors |= host->error != NULL;
-        if (host->index && host->index->duplicate_count)
-            fprintf(stderr, "hbmview: %s: left out %zu program(s) of a name that is there already\n",
-                    printable_text(bytes_of(host->file->path), b->arena), host->index->duplicate_count);
+        if (!host->index || !host->index->duplicate_count) continue;
+        progress_hide(b->report->options.progress);
+        fprintf(stderr, "hbmview: %s: left out %zu program(s) of a name that is there already\n",
+                printable_text(bytes_of(host->file->path), b->arena), host->index->duplicate_count);
     }
     b->module_count += session->program_count;
     if (named > 1 && session->program_count > 0) b->inventory->has_several_hosts = true;
@@ -93,6 +94,7 @@ static bool read_sessions(struct builder *b) {
     inventory->sessions = arena_new(b->arena, struct report_session, b->report->session_count);
     if (!inventory->sessions) return false;
     for (size_t i = 0; i < b->report->session_count; i++) {
+        progress_step(b->report->options.progress, "session", i + 1, b->report->session_count);
         if (!read_session(b, &b->report->sessions[i], &inventory->sessions[inventory->session_count++])) return false;
     }
     return true;

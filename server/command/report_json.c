@@ -81,6 +81,7 @@ static void write_module(struct report *report, const struct report_program *pro
 static void write_modules(struct report *report, const struct report_inventory *inventory, struct json_writer *w) {
     json_open_array_key(w, "modules");
     for (size_t i = 0; i < inventory->program_count && report_sink_is_open(&report->sink); i++) {
+        progress_step(report->options.progress, "program", i + 1, inventory->program_count);
         write_module(report, &inventory->programs[i], w);
         report_sink_drain(&report->sink);
     }

@@ -14,6 +14,7 @@ static bool is_within(struct report *report, const struct report_program *progra
     int64_t bytes = options->fail_of == FIGURE_TOTAL ? row.total_bytes : row.peak_bytes;
     char size[SIZE_TEXT_BYTES], most[SIZE_TEXT_BYTES], space[MEMORY_SPACE_NAME_BYTES];
     if (!row.has_space || bytes <= limit) return true;
+    progress_hide(report->options.progress);
     fprintf(stderr, "hbmview: %s / %s: the %s in %s, %s (%" PRId64 " bytes), is above %s (%" PRId64 ").\n",
             program->session->name, program->name, options->fail_of == FIGURE_TOTAL ? "total" : "peak",
             memory_space_name(row.space, space), size_text(bytes, size), bytes, size_text(limit, most), limit);
@@ -26,6 +27,7 @@ bool report_limit_check(struct report *report, const struct report_inventory *in
     if (report->options.fail_over_bytes == REPORT_ALL) return true;
     for (size_t i = 0; i < inventory->program_count; i++) are_within &= is_within(report, &inventory->programs[i]);
     report->errors.count = errors;  // what cannot be read was said when it was written
+    progress_hide(report->options.progress);
     if (!inventory->program_count)
         fputs("hbmview: --fail-over: there is no program here, so none was compared.\n", stderr);
     return are_within;

@@ -4,6 +4,7 @@
 #include <stdint.h>
 
 #include "server/command/command.h"
+#include "server/command/progress.h"
 
 enum report_tool { REPORT_MEMORY_VIEWER, REPORT_MEMORY_PROFILE };
 
@@ -27,6 +28,7 @@ struct report_options {
     int step;                 // MEMORY_GROUPS_AT_PEAK: that of the peak
     const char *frameworks;   // whose files are not the reader's (analysis/groups/frameworks.h)
     bool show_help;
+    struct progress *progress;  // the line that says how far it is; NULL: there is none
 };
 
 // How many of `count` rows are shown.

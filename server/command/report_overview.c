@@ -87,8 +87,10 @@ static bool read_overview(struct report *report, const struct report_inventory *
     *overview = (struct report_overview){.inventory = inventory};
     overview->rows = arena_new(arena, struct report_overview_row, inventory->program_count);
     if (!overview->rows) return false;
-    for (size_t i = 0; i < inventory->program_count; i++)
+    for (size_t i = 0; i < inventory->program_count; i++) {
+        progress_step(report->options.progress, "program", i + 1, inventory->program_count);
         overview->rows[overview->row_count++] = report_overview_look(report, &inventory->programs[i]);
+    }
     if (overview->row_count) qsort(overview->rows, overview->row_count, sizeof overview->rows[0], by_session_peak);
     overview->biggest = find_biggest(overview);
     return tie_variants(overview, arena);

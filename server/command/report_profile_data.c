@@ -99,6 +99,7 @@ void report_profile_load(struct report_profile *p, const struct report_profile_h
     static const struct memory_profile nothing = {0};
     *loaded = (struct report_profile_loaded){.host = host};
     work_init_for(&loaded->work, &p->report->work);
+    progress_step(p->report->options.progress, "host", (size_t)(host - p->hosts) + 1, p->host_count);
     loaded->profile = profile_store_load(&loaded->work, host->file, &loaded->fault);
     if (loaded->profile)
         loaded->fault = loaded->profile->fault;

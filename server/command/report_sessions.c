@@ -14,6 +14,8 @@ bool report_begin(const struct report_options *options, struct report *report) {
     work_init(&report->work, cache);
     report->errors.arena = &report->work.arena;
     report_sink_init(&report->sink, STDOUT_FILENO);
+    report->sink.progress = options->progress;
+    report->work.reading = progress_reading(options->progress);
     if (!cache) command_complain(EXIT_CODE_UNREADABLE, "There is not enough memory to start.");
     return cache != NULL;
 }
@@ -68,8 +70,12 @@ static void keep_asked(struct report *report, const char *name) {
 bool report_find_sessions(struct report *report) {
     struct error error;
     const char *path = report->options.path;
-    if (!opened_storage_begin(&report->opened, path, &error) ||
-        !catalog_scan(report->opened.storage, path, &report->work.arena, &report->catalog, &error)) {
+    bool is_good = opened_storage_begin(&report->opened, path, &error);
+    if (is_good) {
+        report->storage = storage_read_for(report->opened.storage, report->work.reading);
+        is_good = catalog_scan(&report->storage, path, &report->work.arena, &report->catalog, &error);
+    }
+    if (!is_good) {
         report_errors_add(&report->errors, &error);
         return false;
     }
@@ -85,6 +91,7 @@ bool report_find_sessions(struct report *report) {
 // What the scan passed over is said; what it could not open is an error.
 static void tell_left_out(struct report *report) {
     struct arena *arena = &report->work.arena;
+    progress_hide(report->options.progress);
     for (size_t i = 0; i < report->catalog.left_out_count; i++) {
         const struct input_remark *remark = &report->catalog.left_out[i];
         if (!remark->is_fault)

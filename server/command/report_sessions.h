@@ -14,6 +14,7 @@
 
 struct report {
     struct opened_storage opened;  // where the PATH lies
+    struct storage storage;        // the same, as this report reads it
     struct report_options options;
     struct work work;  // names; its cache keeps what is in use and nothing else
     struct report_sink sink;

@@ -16,6 +16,7 @@ void report_sink_free(struct report_sink *sink) {
 }
 
 static void write_all(struct report_sink *sink) {
+    if (sink->output.size) progress_hide(sink->progress);
     const char *at = sink->output.data;
     size_t left = sink->output.size;
     while (left > 0 && !sink->is_closed) {

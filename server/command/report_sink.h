@@ -4,13 +4,15 @@
 // be told. After either, what is put is swallowed: ask report_sink_is_open to stop early.
 #pragma once
 
+#include "server/command/progress.h"
 #include "server/text/output.h"
 
 struct report_sink {
     struct output output;  // put here, then report_sink_drain
     int fd;
-    bool is_closed;    // nobody reads any more, or writing failed
-    int error_number;  // why writing failed; 0: it did not
+    bool is_closed;             // nobody reads any more, or writing failed
+    int error_number;           // why writing failed; 0: it did not
+    struct progress *progress;  // whose line goes when something is written; NULL: there is none
 };
 
 void report_sink_init(struct report_sink *sink, int fd);

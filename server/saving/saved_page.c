@@ -14,8 +14,11 @@
 
 static const char MARKER[] = "<!--SAVED_DATA-->";
 
-bool saved_page_begin(struct saved_page *page, const struct app *app, struct arena *arena, struct error *error) {
-    *page = (struct saved_page){.app = app, .arena = arena, .list = arena_new(arena, struct json_writer, 1)};
+bool saved_page_begin(struct saved_page *page, const struct app *app, struct work *work, struct error *error) {
+    *page = (struct saved_page){.app = app,
+                                .arena = &work->arena,
+                                .reading = work->reading,
+                                .list = arena_new(&work->arena, struct json_writer, 1)};
     output_init(&page->replies, OUTPUT_LIMIT_BYTES);
     output_init(&page->bodies, OUTPUT_LIMIT_BYTES);
     if (!page->list) return work_out_of_memory(error);
@@ -58,6 +61,7 @@ static void fill_request(const struct saved_page *page, const struct saved_ask *
                          struct request *request) {
     *request = (struct request){.app = page->app, .method = body.size ? "POST" : "GET", .body = body};
     work_init(&request->work, page->app->cache);
+    request->work.reading = page->reading;
     request->path = arena_printf(&request->work.arena, "/api/v1/%s", ask->resource);
     for (const struct request_argument *one = ask->query; one->name; one++) {
         if (one->value) request->query[request->query_count++] = *one;

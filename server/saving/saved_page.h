@@ -28,7 +28,8 @@ MUST_USE bool saved_ask_read(struct arena *arena, const char *address, struct sa
 struct saved_page {
     const struct app *app;
     struct arena *arena;
-    struct output replies;  // the list, as JSON
+    struct reading *reading;  // of whoever waits for the page
+    struct output replies;    // the list, as JSON
     struct output bodies;
     struct json_writer *list;
     struct saved_ask *held;  // what the replies answer
@@ -40,8 +41,7 @@ struct saved_page {
     size_t left_out_count;
 };
 
-MUST_USE bool saved_page_begin(struct saved_page *page, const struct app *app, struct arena *arena,
-                               struct error *error);
+MUST_USE bool saved_page_begin(struct saved_page *page, const struct app *app, struct work *work, struct error *error);
 void saved_page_free(struct saved_page *page);
 
 // The API's answer, for json_decref. NULL: *error is filled, with the API's own sentence.

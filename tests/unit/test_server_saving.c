@@ -35,7 +35,7 @@ static void begin(struct fixture *f) {
     *f = (struct fixture){.app = {.ask_api = answer_hostile, .cache = cache_new(1 << 20, 1)}};
     work_init(&f->work, f->app.cache);
     output_init(&f->output, OUTPUT_LIMIT_BYTES);
-    assert_true(saved_page_begin(&f->page, &f->app, &f->work.arena, &f->error));
+    assert_true(saved_page_begin(&f->page, &f->app, &f->work, &f->error));
 }
 
 static void end(struct fixture *f) {
