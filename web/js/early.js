@@ -60,6 +60,9 @@ export function apiUrl(resource, query = {}) {
   return `${ROOT}api/v1/${resource}${text ? `?${text}` : ""}`;
 }
 
+/** What is new, as it happens. */
+export const eventsUrl = () => apiUrl("events");
+
 export function memoryOverviewUrl({ session, module, host, space }) {
   return apiUrl("memory_view/overview", { session, module, host, memory_space: space });
 }

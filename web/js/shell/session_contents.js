@@ -32,13 +32,17 @@ export function createSessionContents(ask) {
     return now;
   }
 
-  function forget() {
-    asked = new Map();
-    known = new Map();
+  /** All that is known, or what is known of these. @param {string[] | null} names */
+  function forget(names = null) {
+    asked = without(asked, names);
+    known = without(known, names);
   }
 
   return { look, known: (session) => known.get(session) ?? null, forget };
 }
+
+/** @template T @param {Map<string, T>} map @param {string[] | null} names null: all */
+const without = (map, names) => new Map([...map].filter(([name]) => names !== null && !names.includes(name)));
 
 const MISSING = {
   memory_viewer: "no compiled program",

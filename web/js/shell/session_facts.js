@@ -63,7 +63,12 @@ export function createSessionFacts(look, askModules) {
     isAsking = false;
   }
 
-  return { get: (name) => known.get(name) ?? null, want, stop };
+  /** They have changed. @param {string[]} names */
+  function forget(names) {
+    for (const name of names) known.delete(name);
+  }
+
+  return { get: (name) => known.get(name) ?? null, want, stop, forget };
 }
 
 /**

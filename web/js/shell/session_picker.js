@@ -1,11 +1,13 @@
 // @ts-check
 /**
  * The sessions, to choose from: a button that says which is open, and a list that filters as one types, each with its
- * date and, once they are known, its size, its highest peak and what it holds for which tool (session_facts.js).
+ * date and, once they are known, its size, its highest peak and what it holds for which tool (session_facts.js). What
+ * came while the page was open is marked, until the list was looked at or the session opened.
  */
-import { el, setText } from "../base/dom.js";
+import { button, el, setText } from "../base/dom.js";
 import { formatSize } from "../base/format.js";
 import { matcher } from "../base/text_match.js";
+import { newsText, withNews } from "./list_news.js";
 
 const MOST_SHOWN = 200;
 const ROW_HEIGHT = 40; // as in css/shell.css
@@ -43,7 +45,9 @@ export function createSessionPicker(onPick, facts, extra) {
   const hidden = { class: "session-popup", hidden: true, on: { focusout: onFocusOut } };
   const popup = el("div", hidden, filter, list, left);
   const note = el("div", { class: "side-note" });
-  const head = el("div", { class: "side-head" }, title, extra);
+  const marks = button("", open, { class: "news", id: "session-news", hidden: true });
+  const said = el("span", { class: "only-said", role: "status" });
+  const head = el("div", { class: "side-head" }, title, marks, said, extra);
   const node = el("div", { class: "side-section" }, head, opener, popup, note);
   /** @type {Option[]} */
   let options = [];
@@ -51,6 +55,28 @@ export function createSessionPicker(onPick, facts, extra) {
   let shown = [];
   let value = "";
   let active = 0;
+  /** @type {Map<string, "new" | "changed">} */
+  let unseen = new Map();
+
+  /** @param {import("./list_news.js").News} news @param {(string | null)[]} open the sessions on the screen */
+  function tell(news, open) {
+    facts.forget(news.changed);
+    unseen = withNews(unseen, news, open);
+    showMarks();
+    if (news.added.length) setText(said, `${newsText(unseen)} in the list of sessions`);
+  }
+
+  function showMarks() {
+    setText(marks, newsText(unseen));
+    marks.hidden = unseen.size === 0;
+    marks.title = `Since you looked at the list: ${[...unseen].map(([name, kind]) => `${name} (${kind})`).join(", ")}`;
+  }
+
+  function seen() {
+    unseen = new Map();
+    setText(said, "");
+    showMarks();
+  }
 
   /** @param {Option[]} all */
   function show(all, chosen, { count = all.length, notes = [] } = {}) {
@@ -62,7 +88,17 @@ export function createSessionPicker(onPick, facts, extra) {
     opener.title = label;
     opener.disabled = all.length === 0;
     note.replaceChildren(...notes.map((text) => el("p", { title: text }, text)));
-    if (!popup.hidden) showList(active);
+    if (!popup.hidden) showAgain();
+  }
+
+  /** Other sessions, while the list is open: what is active stays so, at the same place under the eye. */
+  function showAgain() {
+    const name = shown[active]?.value;
+    const above = (list.children[active]?.offsetTop ?? 0) - list.scrollTop;
+    showList(active);
+    const now = shown.findIndex((one) => one.value === name);
+    if (now >= 0) activate(now);
+    list.scrollTop = (list.children[active]?.offsetTop ?? 0) - above;
   }
 
   function open() {
@@ -78,10 +114,15 @@ export function createSessionPicker(onPick, facts, extra) {
 
   function close() {
     if (popup.hidden) return;
+    shut();
+    opener.focus();
+  }
+
+  function shut() {
     popup.hidden = true;
     opener.setAttribute("aria-expanded", "false");
     facts.stop();
-    opener.focus();
+    seen();
   }
 
   function pick(option) {
@@ -112,12 +153,17 @@ export function createSessionPicker(onPick, facts, extra) {
         data: { run: option.value },
         on: { click: () => pick(option) },
       },
-      el("span", { class: "session-name ellipsis", title: option.label }, option.label),
+      el("span", { class: "session-name ellipsis", title: option.label }, markOf(option), option.label),
       el("span", { class: "figure session-peak" }),
       el("span", { class: "session-about ellipsis" }),
     );
     fillFacts(node, option);
     return node;
+  }
+
+  function markOf({ value: name }) {
+    const kind = unseen.get(name);
+    return kind ? el("span", { class: "news" }, kind) : null;
   }
 
   function fillFacts(node, option) {
@@ -163,15 +209,13 @@ export function createSessionPicker(onPick, facts, extra) {
   function onFocusOut(event) {
     const to = event.relatedTarget;
     if (popup.hidden || to === null || popup.contains(to) || to === opener) return;
-    popup.hidden = true;
-    opener.setAttribute("aria-expanded", "false");
-    facts.stop();
+    shut();
   }
 
   document.addEventListener("pointerdown", (event) => {
     if (!popup.hidden && event.target instanceof Node && !node.contains(event.target)) close();
   });
-  return { node, show };
+  return { node, show, tell };
 }
 
 function dateText(seconds) {

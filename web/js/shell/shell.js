@@ -25,10 +25,14 @@ import { findTool } from "../tools.js";
 import { notePageWheel } from "../base/wheel.js";
 import { button, el } from "../base/dom.js";
 import { createCopyLink } from "./copy_link.js";
+import { createChangeNotice } from "./change_notice.js";
 import { createDock } from "./dock.js";
 import { keepFocus } from "./focus_keeper.js";
 import { createHelp } from "./help.js";
+import { keepScroll } from "./keep_scroll.js";
 import { createKeys } from "./keys.js";
+import { newsOf } from "./list_news.js";
+import { listen } from "./listening.js";
 import { createParams } from "./params.js";
 import { createPicker } from "./picker.js";
 import { createSave, savedNote } from "./save_page.js";
@@ -49,6 +53,7 @@ const LOOK_AGAIN_MS = 2000;
 const DEVICE_MEMORY = "device_memory"; // its tool, and where the sessions reply lists such sessions
 const VERSION_DELAY_MS = 1000; // the charts come first
 const CONTENTS_DELAY_MS = 300; // so do they here
+const LISTEN_DELAY_MS = 1000;
 
 /** @param {any} saved what a saved page says of itself (saved/answers.js); null where a server answers */
 export function createShell(tools, saved = null) {
@@ -74,11 +79,15 @@ export function createShell(tools, saved = null) {
   const toolPicker = createPicker("Tools", openTool);
   const hosts = createPicker("Hosts", (host) => params.go({ host: host || null }));
   const theme = createThemeSwitch(() => mounted?.redraw());
+  const changed = createChangeNotice(document.body, reload);
   let sessions = Promise.resolve(null);
+  /** @type {import("./list_news.js").List | null} */
+  let listed = null; // what the list of sessions shows
   let deviceMemorySessions = [];
   let mounted = null;
   let mountedFor = "";
   let saves = nothingMore;
+  let saysWhy = false; // a message of the shell's own stands in the tool's place
   let replaced = 0; // how often the tool's place was given to something else
   let waitTimer = 0;
   let contentsTimer = 0;
@@ -94,6 +103,7 @@ export function createShell(tools, saved = null) {
     );
     keys.add("Everywhere", [
       { keys: ["i"], label: "details: all, or one line", run: dock.toggle },
+      { keys: ["r"], label: "reload a session that has changed", run: changed.take },
       { keys: ["?"], label: "this list", run: help.open },
     ]);
     window.addEventListener(
@@ -108,7 +118,10 @@ export function createShell(tools, saved = null) {
     params.watch(["run", "tag"], show);
     loadSessions();
     if (saved) page.version.textContent = saved.version;
-    else window.setTimeout(showVersion, VERSION_DELAY_MS);
+    else {
+      window.setTimeout(showVersion, VERSION_DELAY_MS);
+      window.setTimeout(() => listen(hear), LISTEN_DELAY_MS);
+    }
     show();
   }
 
@@ -126,9 +139,42 @@ export function createShell(tools, saved = null) {
     }
   }
 
-  function showSessions(reply) {
+  /** There may be something new. A tool stays as it is; a message may have waited for just this. */
+  async function hear(version) {
+    if (listed?.version === version) return;
+    const reply = await fetchSessions().catch(() => null);
+    if (reply === null || reply.version === listed?.version) return;
+    sessions = Promise.resolve(reply);
+    if (!saysWhy) return listSessions(reply);
+    mountedFor = "";
+    showSessions(reply);
+  }
+
+  function takeNews(reply) {
+    const news = newsOf(listed, reply);
+    const { run, run_b: other } = params.get();
+    const here = [run, other].filter((name) => name !== null);
+    listed = reply;
+    contents.forget(news.changed);
+    sessionPicker.tell(news, here);
+    const gone = here.find((name) => news.removed.includes(name));
+    const isNew = here.some((name) => news.changed.includes(name));
+    if (!mounted) return;
+    if (gone) changed.show(`${gone} is no longer there. What you see was read before.`, false);
+    else if (isNew) changed.show("This session has changed since it was read.", true);
+  }
+
+  /** The tool that is open, made anew of what there is now; the address says what it shows. */
+  function reload() {
+    keepScroll(page.main);
+    mountedFor = "";
+    show();
+  }
+
+  function listSessions(reply) {
     const profiles = reply.sessions.map((session) => session.name);
     deviceMemorySessions = (reply[DEVICE_MEMORY] ?? []).map((session) => session.name);
+    takeNews(reply);
     const names = [...profiles, ...deviceMemorySessions];
     showTools();
     const pending = (reply.pending ?? []).map((one) => one.path.split("/").at(-1));
@@ -143,6 +189,11 @@ export function createShell(tools, saved = null) {
       ...pending.map((name) => ({ value: name, label: `${name} (not complete)` })),
     ];
     sessionPicker.show(options, params.get().run, { count: names.length, notes: sessionNotes(reply) });
+    return { names, pending };
+  }
+
+  function showSessions(reply) {
+    const { names, pending } = listSessions(reply);
     clearTimeout(waitTimer);
     if (isAnywhere()) return;
     if (pending.includes(params.get().run) && !names.includes(params.get().run)) return awaitSession(reply);
@@ -290,6 +341,8 @@ export function createShell(tools, saved = null) {
     mounted?.unmount();
     mounted = null;
     saves = nothingMore;
+    saysWhy = content !== null;
+    changed.hide();
     replaced += 1;
     for (const part of [page.sideTool, page.top, page.main, dock.body]) part.replaceChildren();
     document.title = "hbmview";
