@@ -26,7 +26,7 @@ static bool detect_gzip(struct byte_source *source, struct error *error) {
     if (!raw_file_read(&source->raw, 0, source->window, 3, &got, error)) return false;
     if (!byte_source_gzip_recognises(source->window, got)) return true;
     source->gzip = byte_source_gzip_open(&source->raw);
-    reading_wants(source->raw.storage.reading, source->raw.version.size_bytes);
+    raw_file_expect(&source->raw, 0, source->raw.version.size_bytes);
     return source->gzip ? true : out_of_memory(source->raw.path, error);
 }
 
@@ -99,8 +99,8 @@ bool byte_source_size(struct byte_source *source, uint64_t *size_bytes, struct e
     return byte_source_reach(source, UINT64_MAX, size_bytes, error);
 }
 
-void byte_source_wants(const struct byte_source *source, uint64_t size) {
-    if (!source->gzip) reading_wants(source->raw.storage.reading, size);
+void byte_source_expect(const struct byte_source *source, uint64_t offset, uint64_t size) {
+    if (!source->gzip) raw_file_expect(&source->raw, offset, size);
 }
 
 static bool read_content(struct byte_source *source, uint64_t offset, void *to, size_t size, size_t *got,
@@ -216,8 +216,8 @@ bool byte_source_load(struct byte_source *source, uint64_t offset, uint64_t size
         return error_in(error, ERROR_TOO_BIG, source->raw.path, (int64_t)offset, "no memory left to load %llu bytes",
                         (unsigned long long)size);
     }
-    if (size >= WINDOW_BYTES) byte_source_wants(source, size);
-    bool is_large = !source->gzip && size >= WORTH_A_THREAD_BYTES;
+    if (size >= WINDOW_BYTES) byte_source_expect(source, offset, size);
+    bool is_large = !source->gzip && size >= WORTH_A_THREAD_BYTES && raw_file_is_worth_threads(&source->raw);
     bool is_good = is_large ? read_large(&source->raw, offset, data, (size_t)size, error)
                             : byte_source_read(source, offset, data, (size_t)size, error);
     if (!is_good) return false;

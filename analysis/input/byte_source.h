@@ -41,9 +41,9 @@ MUST_USE bool byte_source_reach(struct byte_source *source, uint64_t end, uint64
 // The size of the content. For a .gz it is known only at the end of the stream, so asking inflates it all.
 MUST_USE bool byte_source_size(struct byte_source *source, uint64_t *size_bytes, struct error *error);
 
-// Says that about `size` bytes will be read, for whoever waits for them (reading.h); byte_source_load says it by
-// itself. Of a .gz the whole file is expected.
-void byte_source_wants(const struct byte_source *source, uint64_t size);
+// All of that range will be read, in order: it may be fetched ahead, and whoever waits for it is told (reading.h).
+// byte_source_load says it by itself; of a .gz the whole file is expected from the start.
+void byte_source_expect(const struct byte_source *source, uint64_t offset, uint64_t size);
 
 // Copies exactly `size` bytes from `offset` into `to`. ERROR_TRUNCATED when the content ends before.
 MUST_USE bool byte_source_read(struct byte_source *source, uint64_t offset, void *to, size_t size, struct error *error);

@@ -18,6 +18,7 @@ static void look_at(struct line_reader *reader, uint64_t at) {
 
 void line_reader_open(struct line_reader *reader, uint64_t offset, uint64_t size) {
     reader->end = offset + size;
+    reader->refill_bytes = LINE_READER_FIRST_BYTES;
     look_at(reader, offset);
 }
 
@@ -27,7 +28,8 @@ static uint64_t bytes_left(const struct line_reader *reader) {
 
 static bool refill(struct line_reader *reader, struct error *error) {
     uint64_t at = line_reader_at(reader), left = bytes_left(reader), reached;
-    size_t size = left < LINE_READER_WINDOW_BYTES ? (size_t)left : LINE_READER_WINDOW_BYTES;
+    size_t size = left < reader->refill_bytes ? (size_t)left : reader->refill_bytes;
+    reader->refill_bytes = LINE_READER_WINDOW_BYTES;
     if (!byte_source_reach(reader->source, at + size, &reached, error)) return false;
     if (reached > at && reached < at + size) size = (size_t)(reached - at);
     reader->filled = 0;

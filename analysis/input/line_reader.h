@@ -13,6 +13,7 @@
 
 enum {
     LINE_READER_WINDOW_BYTES = 512 << 10,
+    LINE_READER_FIRST_BYTES = 16 << 10,  // of a message: whoever wants its name only pays for no more
     LINE_READER_SLACK_BYTES = 16,
     LINE_READER_LONGEST_HEAD_BYTES = 20,  // of a field: key and value or length, two varints
 };
@@ -21,7 +22,7 @@ struct line_reader {
     struct byte_source *source;
     uint8_t *window;         // LINE_READER_WINDOW_BYTES and the slack
     uint64_t window_offset;  // of window[0] in the file
-    size_t filled;
+    size_t filled, refill_bytes;
     struct wire view;        // of the window, from the next field on, none of it beyond the message
     uint64_t view_end, end;  // where the view and the message end in the file
 };

@@ -173,8 +173,15 @@ static void close_file(const struct storage *storage, union storage_handle handl
 }
 
 const struct storage *local_storage(void) {
-    static const struct storage_calls calls = {look,      list,         resolve,    follow,    open_file,
-                                               read_file, is_unchanged, clone_file, close_file};
+    static const struct storage_calls calls = {.look = look,
+                                               .list = list,
+                                               .resolve = resolve,
+                                               .follow = follow,
+                                               .open = open_file,
+                                               .read = read_file,
+                                               .is_unchanged = is_unchanged,
+                                               .clone = clone_file,
+                                               .close = close_file};
     static const struct storage storage = {.calls = &calls};
     return &storage;
 }

@@ -37,6 +37,17 @@ bool raw_file_clone(const struct raw_file *file, struct raw_file *clone) {
     return !in_storage(file) || file->storage.calls->clone(&file->storage, file->handle, &clone->handle);
 }
 
+void raw_file_expect(const struct raw_file *file, uint64_t offset, uint64_t size) {
+    const struct storage *storage = &file->storage;
+    if (!in_storage(file)) return;
+    reading_wants(storage->reading, size);
+    if (storage->calls->expect) storage->calls->expect(storage, file->handle, offset, size);
+}
+
+bool raw_file_is_worth_threads(const struct raw_file *file) {
+    return !in_storage(file) || !file->storage.calls->splits_reads;
+}
+
 static bool shrank(const struct raw_file *file, uint64_t end, struct error *error) {
     return error_in(
         error, ERROR_TRUNCATED, file->path, (int64_t)end,

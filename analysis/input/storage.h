@@ -59,10 +59,13 @@ struct storage_calls {
                  struct file_version *version, struct error *error);
     bool (*read)(const struct storage *storage, union storage_handle handle, uint64_t offset, uint8_t *to, size_t size,
                  size_t *read_bytes, const char *path, struct error *error);
+    // All of that range will be read, in order. NULL: nothing follows from it.
+    void (*expect)(const struct storage *storage, union storage_handle handle, uint64_t offset, uint64_t size);
     bool (*is_unchanged)(const struct storage *storage, union storage_handle handle,
                          const struct file_version *version);
     bool (*clone)(const struct storage *storage, union storage_handle handle, union storage_handle *clone);
     void (*close)(const struct storage *storage, union storage_handle handle);
+    bool splits_reads;  // a large read is in parallel already; else two threads share it
 };
 
 // What is at `path` now. ERROR_NOT_FOUND or ERROR_UNREADABLE names the path.

@@ -76,9 +76,19 @@ static uint32_t middle_line(const struct plane_head *head) {
     return head->line_count;
 }
 
+// Lines follow one another, with little between them.
+static void expect_lines(const struct plane_head *head, const struct byte_source *source, uint32_t first_line,
+                         uint32_t end_line) {
+    if (first_line == end_line) return;
+    const struct plane_line *first = &head->lines[first_line], *last = &head->lines[end_line - 1];
+    uint64_t end = last->offset + last->size_bytes;
+    if (end > first->offset) byte_source_expect(source, first->offset, end - first->offset);
+}
+
 static bool add_part(struct profile_reader *reader, struct byte_source *source, struct arena *arena,
                      uint32_t first_line, uint32_t end_line) {
     struct profile_part *part = &reader->parts[reader->part_count++];
+    expect_lines(&reader->plane.head, source, first_line, end_line);
     return profile_part_init(part, &reader->plane, source, arena, first_line, end_line);
 }
 
@@ -115,7 +125,6 @@ static bool read_parts(struct profile_reader *reader) {
 
 bool profile_reader_read_lines(struct profile_reader *reader, struct error *error) {
     struct profile_part *all = &reader->parts[0];
-    byte_source_wants(reader->source, bytes_of_lines(&reader->plane.head));
     bool ok = read_parts(reader);
     for (size_t i = 1; ok && i < reader->part_count; i++)
         ok = profile_part_append(all, &reader->parts[i], &reader->scratch, &reader->first_node[i]);

@@ -1,25 +1,35 @@
-// Reading one object by position: through the block cache, and ahead when the reader goes on.
+// Reading one object by position: through the blocks that are kept, and ahead of the reader.
 //
-//     jump    |####|                         one block: the next field is often another jump away
-//     on           |####|####|               twice as much, each time a miss follows on the last one
-//     on                     |####|####|####|####|...    up to READER_AHEAD_BYTES_MAX, in parallel ranges
-//     large read (of a whole program)        straight to where it goes, in parallel ranges; not kept
+//     small object     |############|            all of it with the first read
+//     first read       |####|        |##|        a large one: its head, and its tail at the same time (what is short,
+//                                                and the names that a writer adds last, lie there)
+//     then             |##|>>>>>>>>>             where it goes on, or where it jumps to: access_pattern.h, read_ahead.h
+//     large read       |####|####|####|          a whole program, straight to where it goes: block_store.h
 //
-// Reads may come from two threads at once; how far ahead to read is then a guess.
+// A reader is for one thread at a time; a clone, for another one, has a pattern of its own.
 #pragma once
 
-#include "server/storage/block_cache.h"
-#include "server/storage/object_service.h"
+#include "server/storage/read_ahead.h"
 
-enum { READER_AHEAD_BYTES_MAX = 8 << 20, READER_RANGE_BYTES_MIN = 512 << 10, READER_RANGES_MAX = 8 };
+enum { READER_SMALL_BYTES = 512 << 10, READER_HEAD_BYTES = 256 << 10, READER_AHEAD_BYTES_MAX = 8 << 20 };
 
 struct object_reader;
 
+// What all readers of a bucket share.
+struct object_access {
+    struct block_store *blocks;
+    struct read_ahead *ahead;
+    uint64_t ahead_bytes_max;  // how far one reader may read ahead
+};
+
 // Copies what it needs of `object`; the rest is borrowed. `reading` follows it (NULL: nobody). NULL: no memory.
-struct object_reader *object_reader_new(const struct object_bucket *bucket, struct block_cache *cache,
-                                        const struct stored_object *object, struct reading *reading);
+struct object_reader *object_reader_new(const struct object_access *access, const struct stored_object *object,
+                                        struct reading *reading);
 struct object_reader *object_reader_clone(const struct object_reader *reader);
 void object_reader_free(struct object_reader *reader);
+
+// All of the range will be read, in order.
+void object_reader_expect(struct object_reader *reader, uint64_t offset, uint64_t size);
 
 // Reads `size` bytes, fewer where the object ends.
 MUST_USE bool object_reader_read(struct object_reader *reader, uint64_t offset, uint8_t *to, size_t size,

@@ -16,7 +16,8 @@ struct object_storage {
     struct http_client *client, *near;
     struct object_bucket bucket;
     struct object_listings *listings;
-    struct block_cache *cache;
+    struct block_store blocks;
+    struct object_access access;
 };
 
 static const struct object_storage *of(const struct storage *storage) {
@@ -99,7 +100,7 @@ static bool open_object(const struct storage *storage, const char *path, union s
     struct listed_tree *listed = name ? object_listings_of_name(objects->listings, name, storage->reading, error)
                                       : NULL;
     const struct stored_object *object = listed ? object_tree_find(listed_tree_of(listed), name) : NULL;
-    handle->state = object ? object_reader_new(&objects->bucket, objects->cache, object, storage->reading) : NULL;
+    handle->state = object ? object_reader_new(&objects->access, object, storage->reading) : NULL;
     if (object) *version = object->version;
     if (object && !handle->state)
         (void)error_in(error, ERROR_TOO_BIG, path, ERROR_WHOLE_FILE, "no memory left to open it");
@@ -114,6 +115,11 @@ static bool read_object(const struct storage *storage, union storage_handle hand
                         size_t size, size_t *read_bytes, const char *path, struct error *error) {
     (void)storage, (void)path;
     return object_reader_read(handle.state, offset, to, size, read_bytes, error);
+}
+
+static void expect(const struct storage *storage, union storage_handle handle, uint64_t offset, uint64_t size) {
+    (void)storage;
+    object_reader_expect(handle.state, offset, size);
 }
 
 // What was read is of the version that was opened, or it was not read.
@@ -136,18 +142,34 @@ static void close_object(const struct storage *storage, union storage_handle han
 
 // --- The storage ---
 
+// Room for two readers that read ahead, and for what they keep.
+static uint64_t ahead_bytes_of(size_t cache_bytes) {
+    return cache_bytes / 8 < READER_AHEAD_BYTES_MAX ? cache_bytes / 8 : READER_AHEAD_BYTES_MAX;
+}
+
 static bool begin(struct object_storage *storage, const char *url, environment_reader *environment,
                   const struct object_storage_limits *limits, struct error *error) {
-    static const struct storage_calls calls = {look,        list,         resolve,      follow,      open_object,
-                                               read_object, is_unchanged, clone_object, close_object};
+    static const struct storage_calls calls = {.look = look,
+                                               .list = list,
+                                               .resolve = resolve,
+                                               .follow = follow,
+                                               .open = open_object,
+                                               .read = read_object,
+                                               .expect = expect,
+                                               .is_unchanged = is_unchanged,
+                                               .clone = clone_object,
+                                               .close = close_object,
+                                               .splits_reads = true};
     static const struct http_patience near = {.connect_s = 1, .silence_s = 5, .deadline_s = 10};
     const char *prefix;
     storage->storage = (struct storage){.calls = &calls, .appears_whole = true, .state = storage};
     storage->client = http_client_new(USER_AGENT, limits->patience);
     storage->near = http_client_new(USER_AGENT, near);
-    storage->cache = block_cache_new(limits->cache_bytes);
+    storage->blocks = (struct block_store){&storage->bucket, block_cache_new(limits->cache_bytes)};
+    storage->access = (struct object_access){&storage->blocks, read_ahead_new(&storage->blocks),
+                                             ahead_bytes_of(limits->cache_bytes)};
     storage->listings = object_listings_new(&storage->bucket);
-    if (!storage->client || !storage->near || !storage->cache || !storage->listings)
+    if (!storage->client || !storage->near || !storage->blocks.cache || !storage->access.ahead || !storage->listings)
         return error_in(error, ERROR_TOO_BIG, url, ERROR_WHOLE_FILE, "no memory left to open the bucket");
     return object_bucket_of_url(url, environment, storage->client, storage->near, &storage->arena, &storage->bucket,
                                 &prefix, error);
@@ -168,8 +190,9 @@ struct object_storage *object_storage_open(const char *url, environment_reader *
 
 void object_storage_close(struct object_storage *storage) {
     if (!storage) return;
+    read_ahead_free(storage->access.ahead);
     object_listings_free(storage->listings);
-    block_cache_free(storage->cache);
+    block_cache_free(storage->blocks.cache);
     identity_free(storage->bucket.identity);
     http_client_free(storage->near);
     http_client_free(storage->client);

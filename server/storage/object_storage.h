@@ -2,8 +2,8 @@
 //
 //     look, list    object_listings: names by the thousand, which hold for some seconds
 //     open          no request: the listing said how large the object is, and which version
-//     read          [ block | block |   miss   | ... ]  block_cache; a miss reads as far ahead as the reader goes on
-//                                                       reading in one direction, large reads in parallel ranges
+//     read          [ block | block |   miss   | ... ]  object_reader: blocks that are kept, and ahead of the reader;
+//                                                       large reads in parallel ranges
 //
 // Every range is asked for of the version that was listed: an object that is replaced meanwhile is an error, never a
 // mixture.

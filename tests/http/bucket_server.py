@@ -16,6 +16,7 @@ import hashlib
 import hmac
 import http.server
 import json
+import os
 import pathlib
 import re
 import threading
@@ -25,6 +26,7 @@ from email.utils import formatdate
 from xml.sax.saxutils import escape
 
 ACCESS_KEY, SECRET, TOKEN, REGION = "AKIATEST", "a/secret+key=", "ya29.token", "eu-test-1"
+VERSIONS = {}  # of files, by name, time and size: a large one is not read for every request
 Request = collections.namedtuple("Request", "method path query headers")
 Asked = collections.namedtuple("Asked", "path query range status size")
 
@@ -72,7 +74,11 @@ class BucketServer:
         return sorted((str(path.relative_to(self.folder)) for path in files), key=lambda name: name.encode())
 
     def version(self, name):
-        return hashlib.md5((self.folder / name).read_bytes()).hexdigest()
+        status = (self.folder / name).stat()
+        known_by = self.folder, name, status.st_mtime_ns, status.st_size
+        if known_by not in VERSIONS:
+            VERSIONS[known_by] = hashlib.md5((self.folder / name).read_bytes()).hexdigest()
+        return VERSIONS[known_by]
 
     def bytes_sent(self):
         return sum(asked.size for asked in self.requests)
@@ -174,14 +180,16 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def object(self, name, pin, status_of_another_version):
         try:
-            content = (self.bucket.folder / name).read_bytes()
+            if pin != self.bucket.version(name):
+                return status_of_another_version, {}, b""
+            first, last = map(int, re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers["Range"]).groups())
+            with (self.bucket.folder / name).open("rb") as file:
+                size = file.seek(0, os.SEEK_END)
+                file.seek(first)
+                part = file.read(last - first + 1)
         except OSError:
             return 404, {}, b""
-        if pin != hashlib.md5(content).hexdigest():
-            return status_of_another_version, {}, b""
-        first, last = map(int, re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers["Range"]).groups())
-        part = content[first:last + 1]
         if not part:
             return 416, {}, b""
-        return 206, {"Content-Range": f"bytes {first}-{first + len(part) - 1}/{len(content)}",
+        return 206, {"Content-Range": f"bytes {first}-{first + len(part) - 1}/{size}",
                      "Last-Modified": formatdate(usegmt=True)}, part
