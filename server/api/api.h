@@ -32,6 +32,7 @@ request_handler api_save;
 request_handler api_server;
 request_handler api_session;
 request_handler api_sessions;
+request_handler api_trend;
 
 // The largest log that api_explain takes.
 enum { EXPLAIN_BODY_LIMIT_BYTES = 16 << 20 };

@@ -26,6 +26,7 @@ static const struct route rows[] = {
     {"/api/v1/memory_profile/steps", REPLY_API, api_profile_steps, ROUTE_GET},
     {"/api/v1/memory_profile/held", REPLY_API, api_profile_held, ROUTE_GET},
     {"/api/v1/memory_profile/pressure", REPLY_API, api_profile_pressure, ROUTE_GET},
+    {"/api/v1/trend", REPLY_API, api_trend, ROUTE_GET},
     {"/api/v1/device_memory", REPLY_API, api_device_memory, ROUTE_GET},
     {"/api/v1/device_memory/profile", REPLY_API, api_device_memory_profile, ROUTE_GET},
     {"/api/v1/explain", REPLY_API, api_explain, EXPLAIN_BODY_LIMIT_BYTES},

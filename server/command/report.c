@@ -2,6 +2,7 @@
 #include "server/command/report_formats.h"
 #include "server/command/report_html.h"
 #include "server/command/report_limit.h"
+#include "server/command/report_trend.h"
 
 // False: a program is above --fail-over, and stderr says which.
 static bool write_modules(struct report *report) {
@@ -38,6 +39,7 @@ static bool write_profiles(struct report *report) {
 }
 
 static enum exit_code run_followed(const struct report_options *options) {
+    if (options->is_trend) return report_trend_run(options);
     if (options->format == FORMAT_HTML) return report_html_run(options);
     struct report report;
     bool is_within = true, has_begun = report_begin(options, &report);

@@ -7,72 +7,12 @@
 #include <string.h>
 #include <strings.h>
 
+#include "analysis/base/size_text.h"
 #include "analysis/groups/frameworks.h"
 #include "analysis/groups/memory_groups.h"
 #include "analysis/memory/memory_totals.h"
 
-enum { NAMED_SPACES = 7, TEXT_TOP_DEFAULT = 10 };
-
-const char *report_options_help(void) {
-    return "hbmview report: where the memory of compiled programs goes, as text\n"
-           "\n"
-           "  hbmview report PATH [--session S] [--module M] [--memory-space HBM]\n"
-           "                      [--by KEY] [--step N] [--weight W] [--frameworks LIST]\n"
-           "                      [--fail-over SIZE] [--of peak|total]\n"
-           "                      [--top N] [--format text|json|csv|markdown|html]\n"
-           "  hbmview report PATH --tool memory_profile [--session S] [--host H]\n"
-           "                      [--memory-id I] [--fail-over SIZE] [--top N] [--format F]\n"
-           "\n"
-           "PATH is a log directory, a plugins/profile folder, a session folder, a folder of\n"
-           "profiles, or one *.xplane.pb, *.hlo_proto.pb or *.hlo.pb file; each also .gz.\n"
-           "A memory.prof of jax.profiler.save_device_memory_profile, given as PATH or found\n"
-           "in it, is told by Python stack.\n"
-           "\n"
-           "  --session S       this session only (all)\n"
-           "  --module M        this module only: \"jit_f(1)\", or every program of \"jit_f\"\n"
-           "                    (all)\n"
-           "  --memory-space N  this memory space only: HBM, VMEM, Sflag, CMEM, SMEM, Host,\n"
-           "                    SparseCore or a number (text: HBM, or the fullest one where\n"
-           "                    HBM is empty; json and csv: each that is not empty)\n"
-           "  --by KEY          who holds it: source (a line of your program), stack, scope,\n"
-           "                    argument, phase, category, dtype, shape or opcode\n"
-           "  --step N          at this step of the program (the peak)\n"
-           "  --weight W        sort and share by size, padding or size_x_lifetime (size)\n"
-           "  --frameworks L    files of these packages are not your lines: a,b/c; +a,b adds\n"
-           "                    to the usual ones (jax, flax, keras, ...)\n"
-           "  --fail-over SIZE  exit 1 when a peak is above it: 16GiB, 512MiB, v5e, H100\n"
-           "  --of F            ... or the total: peak or total (peak)\n"
-           "  --top N           so many rows: buffers at the peak, or groups (text: 10; json\n"
-           "                    and csv: all)\n"
-           "  --format F        text, json, csv or markdown (text); html: the page of one\n"
-           "                    session as a file that works from disk: > report.html\n"
-           "  --tool T          memory_viewer: what compiled programs need (the default);\n"
-           "                    memory_profile: what allocators did while it was profiled\n"
-           "  --help\n"
-           "\n"
-           "text and markdown list every module, the newest session first, then take the\n"
-           "biggest module apart: who holds its memory, then its buffers, equal ones in one\n"
-           "row. json and csv hold every module, in bytes; csv has one row for each buffer\n"
-           "at the peak, with --by or --step one for each group. The largest come first. A\n"
-           "program that several hosts have under one name and in one size is listed once,\n"
-           "with the first host.\n"
-           "text is as wide as the terminal, or an exported $COLUMNS, else 80 columns; it\n"
-           "shortens names and leaves out the layouts of shapes, the other formats do not.\n"
-           "\n"
-           "With --tool memory_profile, for each memory of each host: its peak and what\n"
-           "filled it then, what grows from step to step, whether a request may have failed.\n"
-           "  --host H          this host only (all)\n"
-           "  --memory-id I     this memory only: an allocator, a device (all)\n"
-           "  --top N           so many rows at the peak, and so many ops that grow\n"
-           "Of several sessions, text and markdown list every memory, then take the one\n"
-           "with the highest peak apart. csv has the rows at each peak and rows for the\n"
-           "rest, so that those of a memory sum to its heap.\n"
-           "\n"
-           "Exit codes: 0 good; 1 a figure is above --fail-over; 2 wrong usage; 3 something\n"
-           "that was asked for could not be read, or the output not written. Then all that\n"
-           "could be read is printed, and stderr (\"errors\" in json) says which file, where,\n"
-           "and why. A session without programs or memory events is no error.\n";
-}
+enum { NAMED_SPACES = 7, TEXT_TOP_DEFAULT = 10, GROWTH_PERCENT_MAX = 1000000 };
 
 static bool parse_space_number(const char *text, int64_t *space) {
     char *end;
@@ -101,16 +41,17 @@ static bool is_of_other_tool(const struct report_options *options, char *problem
     bool is_viewer = options->tool == REPORT_MEMORY_VIEWER;
     const char *name = NULL;
     if (is_viewer)
-        name = options->host ? "host" : options->memory_id ? "memory-id" : NULL;
+        name = options->host && !options->is_trend ? "host" : options->memory_id ? "memory-id" : NULL;
     else
-        name = options->module                          ? "module"
-               : options->space != REPORT_ALL           ? "memory-space"
-               : options->by != GROUP_BY_COUNT          ? "by"
-               : options->step != MEMORY_GROUPS_AT_PEAK ? "step"
-               : options->weight != GROUP_WEIGHT_COUNT  ? "weight"
-               : options->frameworks                    ? "frameworks"
-               : options->fail_of                       ? "of"
-                                                        : NULL;
+        name = options->module                                               ? "module"
+               : options->space != REPORT_ALL                                ? "memory-space"
+               : options->by != GROUP_BY_COUNT                               ? "by"
+               : options->step != MEMORY_GROUPS_AT_PEAK                      ? "step"
+               : options->weight != GROUP_WEIGHT_COUNT                       ? "weight"
+               : options->frameworks                                         ? "frameworks"
+               : options->fail_of                                            ? "of"
+               : options->memory_id && options->tool == REPORT_DEVICE_MEMORY ? "memory-id"
+                                                                             : NULL;
     if (name)
         snprintf(problem, OPTIONS_PROBLEM_BYTES, "--%s goes with --tool=%s only.", name,
                  is_viewer ? "memory_profile" : "memory_viewer");
@@ -132,9 +73,39 @@ static bool goes_with_html(const struct report_options *options, char *problem) 
     return !name || options->format != FORMAT_HTML;
 }
 
-static bool finish(const char *space, struct report_options *options, char *problem) {
+// A growth is a size, or a part of what was before: "256MiB", "5%".
+static bool read_growth(const char *text, struct report_options *options, char *problem) {
+    char *end;
+    if (!text || size_text_read(text, &options->growth_bytes)) return true;
+    options->growth_percent = strtod(text, &end);
+    options->has_growth_percent = end != text && strcmp(end, "%") == 0 && options->growth_percent >= 0 &&
+                                  options->growth_percent <= GROWTH_PERCENT_MAX;
+    if (!options->has_growth_percent && strcmp(text, "0") == 0) options->growth_bytes = 0;
+    if (options->has_growth_percent || options->growth_bytes == 0) return true;
+    snprintf(problem, OPTIONS_PROBLEM_BYTES,
+             "--max-growth wants a size or a percentage such as 256MiB or 5%%, not \"%.60s\".", text);
+    return false;
+}
+
+static bool goes_with_trend(const struct report_options *options, const char *growth, char *problem) {
+    const char *alone = growth ? "max-growth" : options->tool == REPORT_DEVICE_MEMORY ? "tool=device_memory" : NULL;
+    const char *name = options->session                         ? "session"
+                       : options->step != MEMORY_GROUPS_AT_PEAK ? "step"
+                       : options->weight != GROUP_WEIGHT_COUNT  ? "weight"
+                       : options->fail_over_bytes != REPORT_ALL ? "fail-over"
+                       : options->format == FORMAT_HTML         ? "format=html"
+                                                                : NULL;
+    if (!options->is_trend && alone)
+        snprintf(problem, OPTIONS_PROBLEM_BYTES, "--%s goes with --trend only.", alone);
+    else if (options->is_trend && name)
+        snprintf(problem, OPTIONS_PROBLEM_BYTES, "--%s does not go with --trend.", name);
+    return options->is_trend ? !name : !alone;
+}
+
+static bool finish(const char *space, const char *growth, struct report_options *options, char *problem) {
     if (space && !report_space_read(space, &options->space, problem)) return false;
-    if (is_of_other_tool(options, problem)) return false;
+    if (is_of_other_tool(options, problem) || !goes_with_trend(options, growth, problem)) return false;
+    if (!read_growth(growth, options, problem)) return false;
     options->has_groups = options->by != GROUP_BY_COUNT || options->step != MEMORY_GROUPS_AT_PEAK ||
                           options->weight != GROUP_WEIGHT_COUNT;
     if (!goes_with_html(options, problem)) return false;
@@ -151,18 +122,21 @@ static bool finish(const char *space, struct report_options *options, char *prob
 
 bool report_options_parse(int count, char *const arguments[], struct report_options *options,
                           char problem[OPTIONS_PROBLEM_BYTES]) {
-    static const struct flag_choice tools[] = {
-        {"memory_viewer", REPORT_MEMORY_VIEWER}, {"memory_profile", REPORT_MEMORY_PROFILE}, {NULL, 0}};
+    static const struct flag_choice tools[] = {{"memory_viewer", REPORT_MEMORY_VIEWER},
+                                               {"memory_profile", REPORT_MEMORY_PROFILE},
+                                               {"device_memory", REPORT_DEVICE_MEMORY},
+                                               {NULL, 0}};
     struct flag_choice by[GROUP_BY_COUNT + 1] = {{NULL, 0}};
     for (unsigned i = 0; i < GROUP_BY_COUNT; i++)
         by[i] = (struct flag_choice){memory_group_by_name((enum memory_group_by)i), i};
     struct flag_choice weights[GROUP_WEIGHT_COUNT + 1] = {{NULL, 0}};
     for (unsigned i = 0; i < GROUP_WEIGHT_COUNT; i++)
         weights[i] = (struct flag_choice){memory_group_weight_name((enum memory_group_weight)i), i};
-    const char *space = NULL;
+    const char *space = NULL, *growth = NULL;
     *options = (struct report_options){.space = REPORT_ALL,
                                        .top = REPORT_ALL,
                                        .fail_over_bytes = REPORT_ALL,
+                                       .growth_bytes = REPORT_ALL,
                                        .by = GROUP_BY_COUNT,
                                        .weight = GROUP_WEIGHT_COUNT,
                                        .step = MEMORY_GROUPS_AT_PEAK};
@@ -181,9 +155,11 @@ bool report_options_parse(int count, char *const arguments[], struct report_opti
         {"memory-id", FLAG_TEXT, .text = &options->memory_id},
         {"fail-over", FLAG_CAPACITY, .bytes = &options->fail_over_bytes},
         {"of", FLAG_CHOICE, .choice = &options->fail_of, .choices = figure_choices},
+        {"trend", FLAG_SWITCH, .on = &options->is_trend},
+        {"max-growth", FLAG_TEXT, .text = &growth},
         {"help", FLAG_SWITCH, .on = &options->show_help},
     };
     const struct flag_set set = {flags, sizeof flags / sizeof flags[0], &options->path, "PATH", NULL};
     if (!flags_read(count, arguments, &set, problem)) return false;
-    return options->show_help || finish(space, options, problem);
+    return options->show_help || finish(space, growth, options, problem);
 }

@@ -6,7 +6,8 @@
 #include "server/command/command.h"
 #include "server/command/progress.h"
 
-enum report_tool { REPORT_MEMORY_VIEWER, REPORT_MEMORY_PROFILE };
+// Device memory profiles are told with the programs, but followed over sessions on their own.
+enum report_tool { REPORT_MEMORY_VIEWER, REPORT_MEMORY_PROFILE, REPORT_DEVICE_MEMORY };
 
 enum { REPORT_ALL = -1 };
 
@@ -27,6 +28,10 @@ struct report_options {
     unsigned weight;          // enum memory_group_weight
     int step;                 // MEMORY_GROUPS_AT_PEAK: that of the peak
     const char *frameworks;   // whose files are not the reader's (analysis/groups/frameworks.h)
+    bool is_trend;            // over all sessions, as the next three
+    int64_t growth_bytes;     // the most that the newest may have grown by; REPORT_ALL: anything
+    bool has_growth_percent;  // then it is a part of what was before
+    double growth_percent;
     bool show_help;
     struct progress *progress;  // the line that says how far it is; NULL: there is none
 };

@@ -1,0 +1,184 @@
+#include "server/trend/trend.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "analysis/base/growing_array.h"
+#include "server/store/work_each.h"
+#include "server/trend/session_time.h"
+#include "server/trend/trend_session.h"
+
+static int64_t now_ms(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+// --- Points in order of time ---
+
+static int by_time(const void *left, const void *right) {
+    const struct trend_point *a = left, *b = right;
+    if (a->time_s != b->time_s) return a->time_s < b->time_s ? -1 : 1;
+    int order = strcmp(a->session, b->session);
+    return order || !a->file ? order : strcmp(a->file, b->file);
+}
+
+static bool add_point(struct trend *trend, const char *session, const char *file, int64_t modified_s) {
+    struct trend_point point = {.session = session, .file = file, .time_s = modified_s, .host = ""};
+    if (!file) point.is_time_of_name = session_time_of_name(session, &point.time_s);
+    return growing_array_add(&trend->work->arena, trend->points, trend->count, point);
+}
+
+// A session that is still being written is no point yet, but its place is told.
+static bool add_pending(struct trend *trend, const struct catalog *catalog) {
+    struct arena *arena = &trend->work->arena;
+    for (size_t i = 0; i < catalog->pending_count; i++) {
+        const struct catalog_session *session = &catalog->pending_sessions[i];
+        struct error *reason = arena_new(arena, struct error, 1);
+        if (!reason || !add_point(trend, session->name, NULL, session->version.modified_s)) return false;
+        error_in(reason, ERROR_TRUNCATED, catalog->pending[i].path, ERROR_WHOLE_FILE, "%.400s",
+                 catalog->pending[i].reason);
+        trend->points[trend->count - 1].state = TREND_ERROR;
+        trend->points[trend->count - 1].reason = reason;
+    }
+    return true;
+}
+
+static bool list_sessions(struct trend *trend, const struct catalog *catalog) {
+    for (size_t i = 0; i < catalog->session_count; i++) {
+        const struct catalog_session *session = &catalog->sessions[i];
+        if (!add_point(trend, session->name, NULL, session->version.modified_s)) return false;
+    }
+    return add_pending(trend, catalog);
+}
+
+static bool list_files(struct store *store, struct trend *trend, const char *name) {
+    const struct session_place place = {.name = name};
+    struct session session;
+    struct error error;
+    if (!store_open_session(store, trend->work, &place, STORE_LIST_DEVICE_MEMORY, &session, &error)) return true;
+    for (size_t i = 0; i < session.files.file_count; i++) {
+        const struct input_file *file = &session.files.files[i];
+        if (!add_point(trend, name, file->name, file->version.modified_s)) return false;
+    }
+    return true;
+}
+
+static bool list_device_memory(struct store *store, struct trend *trend, const struct catalog *catalog) {
+    bool is_good = true;
+    for (size_t i = 0; is_good && i < catalog->device_memory_count; i++)
+        is_good = list_files(store, trend, catalog->device_memory[i].name);
+    for (size_t i = 0; is_good && i < catalog->session_count; i++) {
+        if (catalog->sessions[i].may_hold_device_memory) is_good = list_files(store, trend, catalog->sessions[i].name);
+    }
+    return is_good;
+}
+
+static bool list_points(struct store *store, struct trend *trend, const struct catalog *catalog) {
+    bool is_good = trend->question.tool == TREND_DEVICE_MEMORY ? list_device_memory(store, trend, catalog)
+                                                               : list_sessions(trend, catalog);
+    if (trend->count) qsort(trend->points, trend->count, sizeof *trend->points, by_time);
+    uint32_t last = trend->question.last;
+    trend->left_out = last && trend->count > last ? trend->count - last : 0;
+    if (trend->left_out) trend->points += trend->left_out;
+    trend->count -= trend->left_out;
+    return is_good;
+}
+
+// --- Reading ---
+
+struct look {
+    struct store *store;
+    struct trend *trend;
+    int64_t ends_ms;  // when the patience does; below zero: never
+    size_t loads;     // of the cache, when it began
+    atomic_size_t done;
+    struct trend_seen *seen;
+};
+
+// Each question gets on by something, however short the patience: else a slow place would never be read.
+static bool is_over(const struct look *look) {
+    if (look->ends_ms < 0 || now_ms() < look->ends_ms) return false;
+    return cache_stats_read(look->trend->work->cache).loads > look->loads;
+}
+
+static void read_point(struct work *mine, void *context, size_t turn) {
+    struct look *look = context;
+    struct trend *trend = look->trend;
+    const struct trend_question *question = &trend->question;
+    size_t at = trend->count - 1 - turn;  // the newest first
+    if (trend->points[at].state != TREND_PENDING || is_over(look)) return;
+    trend_point_read(look->store, mine, question, trend->subject, &trend->points[at], &look->seen[at]);
+    size_t done = atomic_fetch_add(&look->done, 1) + 1;
+    if (question->tell) question->tell(question->context, done, trend->count);
+}
+
+static struct bytes choose_subject(struct store *store, struct trend *trend) {
+    const struct trend_question *question = &trend->question;
+    if (question->tool == TREND_PROGRAM && question->subject) return trend_module_name(bytes_of(question->subject));
+    if (question->subject) return bytes_of(question->subject);
+    for (uint32_t i = trend->count; i > 0; i--) {
+        if (trend->points[i - 1].state != TREND_PENDING) continue;
+        struct bytes name = trend_session_subject(store, trend->work, question, trend->points[i - 1].session);
+        if (name.size) return name;
+    }
+    return BYTES("");
+}
+
+// --- What there is to ask about ---
+
+static int by_sessions(const void *left, const void *right) {
+    const struct trend_name *a = left, *b = right;
+    if (a->sessions != b->sessions) return a->sessions > b->sessions ? -1 : 1;
+    return bytes_compare(a->name, b->name);
+}
+
+static bool count_names(struct trend *trend, const struct trend_seen *seen) {
+    struct arena *arena = &trend->work->arena;
+    struct string_table numbers;
+    uint32_t count = 0;
+    if (!string_table_init(&numbers, arena)) return false;
+    for (uint32_t i = 0; i < trend->count; i++) {
+        for (uint32_t k = 0; k < seen[i].count; k++) {
+            uint32_t number = string_table_put(&numbers, seen[i].names[k]);
+            if (number == 0) continue;
+            if (number > count && !growing_array_add(arena, trend->names, count, (struct trend_name){.sessions = 0}))
+                return false;
+            trend->names[number - 1].name = seen[i].names[k];
+            trend->names[number - 1].sessions++;
+        }
+    }
+    if (count) qsort(trend->names, count, sizeof *trend->names, by_sessions);
+    trend->has_more_names = count > TREND_NAMES_MAX;
+    trend->name_count = count > TREND_NAMES_MAX ? TREND_NAMES_MAX : count;
+    return !numbers.has_failed;
+}
+
+static bool gather(struct trend *trend, const struct trend_seen *seen) {
+    trend->figures = arena_new(&trend->work->arena, const struct trend_figures *, (size_t)trend->count + 1);
+    if (!trend->figures) return false;
+    for (uint32_t i = 0; i < trend->count; i++) {
+        trend->figures[i] = trend->points[i].figures;
+        trend->ready_count += trend->points[i].state == TREND_READY;
+        trend->pending_count += trend->points[i].state == TREND_PENDING;
+    }
+    return count_names(trend, seen);
+}
+
+// --- The whole ---
+
+bool trend_read(struct store *store, struct work *work, const struct trend_question *question, struct trend *trend,
+                struct error *error) {
+    *trend = (struct trend){.question = *question, .work = work};
+    struct look look = {.store = store, .trend = trend, .ends_ms = -1, .loads = cache_stats_read(work->cache).loads};
+    if (question->patience_ms >= 0) look.ends_ms = now_ms() + question->patience_ms;
+    const struct catalog *catalog = store_catalog(store, work, true, error);
+    if (!catalog) return false;
+    if (!list_points(store, trend, catalog)) return work_out_of_memory(error);
+    trend->subject = choose_subject(store, trend);
+    look.seen = arena_new(&work->arena, struct trend_seen, (size_t)trend->count + 1);
+    if (!look.seen) return work_out_of_memory(error);
+    if (trend->subject.size && !work_each(work, read_point, &look, trend->count)) return work_out_of_memory(error);
+    return gather(trend, look.seen) || work_out_of_memory(error);
+}
