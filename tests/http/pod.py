@@ -6,7 +6,10 @@
 holds_more gives a host one more allocation, in the middle of its real events, that is never freed: what its allocator
 tells after it is that much more. other_program gives a host another compile of a program of the same name.
 """
+import gzip
+
 from profile_build import number, text, varint
+from server_fixture import FIXTURES
 
 HOST, PLANE, LINE, EVENT, STAT = "host-{:03}", 1, 3, 4, 4
 
@@ -161,3 +164,25 @@ def extra_event(plane, like, op, size):
     extra = plane.with_numbers(like, {**values, "allocation_bytes": size, "requested_bytes": size, "addr": 0x7E57})
     kept = [part for part in fields(extra) if part[0] != STAT or field_of(part[2], 1) != plane.stats.get("tf_op")]
     return message(kept) + (text_stat(plane, "tf_op", op) if "tf_op" in plane.stats else b"")
+
+
+# --- Device memory profiles ---
+
+def device_memory(name):
+    return gzip.decompress((FIXTURES / "device_memory" / name).read_bytes())
+
+
+def holds_more_arrays(data, more):
+    """The device memory profile with `more` bytes at the stack of its largest sample."""
+    def values(sample):
+        packed, at, found = field_of(sample, 2, b""), 0, []
+        while at < len(packed):
+            value, at = read_varint(packed, at)
+            found.append(value)
+        return found
+
+    samples = [sample for field, _, sample in fields(data) if field == 2]
+    largest = max(samples, key=lambda sample: values(sample)[1])
+    count, size = values(largest)
+    grown = changed_fields(largest, 2, lambda _: varint(count) + varint(size + more))
+    return changed_fields(data, 2, lambda sample: grown if sample == largest else sample)
