@@ -30,7 +30,7 @@ static bool check_bucket(const char *url, char *problem, size_t problem_size) {
     struct opened_storage opened;
     struct error error;
     bool is_good = opened_storage_begin(&opened, url, &error);
-    if (!is_good) snprintf(problem, problem_size, "Cannot open %.160s: %.300s.", url, error.message);
+    if (!is_good) snprintf(problem, problem_size, "Cannot open %.160s: %.300s.", opened.path, error.message);
     opened_storage_end(&opened);
     return is_good;
 }

@@ -35,7 +35,7 @@ static void list_programs(struct diff_side *side, const char *why) {
     progress_hide(side->report.options.progress);
     for (size_t i = 0; i < side->inventory.program_count; i++)
         known_names_add(&known, name_of(&side->inventory.programs[i]), arena);
-    fprintf(stderr, "hbmview: %s: %s: %s.\n", printable_text(bytes_of(side->report.options.path), arena), why,
+    fprintf(stderr, "hbmview: %s: %s: %s.\n", printable_text(bytes_of(side->report.opened.path), arena), why,
             known_names_text(&known, KNOWN_NAMES_MAX, arena));
 }
 
@@ -54,7 +54,7 @@ static void list_sessions(struct diff_side *side) {
     for (size_t i = 0; i < side->inventory.program_count; i++)
         known_names_add(&known, bytes_of(side->inventory.programs[i].session->name), arena);
     fprintf(stderr, "hbmview: %s: several sessions have such a program; give the folder of one, or --session%s: %s.\n",
-            printable_text(bytes_of(side->report.options.path), arena), "",
+            printable_text(bytes_of(side->report.opened.path), arena), "",
             known_names_text(&known, KNOWN_NAMES_MAX, arena));
 }
 

@@ -69,11 +69,10 @@ static void keep_asked(struct report *report, const char *name) {
 
 bool report_find_sessions(struct report *report) {
     struct error error;
-    const char *path = report->options.path;
-    bool is_good = opened_storage_begin(&report->opened, path, &error);
+    bool is_good = opened_storage_begin(&report->opened, report->options.path, &error);
     if (is_good) {
         report->storage = storage_read_for(report->opened.storage, report->work.reading);
-        is_good = catalog_scan(&report->storage, path, &report->work.arena, &report->catalog, &error);
+        is_good = catalog_scan(&report->storage, report->opened.path, &report->work.arena, &report->catalog, &error);
     }
     if (!is_good) {
         report_errors_add(&report->errors, &error);

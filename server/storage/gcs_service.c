@@ -45,6 +45,11 @@ static bool refused(const struct object_bucket *bucket, const struct http_questi
 }
 
 const struct object_service *gcs_service(void) {
-    static const struct object_service service = {"gs", ask_page, object_page_of_gcs, ask_range, sign, refused};
+    static const struct object_service service = {.scheme = "gs",
+                                                  .ask_page = ask_page,
+                                                  .read_page = object_page_of_gcs,
+                                                  .ask_range = ask_range,
+                                                  .sign = sign,
+                                                  .refused = refused};
     return &service;
 }

@@ -19,11 +19,12 @@ struct http_question {
     struct http_header headers[HTTP_HEADERS_MAX];
     size_t header_count;
     struct bytes body;
-    const char *about;        // what it asks for, in messages: "s3://bucket/a b"
-    uint8_t *to;              // where the body of a good answer (2xx) goes; NULL: on the arena
-    size_t limit_bytes;       // an answer with more of a body is refused
-    bool has_secret;          // never follows a redirect
-    struct reading *reading;  // who waits for the answer, told of its bytes as they come; NULL: nobody follows it
+    const char *about;         // what it asks for, in messages: "s3://bucket/a b"
+    uint8_t *to;               // where the body of a good answer (2xx) goes; NULL: on the arena
+    size_t limit_bytes;        // an answer with more of a body is refused
+    const char *when_too_big;  // says so; NULL: the server is at fault
+    bool has_secret;           // never follows a redirect
+    struct reading *reading;   // who waits for the answer, told of its bytes as they come; NULL: nobody follows it
 };
 
 struct http_answer {

@@ -111,6 +111,9 @@ static bool set_options(struct http_transfer *transfer) {
                    curl_easy_setopt(easy, CURLOPT_HEADERDATA, transfer) == CURLE_OK &&
                    curl_easy_setopt(easy, CURLOPT_PRIVATE, transfer) == CURLE_OK &&
                    curl_easy_setopt(easy, CURLOPT_HTTPHEADER, transfer->headers) == CURLE_OK;
+    if (question->when_too_big)
+        is_good = is_good &&
+                  curl_easy_setopt(easy, CURLOPT_MAXFILESIZE_LARGE, (curl_off_t)question->limit_bytes) == CURLE_OK;
     if (question->body.size)
         is_good = is_good && curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE, (long)question->body.size) == CURLE_OK &&
                   curl_easy_setopt(easy, CURLOPT_POSTFIELDS, question->body.data) == CURLE_OK;
@@ -194,11 +197,17 @@ static bool is_passing(CURLcode result) {
     return false;
 }
 
+static enum transfer_verdict too_big(const struct http_transfer *transfer, struct error *error) {
+    const char *why = transfer->question->when_too_big;
+    return why ? fail(transfer, ERROR_TOO_BIG, why, error)
+               : fail(transfer, ERROR_MALFORMED, "it sends more than was asked for", error);
+}
+
 enum transfer_verdict http_transfer_judge(struct http_transfer *transfer, CURLcode result, struct error *error) {
     int status = status_of(transfer->easy);
     if (transfer->is_out_of_memory) return fail(transfer, ERROR_TOO_BIG, "no memory left for the answer", error);
-    if (transfer->is_too_big && is_good_status(status))
-        return fail(transfer, ERROR_MALFORMED, "it sends more than was asked for", error);
+    if ((transfer->is_too_big && is_good_status(status)) || result == CURLE_FILESIZE_EXCEEDED)
+        return too_big(transfer, error);
     if (result != CURLE_OK) {
         (void)fail(transfer, ERROR_UNREADABLE, curl_easy_strerror(result), error);
         return is_passing(result) ? TRANSFER_AGAIN : TRANSFER_FAILED;

@@ -6,6 +6,7 @@
 #include "server/storage/identity_s3.h"
 #include "server/storage/s3_service.h"
 #include "server/storage/url_text.h"
+#include "server/storage/web_service.h"
 
 #define GCS_ORIGIN "https://storage.googleapis.com"
 
@@ -57,15 +58,48 @@ static struct bytes inner(struct bytes text) {
     return text;
 }
 
+// Splits "https://host/a/name?query#fragment". False: it names no file.
+static bool split_address(struct bytes text, struct bytes *origin, struct bytes *path, struct bytes *query) {
+    struct bytes all = text;
+    (void)(text_take(&text, BYTES("https://")) || text_take(&text, BYTES("http://")));
+    struct bytes host = text_take_until(&text, '/');
+    *origin = (struct bytes){all.data, (size_t)(text.data - all.data)};
+    text = text_take_until(&text, '#');
+    *path = text_take_until(&text, '?');
+    (void)text_take(&text, BYTES("?"));
+    *query = text;
+    bool is_host = host.size && !memchr(host.data, '@', host.size) && !memchr(host.data, '?', host.size);
+    return is_host && path->size > 1 && path->data[path->size - 1] != '/';
+}
+
+static bool of_address(const char *url, struct http_client *client, struct arena *arena, struct object_bucket *bucket,
+                       const char **prefix, struct error *error) {
+    struct bytes origin, path, query;
+    if (!split_address(bytes_of(url), &origin, &path, &query))
+        return error_set(
+            error, ERROR_BAD_REQUEST,
+            "expected the address of one file, like https://host/run/vm.xplane.pb, without a password: web "
+            "servers have no lists of their files; give each file, or download the folder");
+    *bucket = (struct object_bucket){.service = web_service(), .client = client, .region = ""};
+    bucket->url = bucket->origin = arena_string(arena, origin);
+    bucket->root_path = url_escape_rest(path, arena);
+    bucket->name = *prefix = arena_string(arena, inner(path));
+    const char *sent = url_escape_rest(query, arena);
+    if (bucket->url && bucket->root_path && *prefix && sent) bucket->web = web_object_new(*prefix, sent);
+    return bucket->web || no_memory(bucket->url ? bucket->url : "", error);
+}
+
 bool object_bucket_of_url(const char *url, environment_reader *environment, struct http_client *client,
                           struct http_client *near, struct arena *arena, struct object_bucket *bucket,
                           const char **prefix, struct error *error) {
     struct bytes text = bytes_of(url);
+    if (bytes_starts_with(text, BYTES("https://")) || bytes_starts_with(text, BYTES("http://")))
+        return of_address(url, client, arena, bucket, prefix, error);
     bool is_s3 = text_take(&text, BYTES("s3://")), is_gcs = !is_s3 && text_take(&text, BYTES("gs://"));
     struct bytes name = text_take_until(&text, '/');
     if ((!is_s3 && !is_gcs) || !is_bucket_name(name))
         return error_in(error, ERROR_BAD_REQUEST, url, ERROR_WHOLE_FILE,
-                        "expected gs://bucket/prefix or s3://bucket/prefix");
+                        "expected gs://bucket/prefix, s3://bucket/prefix or https://host/file");
     *bucket = (struct object_bucket){.service = is_s3 ? s3_service() : gcs_service(), .client = client};
     bucket->name = arena_string(arena, name);
     bucket->url = bucket->name ? arena_printf(arena, "%s://%s", bucket->service->scheme, bucket->name) : NULL;

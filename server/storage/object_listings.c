@@ -210,6 +210,7 @@ static struct listed_tree *take_or_begin(struct object_listings *listings, const
 static struct listed_tree *of_prefix(struct object_listings *listings, const char *prefix, struct reading *reading,
                                      struct error *error) {
     struct under_way mine = {0};
+    if (listings->bucket->service->list) prefix = "";  // one answer has all names
     struct listed_tree *listed = take_or_begin(listings, prefix, &mine, reading, error);
     if (listed || !mine.prefix) return listed;
     listed = list(listings, prefix, reading, error);

@@ -15,6 +15,14 @@ static bool is_path(struct bytes name) {
     return true;
 }
 
+// A pin travels in a header or an address of later requests.
+static bool is_one_line(const char *text) {
+    for (; *text; text++) {
+        if ((uint8_t)*text < ' ' || *text == 0x7f) return false;
+    }
+    return true;
+}
+
 static struct file_version version_of(struct bytes name, const struct stored_object *object) {
     return (struct file_version){.device = crypto_fingerprint(name),
                                  .inode = crypto_fingerprint(bytes_of(object->pin)),
@@ -26,7 +34,7 @@ bool object_page_add(struct object_page *page, struct bytes name, const struct s
                      struct arena *arena) {
     struct stored_object added = *object;
     if (bytes_ends_with(name, BYTES("/"))) return true;
-    if (!is_path(name)) {
+    if (!is_path(name) || !is_one_line(object->pin)) {
         page->odd_names++;
         return true;
     }
@@ -47,11 +55,36 @@ static bool take_part(struct bytes *text, const char *after, int64_t least, int6
     return text_take_int64(text, value) && *value >= least && *value <= most && text_take(text, bytes_of(after));
 }
 
+// "12:00:00": seconds of the day.
+static bool take_clock(struct bytes *text, int64_t *seconds) {
+    int64_t hour, minute, second;
+    bool is_clock = take_part(text, ":", 0, 23, &hour) && take_part(text, ":", 0, 59, &minute) &&
+                    take_part(text, "", 0, 60, &second);
+    if (is_clock) *seconds = hour * 3600 + minute * 60 + second;
+    return is_clock;
+}
+
 int64_t object_time(struct bytes text) {
-    int64_t year, month, day, hour, minute, second;
+    int64_t year, month, day, seconds;
     bool is_time = take_part(&text, "-", 1970, 9999, &year) && take_part(&text, "-", 1, 12, &month) &&
-                   take_part(&text, "T", 1, 31, &day) && take_part(&text, ":", 0, 23, &hour) &&
-                   take_part(&text, ":", 0, 59, &minute) && take_part(&text, "", 0, 60, &second);
-    if (!is_time) return 0;
-    return days_since_1970(year, month, day) * 86400 + hour * 3600 + minute * 60 + second;
+                   take_part(&text, "T", 1, 31, &day) && take_clock(&text, &seconds);
+    return is_time ? days_since_1970(year, month, day) * 86400 + seconds : 0;
+}
+
+static bool take_month(struct bytes *text, int64_t *month) {
+    static const char *const names[] = {"Jan ", "Feb ", "Mar ", "Apr ", "May ", "Jun ",
+                                        "Jul ", "Aug ", "Sep ", "Oct ", "Nov ", "Dec "};
+    for (*month = 1; *month <= 12; ++*month) {
+        if (text_take(text, bytes_of(names[*month - 1]))) return true;
+    }
+    return false;
+}
+
+int64_t object_http_date(const char *date) {
+    struct bytes text = bytes_of(date);
+    int64_t year, month, day, seconds;
+    (void)text_take_until(&text, ',');
+    bool is_date = text_take(&text, BYTES(", ")) && take_part(&text, " ", 1, 31, &day) && take_month(&text, &month) &&
+                   take_part(&text, " ", 1970, 9999, &year) && take_clock(&text, &seconds);
+    return is_date ? days_since_1970(year, month, day) * 86400 + seconds : 0;
 }

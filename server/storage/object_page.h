@@ -4,7 +4,8 @@
 //     GCS    objects.list, JSON      {"items": [{"name", "size", "generation", "updated"}], "nextPageToken"}
 //
 // Names are bytes and are used as what they are; a name that no file of a folder could have (an empty part, "." or
-// "..", a NUL) is not on the page, but counted. A page is bounded by the limit of its answer.
+// "..", a NUL) is not on the page, but counted; so is an object whose version is no line of text. A page is bounded by
+// the limit of its answer.
 #pragma once
 
 #include "analysis/base/arena.h"
@@ -38,3 +39,6 @@ MUST_USE bool object_page_add(struct object_page *page, struct bytes name, const
 
 // "2026-11-22T12:00:00Z", with or without a fraction: seconds since 1970. 0: it is no such time.
 int64_t object_time(struct bytes text);
+
+// "Sun, 22 Nov 2026 12:00:00 GMT", as HTTP writes it: the same.
+int64_t object_http_date(const char *text);

@@ -25,6 +25,7 @@ static bool ask(const struct object_bucket *bucket, struct http_question *questi
 
 bool object_list(const struct object_bucket *bucket, const char *prefix, const char *next, struct reading *reading,
                  struct arena *arena, struct object_page *page, struct error *error) {
+    if (bucket->service->list) return bucket->service->list(bucket, reading, arena, page, error);
     struct http_question question = {.method = "GET",
                                      .origin = bucket->origin,
                                      .about = arena_printf(arena, "%s/%s", bucket->url, prefix),
@@ -73,6 +74,11 @@ static bool check_range(const struct http_question *question, const struct objec
                     range->size, answer->body.size, answer->content_range, answer->status);
 }
 
+static bool is_replaced(const struct http_question *question, struct error *error) {
+    return error_in(error, ERROR_UNREADABLE, question->about, ERROR_WHOLE_FILE,
+                    "the object was replaced while it was read; try again");
+}
+
 static bool read_ranges(const struct object_bucket *bucket, const struct stored_object *object,
                         const struct object_range *ranges, size_t count, struct reading *reading, struct arena *arena,
                         struct error *error) {
@@ -84,6 +90,8 @@ static bool read_ranges(const struct object_bucket *bucket, const struct stored_
     }
     if (!ask(bucket, questions, count, arena, answers, error)) return false;
     for (size_t i = 0; i < count; i++) {
+        bool is_version = !bucket->service->is_version || bucket->service->is_version(object, &answers[i]);
+        if (!is_version) return is_replaced(&questions[i], error);
         if (!check_range(&questions[i], &ranges[i], &answers[i], error)) return false;
     }
     return true;
@@ -92,6 +100,11 @@ static bool read_ranges(const struct object_bucket *bucket, const struct stored_
 bool object_read(const struct object_bucket *bucket, const struct stored_object *object,
                  const struct object_range *ranges, size_t count, struct reading *reading, struct error *error) {
     struct arena arena;
+    size_t kept = 0;
+    while (kept < count && bucket->service->copy_kept && bucket->service->copy_kept(bucket, object, &ranges[kept]))
+        kept++;
+    ranges += kept;
+    count -= kept;
     arena_init(&arena, QUESTION_ARENA_BYTES * count);
     bool is_good = count == 0 || read_ranges(bucket, object, ranges, count, reading, &arena, error);
     arena_free(&arena);

@@ -2,6 +2,7 @@
 //
 //     s3_service    GET /bucket?list-type=2&prefix=...          GET /bucket/name    Range, If-Match: the ETag
 //     gcs_service   GET /storage/v1/b/bucket/o?prefix=...       GET .../o/name?alt=media&generation=...    Range
+//     web_service   (one object, whose address is given)        GET /path/name      Range, If-Match: the ETag
 //
 // A bucket is made once from what the user gave and the environment, and stays as it is. Every question but an
 // anonymous one has a secret in its headers.
@@ -21,7 +22,14 @@ struct object_bucket {
     const char *root_path;      // "" or "/bucket": what stands before a name
     const char *url;            // "s3://bucket", as users write it
     const char *region;         // S3's
-    struct identity *identity;  // who asks
+    struct identity *identity;  // who asks; NULL: a web server
+    struct web_object *web;     // the one object of a web server; NULL: a bucket
+};
+
+struct object_range {
+    uint64_t offset;
+    size_t size;
+    uint8_t *to;
 };
 
 enum { OBJECT_PAGE_BYTES_MAX = 8 << 20, OBJECTS_OF_A_PAGE = 1000 };
@@ -34,9 +42,20 @@ struct object_service {
                      struct http_question *question);
     bool (*read_page)(struct bytes answer, struct arena *arena, struct object_page *page, struct error *error);
 
+    // Where there are no pages (NULL: there are): all that there is.
+    bool (*list)(const struct object_bucket *bucket, struct reading *reading, struct arena *arena,
+                 struct object_page *page, struct error *error);
+
     // The bytes [offset, offset + size) of this version of the object.
     bool (*ask_range)(const struct object_bucket *bucket, const struct stored_object *object, struct arena *arena,
                       struct http_question *question);
+
+    // Whether the answer is of that version, where asking for it does not ensure so (NULL: it does).
+    bool (*is_version)(const struct stored_object *object, const struct http_answer *answer);
+
+    // Copies a range that is here already (NULL: none ever is).
+    bool (*copy_kept)(const struct object_bucket *bucket, const struct stored_object *object,
+                      const struct object_range *range);
 
     // Adds who asks, if it is anybody. False: *error says what of the credentials is wrong.
     bool (*sign)(const struct object_bucket *bucket, struct http_question *question, struct arena *arena,
@@ -52,11 +71,6 @@ MUST_USE bool object_list(const struct object_bucket *bucket, const char *prefix
                           struct reading *reading, struct arena *arena, struct object_page *page, struct error *error);
 
 // Parts of one object, all at once. What is read is of the version that `object` names, or it is ERROR_UNREADABLE.
-struct object_range {
-    uint64_t offset;
-    size_t size;
-    uint8_t *to;
-};
 MUST_USE bool object_read(const struct object_bucket *bucket, const struct stored_object *object,
                           const struct object_range *ranges, size_t count, struct reading *reading,
                           struct error *error);

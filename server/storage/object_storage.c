@@ -7,6 +7,7 @@
 #include "server/storage/object_bucket.h"
 #include "server/storage/object_listings.h"
 #include "server/storage/object_reader.h"
+#include "server/storage/web_service.h"
 
 #define USER_AGENT "hbmview"
 
@@ -194,6 +195,7 @@ void object_storage_close(struct object_storage *storage) {
     object_listings_free(storage->listings);
     block_cache_free(storage->blocks.cache);
     identity_free(storage->bucket.identity);
+    web_object_free(storage->bucket.web);
     http_client_free(storage->near);
     http_client_free(storage->client);
     arena_free(&storage->arena);

@@ -17,12 +17,23 @@ static bool open_bucket(struct opened_storage *opened, const char *url, struct e
     return opened->objects;
 }
 
+// The address without what follows the file's name. NULL: it is as it should be, or there is no memory.
+static char *without_query(const char *path) {
+    bool is_address = strncmp(path, "https://", 8) == 0 || strncmp(path, "http://", 7) == 0;
+    size_t size = strcspn(path, "?#");
+    return is_address && path[size] ? strndup(path, size) : NULL;
+}
+
 bool opened_storage_begin(struct opened_storage *opened, const char *path, struct error *error) {
-    *opened = (struct opened_storage){.storage = local_storage()};
-    return !path || !strstr(path, "://") || open_bucket(opened, path, error);
+    *opened = (struct opened_storage){.storage = local_storage(), .path = path};
+    if (!path || !strstr(path, "://")) return true;
+    opened->address = without_query(path);
+    if (opened->address) opened->path = opened->address;
+    return open_bucket(opened, path, error);
 }
 
 void opened_storage_end(struct opened_storage *opened) {
     object_storage_close(opened->objects);
+    free(opened->address);
     *opened = (struct opened_storage){0};
 }

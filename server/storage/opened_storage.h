@@ -1,7 +1,8 @@
-// The storage that a path of the user's means: this machine's disks, or the bucket of a URL.
+// The storage that a path of the user's means: this machine's disks, the bucket of a URL, a file on a web server.
 //
 //     /data/run, run.xplane.pb          local_storage
 //     gs://bucket/run, s3://bucket/run  object_storage
+//     https://host/a.xplane.pb?sig=..   the same, of one object; what follows the "?" is a secret and goes no further
 //     ftp://host/run                    ERROR_BAD_REQUEST: which places there are
 #pragma once
 
@@ -12,8 +13,10 @@ struct object_storage;
 struct opened_storage {
     const struct storage *storage;
     struct object_storage *objects;  // NULL: local
+    const char *path;                // the given one as the storage knows it, and as it may be told
+    char *address;                   // where `path` lies, if it is not what was given
 };
 
-// Asks no server yet. Between begin and end, `path` is a path of the storage. Without a path: the local one.
+// Asks no server yet. `path` outlives it; NULL: the local storage. When it fails, opened->path is still to be told.
 MUST_USE bool opened_storage_begin(struct opened_storage *opened, const char *path, struct error *error);
 void opened_storage_end(struct opened_storage *opened);

@@ -43,6 +43,11 @@ static bool refused(const struct object_bucket *bucket, const struct http_questi
 }
 
 const struct object_service *s3_service(void) {
-    static const struct object_service service = {"s3", ask_page, object_page_of_s3, ask_range, sign, refused};
+    static const struct object_service service = {.scheme = "s3",
+                                                  .ask_page = ask_page,
+                                                  .read_page = object_page_of_s3,
+                                                  .ask_range = ask_range,
+                                                  .sign = sign,
+                                                  .refused = refused};
     return &service;
 }

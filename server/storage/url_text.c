@@ -1,17 +1,18 @@
 #include "server/storage/url_text.h"
 
-static bool is_plain(uint8_t c, enum url_part part) {
+static bool is_plain(uint8_t c) {
     bool is_word = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-    return is_word || c == '-' || c == '.' || c == '_' || c == '~' || (c == '/' && part == URL_PATH);
+    return is_word || c == '-' || c == '.' || c == '_' || c == '~';
 }
 
-const char *url_escape(struct bytes text, enum url_part part, struct arena *arena) {
+// All but the plain bytes and those of `kept`.
+static const char *escape(struct bytes text, const char *kept, struct arena *arena) {
     static const char digits[] = "0123456789ABCDEF";
     char *escaped = arena_push_raw(arena, text.size + 1, 3);
     size_t size = 0;
     for (size_t i = 0; escaped && i < text.size; i++) {
         uint8_t c = text.data[i];
-        if (is_plain(c, part)) {
+        if (is_plain(c) || (c && strchr(kept, c))) {
             escaped[size++] = (char)c;
             continue;
         }
@@ -21,6 +22,14 @@ const char *url_escape(struct bytes text, enum url_part part, struct arena *aren
     }
     if (escaped) escaped[size] = '\0';
     return escaped;
+}
+
+const char *url_escape(struct bytes text, enum url_part part, struct arena *arena) {
+    return escape(text, part == URL_PATH ? "/" : "", arena);
+}
+
+const char *url_escape_rest(struct bytes text, struct arena *arena) {
+    return escape(text, "%/!$&'()*+,;=:@?", arena);
 }
 
 static int hex_value(uint8_t c) {

@@ -11,5 +11,8 @@ enum url_part { URL_PATH, URL_VALUE };
 // NULL at the arena's limit.
 const char *url_escape(struct bytes text, enum url_part part, struct arena *arena);
 
+// A text of an address as users give it: what no address may hold ("ä", " ", "<") is escaped, the rest stays, "%" too.
+const char *url_escape_rest(struct bytes text, struct arena *arena);
+
 // The bytes that a part stands for, on the arena; a "%" that begins no escape stays. No data at the arena's limit.
 struct bytes url_unescape(struct bytes text, struct arena *arena);

@@ -38,7 +38,7 @@ struct store *store_new(const char *logdir) {
     struct store *store = calloc(1, sizeof *store);
     if (!store) return NULL;
     store->has_storage = opened_storage_begin(&store->opened, logdir, &store->refusal);
-    store->logdir = logdir;
+    store->logdir = store->opened.path;
     pthread_mutex_init(&store->lock, NULL);
     pthread_mutex_init(&store->scan_lock, NULL);
     return store;

@@ -100,8 +100,7 @@ class Versions(unittest.TestCase):
                     names = None
                     while names != ["jit_train_step(1)"]:
                         answer = server.get("/api/v1/modules", {"session": "s"})
-                        if answer.status != 200:
-                            self.assertIn("replaced", answer.body.decode())
+                        if "replaced" in answer.body.decode():
                             continue
                         names = [module["name"] for module in answer.json()["modules"]]
                         self.assertIn(names, (["jit__lambda(1)"], ["jit_train_step(1)"]))

@@ -143,6 +143,10 @@ static void times(void **state) {
     assert_int_equal(object_time(BYTES("yesterday, at about noon")), 0);
     assert_int_equal(object_time(BYTES("2026-13-22T12:00:00Z")), 0);
     assert_int_equal(object_time((struct bytes){0}), 0);
+    assert_int_equal(object_http_date("Sun, 22 Nov 2026 12:00:00 GMT"), 1795348800);
+    assert_int_equal(object_http_date("Tue, 29 Feb 2000 23:59:59 GMT"), 951868799);
+    assert_int_equal(object_http_date("Tue, 29 Fob 2000 23:59:59 GMT"), 0);
+    assert_int_equal(object_http_date(""), 0);
 }
 
 int main(void) {

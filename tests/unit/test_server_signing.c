@@ -67,6 +67,8 @@ static void texts_are_escaped_once_and_come_back(void **state) {
     const char *name = "a b/(1)=+%\xc3\xbc.pb";
     assert_string_equal(url_escape(bytes_of(name), URL_PATH, &arena), "a%20b/%281%29%3D%2B%25%C3%BC.pb");
     assert_string_equal(url_escape(bytes_of(name), URL_VALUE, &arena), "a%20b%2F%281%29%3D%2B%25%C3%BC.pb");
+    assert_string_equal(url_escape_rest(bytes_of("/a b%20/ü?c=\"<\r\n>&d=1+2"), &arena),
+                        "/a%20b%20/%C3%BC?c=%22%3C%0D%0A%3E&d=1+2");
     struct bytes back = url_unescape(bytes_of("a%20b%2F%281%29%3D%2B%25%C3%BC.pb"), &arena);
     assert_true(bytes_equal(back, bytes_of(name)));
     assert_true(bytes_equal(url_unescape(BYTES("100%"), &arena), BYTES("100%")));
