@@ -16,6 +16,7 @@ const char *options_help(void) {
            "  hbmview explain [FILE|-]             an out-of-memory message: what it means, what to change\n"
            "  hbmview advise PATH                  what a change to the program would save, in bytes\n"
            "  hbmview diff A B                     what changed between two programs, by line and by buffer\n"
+           "  hbmview watch PATH                   a line for each new program or peak, while a run goes on\n"
            "\n"
            "  --logdir PATH     a log directory, a session folder, a folder of XLA's --xla_dump_to, or one\n"
            "                    *.xplane.pb, *.hlo_proto.pb or memory.prof file (each also .gz)\n"

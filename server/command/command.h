@@ -10,6 +10,7 @@ enum exit_code advise_run(int count, char *const arguments[]);
 enum exit_code diff_run(int count, char *const arguments[]);
 enum exit_code explain_run(int count, char *const arguments[]);
 enum exit_code report_run(int count, char *const arguments[]);
+enum exit_code watch_run(int count, char *const arguments[]);
 
 // What a limit is about.
 enum memory_figure { FIGURE_PEAK, FIGURE_TOTAL };

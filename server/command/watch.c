@@ -1,0 +1,163 @@
+// `hbmview watch`: looks, tells what is new, waits.
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "server/command/watch_look.h"
+#include "server/live/lookout.h"
+
+enum { KEPT_UNUSED_BYTES = 0, GRACE_SECONDS = 2 };
+
+// --- Ctrl-C ---
+
+struct stop {
+    sigset_t signals;
+    atomic_bool is_wanted;
+    struct lookout *lookout;
+    pthread_t thread;
+};
+
+// A load that is under way may take long; nothing is lost by not waiting for it to its end.
+static void *await_signal(void *context) {
+    struct stop *stop = context;
+    int caught;
+    while (sigwait(&stop->signals, &caught) != 0) continue;
+    atomic_store(&stop->is_wanted, true);
+    lookout_wake(stop->lookout);
+    sleep(GRACE_SECONDS);
+    _exit(EXIT_CODE_GOOD);
+}
+
+static bool stop_begin(struct stop *stop, struct lookout *lookout) {
+    stop->lookout = lookout;
+    atomic_init(&stop->is_wanted, false);
+    sigemptyset(&stop->signals);
+    sigaddset(&stop->signals, SIGINT);
+    sigaddset(&stop->signals, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &stop->signals, NULL);
+    return pthread_create(&stop->thread, NULL, await_signal, stop) == 0;
+}
+
+static void stop_end(struct stop *stop) {
+    pthread_cancel(stop->thread);  // sigwait and sleep are where it may end
+    pthread_join(stop->thread, NULL);
+}
+
+// --- Looking ---
+
+static int64_t now_ms(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static void say_begun(const struct watcher *watcher, const struct lookout *lookout, const struct catalog *catalog) {
+    size_t count = catalog->session_count + catalog->device_memory_count;
+    fprintf(stderr, "hbmview: watching %.300s (%s): %zu session%s so far.\n", watcher->options->path,
+            lookout_way(lookout), count, count == 1 ? "" : "s");
+}
+
+// A run may make its folder later than this command is started. False: there is no use in waiting for it.
+static bool await_path(struct watcher *watcher, const struct error *error, bool is_first) {
+    bool may_come = error->code == ERROR_NOT_FOUND && !watcher->options->is_once;
+    watcher->is_waiting = false;
+    if (!may_come)
+        watch_complain(watcher, error);
+    else if (is_first)
+        fprintf(stderr, "hbmview: There is no %.300s yet: waiting for it.\n", watcher->options->path);
+    return may_come;
+}
+
+// False: PATH cannot be looked at.
+static bool look(struct watcher *watcher, struct lookout *lookout, bool is_first) {
+    struct work work;
+    struct catalog catalog;
+    struct error error;
+    work_init(&work, watcher->cache);
+    lookout_looks(lookout);
+    bool is_good = catalog_scan(watcher->opened.storage, watcher->options->path, &work.arena, &catalog, &error);
+    if (is_good) {
+        watch_look(watcher, &catalog);
+        if (is_first && !watcher->options->is_once) say_begun(watcher, lookout, &catalog);
+    } else {
+        is_good = await_path(watcher, &error, is_first);
+    }
+    lookout_looked(lookout);
+    work_free(&work);
+    return is_good || !is_first;
+}
+
+static bool goes_on(const struct watcher *watcher, const struct stop *stop, int64_t until_ms) {
+    if (watcher->options->is_once || watcher->is_over || atomic_load(&stop->is_wanted)) return false;
+    return report_sink_is_open(&watcher->sink) && (until_ms < 0 || now_ms() < until_ms);
+}
+
+static bool look_again_and_again(struct watcher *watcher, struct lookout *lookout, const struct stop *stop) {
+    int seconds = watcher->options->seconds;
+    int64_t until_ms = seconds == WATCH_FOR_EVER ? -1 : now_ms() + (int64_t)seconds * 1000;
+    watcher->is_telling = watcher->options->tells_existing;
+    if (!look(watcher, lookout, true)) return false;
+    watcher->is_telling = true;
+    while (goes_on(watcher, stop, until_ms)) {
+        lookout_wait(lookout, watcher->is_waiting, until_ms < 0 ? -1 : until_ms - now_ms());
+        if (!atomic_load(&stop->is_wanted)) (void)look(watcher, lookout, false);
+    }
+    return true;
+}
+
+// --- The command ---
+
+static enum exit_code code_of(const struct watcher *watcher, bool is_good) {
+    bool is_written = watcher->sink.error_number == 0;
+    if (!is_written) command_complain(EXIT_CODE_UNREADABLE, "The lines could not be written.");
+    if (watcher->is_over) return EXIT_CODE_CHECK_FAILED;
+    bool has_failed = !is_good || !is_written || (watcher->options->is_once && watcher->has_errors);
+    return has_failed ? EXIT_CODE_UNREADABLE : EXIT_CODE_GOOD;
+}
+
+static enum exit_code watch_with(struct watcher *watcher) {
+    struct lookout lookout;
+    struct stop stop;
+    if (!lookout_begin(&lookout, watcher->opened.storage, watcher->options->path))
+        return command_complain(EXIT_CODE_UNREADABLE, "The system has no file descriptor left.");
+    if (!stop_begin(&stop, &lookout)) {
+        lookout_end(&lookout);
+        return command_complain(EXIT_CODE_UNREADABLE, "The system has no thread left.");
+    }
+    bool is_good = look_again_and_again(watcher, &lookout, &stop);
+    stop_end(&stop);
+    lookout_end(&lookout);
+    return code_of(watcher, is_good);
+}
+
+static enum exit_code watch(const struct watch_options *options) {
+    struct watcher watcher = {.options = options, .cache = cache_new(KEPT_UNUSED_BYTES, 1)};
+    struct error error;
+    enum exit_code code = EXIT_CODE_UNREADABLE;
+    report_sink_init(&watcher.sink, STDOUT_FILENO);
+    if (!watcher.cache || !watch_seen_init(&watcher.seen)) {
+        cache_free(watcher.cache);
+        return command_complain(EXIT_CODE_UNREADABLE, "There is not enough memory to start.");
+    }
+    if (opened_storage_begin(&watcher.opened, options->path, &error))
+        code = watch_with(&watcher);
+    else
+        watch_complain(&watcher, &error);
+    opened_storage_end(&watcher.opened);
+    watch_seen_free(&watcher.seen);
+    report_sink_free(&watcher.sink);
+    cache_free(watcher.cache);
+    return code;
+}
+
+enum exit_code watch_run(int count, char *const arguments[]) {
+    struct watch_options options;
+    char problem[OPTIONS_PROBLEM_BYTES];
+    enum exit_code code;
+    bool is_good = watch_options_parse(count, arguments, &options, problem);
+    const char *help = is_good && options.show_help ? watch_options_help() : NULL;
+    return command_begins(is_good ? NULL : problem, help, &code) ? watch(&options) : code;
+}
