@@ -11,6 +11,7 @@
 #define HBMVIEW_VERSION "0.1.0"
 
 struct access;
+struct under_way;
 struct reply;
 struct request;
 
@@ -22,6 +23,7 @@ struct app {
     struct cache *cache;
     struct store *store;
     struct module_summaries *summaries;
-    struct live *live;  // NULL for what the program asks of itself
+    struct live *live;            // NULL for what the program asks of itself
+    struct under_way *under_way;  // made with the HTTP server; NULL for what the program asks of itself
     const struct access *access;
 };

@@ -12,6 +12,7 @@
 #include "server/command/command.h"
 #include "server/http/access.h"
 #include "server/http/http.h"
+#include "server/http/under_way.h"
 #include "server/routes.h"
 #include "server/http/listener.h"
 #include "server/log_directory.h"
@@ -89,8 +90,11 @@ static enum exit_code serve_on(struct app *app, int socket_fd) {
     app->body_limit = routes_body_limit;
     app->summaries = module_summaries_new(app->cache, app->store);
     app->live = live_new(app->store);
-    struct http_server *server = app->summaries && app->live ? http_start(app, socket_fd) : NULL;
+    app->under_way = under_way_new(app->cache);
+    bool is_good = app->summaries && app->live && app->under_way;
+    struct http_server *server = is_good ? http_start(app, socket_fd) : NULL;
     if (!server) {
+        under_way_free(app->under_way);
         live_free(app->live);
         module_summaries_free(app->summaries);
         return command_complain(EXIT_CODE_USAGE, "The server could not start: no memory or no threads left.");
@@ -100,7 +104,9 @@ static enum exit_code serve_on(struct app *app, int socket_fd) {
     wait_for_stop(&stops);
     end_soon();
     live_stop(app->live);
+    under_way_stop(app->under_way);
     http_stop(server);
+    under_way_free(app->under_way);
     live_free(app->live);
     module_summaries_free(app->summaries);
     return EXIT_CODE_GOOD;

@@ -46,6 +46,15 @@ void reading_lists(struct reading *reading, uint64_t names) {
     if (reading) atomic_store_explicit(&reading->listed_names, names, memory_order_relaxed);
 }
 
+void reading_show(struct reading *reading, const struct reading_state *seen) {
+    lock_path(reading);
+    memcpy(reading->path, seen->path, sizeof reading->path);
+    unlock_path(reading);
+    atomic_store(&reading->read_bytes, seen->read_bytes);
+    atomic_store(&reading->wanted_bytes, seen->wanted_bytes);
+    atomic_store(&reading->listed_names, seen->listed_names);
+}
+
 bool reading_is_stopped(const struct reading *reading) {
     return reading && atomic_load_explicit(&reading->is_stopped, memory_order_relaxed);
 }

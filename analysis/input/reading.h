@@ -43,6 +43,9 @@ void reading_wants(struct reading *reading, uint64_t bytes);
 void reading_adds(struct reading *reading, uint64_t bytes);
 void reading_lists(struct reading *reading, uint64_t names);
 
+// Shows what somebody else reads, whom this one waits for.
+void reading_show(struct reading *reading, const struct reading_state *seen);
+
 bool reading_is_stopped(const struct reading *reading);
 
 // False once it was stopped: *error is ERROR_STOPPED, at `path`.

@@ -35,6 +35,7 @@ request_handler api_server;
 request_handler api_session;
 request_handler api_sessions;
 request_handler api_trend;
+request_handler api_work;
 
 // The largest log that api_explain takes.
 enum { EXPLAIN_BODY_LIMIT_BYTES = 16 << 20 };

@@ -35,6 +35,7 @@ static const struct route rows[] = {
     {"/api/v1/save", REPLY_API, api_save, SAVE_BODY_LIMIT_BYTES},
     {"/api/v1/devices", REPLY_API, api_devices, ROUTE_GET},
     {"/api/v1/server", REPLY_API, api_server, ROUTE_GET},
+    {"/api/v1/work", REPLY_API, api_work, ROUTE_GET},
 };
 
 const struct routes api_routes = {rows, sizeof rows / sizeof rows[0]};

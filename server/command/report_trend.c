@@ -161,6 +161,7 @@ static enum exit_code run(struct trend_report *r) {
     report_sink_init(&r->sink, STDOUT_FILENO);
     r->sink.progress = progress;
     bool is_within_limit = tell(r);
+    progress_end(r->options->progress);
     enum exit_code code = command_ends(&r->sink, &r->errors, "trend");
     report_sink_free(&r->sink);
     arena_free(&r->arena);
@@ -172,6 +173,7 @@ enum exit_code report_trend_run(const struct report_options *options) {
     struct cache *cache = cache_new(0, LOADS_AT_ONCE);
     enum exit_code code = EXIT_CODE_UNREADABLE;
     work_init(&r.work, cache);
+    r.work.reading = progress_reading(options->progress);
     if (cache && r.store)
         code = run(&r);
     else

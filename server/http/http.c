@@ -4,11 +4,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <time.h>
 
 #include "server/http/access.h"
 #include "server/http/reply.h"
+#include "server/http/under_way.h"
 
 enum { BODY_SWALLOWED_MAX_BYTES = 64 << 20, STREAM_BLOCK_BYTES = 4 << 10, STREAM_PATIENCE_MS = 1000 };
 
@@ -27,7 +27,8 @@ struct connection {
 struct exchange {
     struct request request;
     struct reply_stream stream;
-    int socket;  // of the connection that the stream goes to
+    struct reading reading;
+    int socket;
     struct timespec start;
     struct output body;  // what the client sends
     size_t body_bytes;
@@ -44,6 +45,11 @@ static struct connection *connection_of(struct MHD_Connection *handle) {
     return info ? info->socket_context : NULL;
 }
 
+static int socket_of(struct MHD_Connection *handle) {
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(handle, MHD_CONNECTION_INFO_CONNECTION_FD);
+    return info ? info->connect_fd : -1;
+}
+
 static void *begin(void *app, const char *target, struct MHD_Connection *handle) {
     struct connection *connection = connection_of(handle);
     struct exchange *exchange = connection ? calloc(1, sizeof *exchange) : NULL;
@@ -52,6 +58,9 @@ static void *begin(void *app, const char *target, struct MHD_Connection *handle)
     const struct app *owner = app;
     exchange->request.app = owner;
     work_init(&exchange->request.work, owner->cache);
+    reading_init(&exchange->reading);
+    exchange->request.work.reading = &exchange->reading;
+    exchange->socket = socket_of(handle);
     exchange->request.target = arena_string(&exchange->request.work.arena, bytes_of(target));
     output_init(&exchange->body, REQUEST_BODY_LIMIT_BYTES);
     clock_gettime(CLOCK_MONOTONIC, &exchange->start);
@@ -137,29 +146,20 @@ static void *mutable_pointer(const void *data) {
     return pointer.out;
 }
 
-static bool has_hung_up(int socket) {
-    char next;
-    return recv(socket, &next, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
-}
-
 // A connection has its own thread, which may wait here.
 static ssize_t read_stream(void *of, uint64_t at, char *to, size_t most) {
     (void)at;
     struct exchange *exchange = of;
     int64_t got;
     while ((got = exchange->stream.read(exchange->stream.state, to, most, STREAM_PATIENCE_MS)) == 0) {
-        if (has_hung_up(exchange->socket)) return MHD_CONTENT_READER_END_OF_STREAM;
+        if (under_way_has_hung_up(exchange->socket)) return MHD_CONTENT_READER_END_OF_STREAM;
     }
     if (got > 0) exchange->reply_bytes += (size_t)got;
     return got > 0 ? (ssize_t)got : MHD_CONTENT_READER_END_OF_STREAM;
 }
 
-static struct MHD_Response *begin_stream(struct MHD_Connection *connection, struct exchange *exchange,
-                                         const struct reply_stream *stream) {
-    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-    if (!info) return NULL;
+static struct MHD_Response *begin_stream(struct exchange *exchange, const struct reply_stream *stream) {
     exchange->stream = *stream;
-    exchange->socket = info->connect_fd;
     return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_BLOCK_BYTES, read_stream, exchange, NULL);
 }
 
@@ -167,7 +167,7 @@ static struct MHD_Response *begin_stream(struct MHD_Connection *connection, stru
 static enum MHD_Result send_reply(struct MHD_Connection *connection, struct exchange *exchange,
                                   const struct reply *reply) {
     struct MHD_Response *response = reply->stream.read
-                                        ? begin_stream(connection, exchange, &reply->stream)
+                                        ? begin_stream(exchange, &reply->stream)
                                         : MHD_create_response_from_buffer(
                                               reply->body.size,
                                               mutable_pointer(reply->body.data ? (const void *)reply->body.data : ""),
@@ -200,8 +200,14 @@ static enum MHD_Result answer(struct MHD_Connection *connection, struct exchange
     if (exchange->has_bad_name)
         return refuse(connection, exchange, HTTP_BAD_REQUEST, "The address has too many arguments, or a NUL in it.");
     struct reply reply = {0};
-    exchange->request.body = output_bytes(&exchange->body);
-    exchange->request.app->answer(&exchange->request, &reply);
+    struct request *request = &exchange->request;
+    const char *target = access_plain_target(request->target, &request->work.arena);
+    struct under_way_request mine = {
+        .target = target ? target : "", .socket = exchange->socket, .reading = &exchange->reading};
+    request->body = output_bytes(&exchange->body);
+    under_way_begin(request->app->under_way, &mine);
+    request->app->answer(request, &reply);
+    under_way_end(request->app->under_way, &mine);
     return send_reply(connection, exchange, &reply);
 }
 

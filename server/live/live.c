@@ -19,6 +19,7 @@ struct live {
     uint64_t run;  // of this server: an id of another one means nothing here
     pthread_t worker;
     bool has_looked;
+    struct reading reading;         // of what it looks at: for whoever waits for that, and to stop it
     struct work seen;               // pins `catalog`
     const struct catalog *catalog;  // as it was looked at last; NULL before the first look, or where nothing is there
     // The lock is held for what follows.
@@ -88,6 +89,7 @@ static void look(struct live *live) {
     struct work work;
     struct error ignored;
     work_init(&work, NULL);
+    work.reading = &live->reading;
     lookout_looks(&live->lookout);
     const struct catalog *now = store_catalog(live->store, &work, true, &ignored);
     lookout_looked(&live->lookout);
@@ -147,6 +149,7 @@ struct live *live_new(struct store *store) {
     live->store = store;
     live->run = number_of_this_run();
     init_locks(live);
+    reading_init(&live->reading);
     work_init(&live->seen, NULL);
     if (lookout_begin(&live->lookout, store_storage(store), store_logdir(store))) {
         live->way = lookout_way(&live->lookout);
@@ -161,6 +164,7 @@ void live_stop(struct live *live) {
     if (!live) return;
     pthread_mutex_lock(&live->lock);
     live->is_stopping = true;
+    reading_stop(&live->reading);
     pthread_cond_broadcast(&live->wanted);
     pthread_cond_broadcast(&live->news);
     pthread_mutex_unlock(&live->lock);

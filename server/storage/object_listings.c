@@ -152,6 +152,8 @@ static struct listed_tree *list(const struct object_listings *listings, const ch
     arena_init(&listed->arena, TREE_BYTES_MAX);
     listed->listed_ms = now_ms();
     listed->tree.prefix = arena_string(&listed->arena, bytes_of(prefix));
+    const char *url = arena_printf(&listed->arena, "%s/%s", listings->bucket->url, prefix);
+    if (url) reading_begin(reading, url);
     if (listed->tree.prefix && list_pages(listings, prefix, listed, reading, error)) {
         object_tree_sort(&listed->tree);
         return listed;

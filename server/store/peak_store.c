@@ -180,7 +180,7 @@ bool peaks_of_device_memory(const struct device_memory_profile *profile, struct 
 static bool fill_of_profile(const struct filling *from, void *thing, struct error *error) {
     const struct work *asker = from->of;
     struct work work;
-    work_init(&work, asker->cache);
+    work_init_for(&work, asker);
     const struct memory_profile *profile = profile_store_load(&work, from->file, error);
     bool is_good = profile && peaks_of_profile(profile, from->arena, thing, error);
     work_free(&work);
@@ -190,7 +190,7 @@ static bool fill_of_profile(const struct filling *from, void *thing, struct erro
 static bool fill_of_device_memory(const struct filling *from, void *thing, struct error *error) {
     const struct work *asker = from->of;
     struct work work;
-    work_init(&work, asker->cache);
+    work_init_for(&work, asker);
     const struct device_memory_profile *profile = device_memory_store_load(&work, from->file, error);
     bool is_good = profile && peaks_of_device_memory(profile, from->arena, thing, error);
     work_free(&work);

@@ -13,7 +13,13 @@
 #include "server/text/utf8.h"
 
 // A change in the same moment as the scan may leave the folder's time as it was: then it is not relied on.
-enum { SNAPSHOT_LIMIT_BYTES = 1 << 30, NAMES_SHOWN = 3, NAMES_TEXT_BYTES = 256, FOLDER_SETTLES_SECONDS = 2 };
+enum {
+    SNAPSHOT_LIMIT_BYTES = 1 << 30,
+    NAMES_SHOWN = 3,
+    NAMES_TEXT_BYTES = 256,
+    FOLDER_SETTLES_SECONDS = 2,
+    PATIENCE_MS = 100
+};
 
 struct snapshot {
     atomic_uint users;
@@ -28,10 +34,14 @@ struct store {
     bool has_storage;
     struct error refusal;  // why not
     const char *logdir;
-    pthread_mutex_t lock;       // of `current` and `started`
-    pthread_mutex_t scan_lock;  // held while scanning
+    pthread_mutex_t lock;
+    pthread_cond_t scanned;
     struct snapshot *current;
     uint64_t started;  // how many scans have begun
+    uint64_t failed;   // the last one that did, for the reason of `failure`
+    struct error failure;
+    bool is_scanning;
+    struct reading *scanner;  // of whoever scans; NULL: nobody follows it
 };
 
 struct store *store_new(const char *logdir) {
@@ -40,7 +50,7 @@ struct store *store_new(const char *logdir) {
     store->has_storage = opened_storage_begin(&store->opened, logdir, &store->refusal);
     store->logdir = store->opened.path;
     pthread_mutex_init(&store->lock, NULL);
-    pthread_mutex_init(&store->scan_lock, NULL);
+    pthread_cond_init(&store->scanned, NULL);
     return store;
 }
 
@@ -55,7 +65,7 @@ void store_free(struct store *store) {
     if (!store) return;
     snapshot_release(store->current);
     opened_storage_end(&store->opened);
-    pthread_mutex_destroy(&store->scan_lock);
+    pthread_cond_destroy(&store->scanned);
     pthread_mutex_destroy(&store->lock);
     free(store);
 }
@@ -105,53 +115,79 @@ static struct snapshot *scan(const struct store *store, struct reading *reading,
     return NULL;
 }
 
-// The current snapshot with one more user, or NULL; and the number of the scan that begins next.
-static struct snapshot *take_current(struct store *store, uint64_t *next_scan) {
-    pthread_mutex_lock(&store->lock);
-    struct snapshot *snapshot = store->current;
-    if (snapshot) atomic_fetch_add(&snapshot->users, 1);
-    *next_scan = store->started + 1;
-    pthread_mutex_unlock(&store->lock);
-    return snapshot;
+// --- Who scans (below, but for scan_anew and the end: the lock is held) ---
+
+static struct snapshot *take_current(struct store *store) {
+    if (store->current) atomic_fetch_add(&store->current->users, 1);
+    return store->current;
 }
 
-static uint64_t begin_scan(struct store *store) {
-    pthread_mutex_lock(&store->lock);
+// Until the scan that is under way has ended, or a moment has passed: sees what it reads meanwhile.
+static void wait_a_moment(struct store *store, struct reading *reading) {
+    struct timespec until;
+    if (reading && store->scanner) {
+        struct reading_state seen = reading_look(store->scanner);
+        reading_show(reading, &seen);
+    }
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += PATIENCE_MS * 1000000L;
+    until.tv_sec += until.tv_nsec / 1000000000L;
+    until.tv_nsec %= 1000000000L;
+    (void)pthread_cond_timedwait(&store->scanned, &store->lock, &until);
+}
+
+// Whether a scan from `wanted` on has ended, one way or the other.
+static bool has_scanned(const struct store *store, uint64_t wanted) {
+    return (store->current && store->current->number >= wanted) || store->failed >= wanted;
+}
+
+static void end_scan(struct store *store, uint64_t number, struct snapshot *snapshot, const struct error *error) {
+    bool is_of_scanner = !snapshot && error->code == ERROR_STOPPED;  // whoever waits scans again
+    if (snapshot) {
+        atomic_fetch_add(&snapshot->users, 1);
+        store->current = snapshot;
+    } else if (!is_of_scanner) {
+        store->failed = number;
+        store->failure = *error;
+    }
+    store->is_scanning = false;
+    store->scanner = NULL;
+    pthread_cond_broadcast(&store->scanned);
+}
+
+static struct snapshot *scan_anew(struct store *store, struct reading *reading, struct error *error) {
     uint64_t number = ++store->started;
+    store->is_scanning = true;
+    store->scanner = reading;
     pthread_mutex_unlock(&store->lock);
-    return number;
-}
-
-static void set_current(struct store *store, struct snapshot *snapshot) {
+    struct snapshot *snapshot = scan(store, reading, number, error);
     pthread_mutex_lock(&store->lock);
-    struct snapshot *old = store->current;
-    atomic_fetch_add(&snapshot->users, 1);
-    store->current = snapshot;
+    struct snapshot *old = snapshot ? store->current : NULL;
+    end_scan(store, number, snapshot, error);
     pthread_mutex_unlock(&store->lock);
     snapshot_release(old);
+    pthread_mutex_lock(&store->lock);
+    return snapshot;
 }
 
 // A snapshot of scan `wanted` or later.
-static struct snapshot *rescan(struct store *store, struct reading *reading, uint64_t wanted, struct error *error) {
-    pthread_mutex_lock(&store->scan_lock);
-    uint64_t ignored;
-    struct snapshot *snapshot = take_current(store, &ignored);
-    if (!snapshot || snapshot->number < wanted) {
-        snapshot_release(snapshot);
-        snapshot = scan(store, reading, begin_scan(store), error);
-        if (snapshot) set_current(store, snapshot);
+static struct snapshot *scan_of(struct store *store, struct reading *reading, uint64_t wanted, struct error *error) {
+    while (!has_scanned(store, wanted) && store->is_scanning) {
+        if (!reading_goes_on(reading, store->logdir ? store->logdir : "", error)) return NULL;
+        wait_a_moment(store, reading);
     }
-    pthread_mutex_unlock(&store->scan_lock);
-    return snapshot;
+    if (!has_scanned(store, wanted)) return scan_anew(store, reading, error);
+    if (store->current && store->current->number >= wanted) return take_current(store);
+    *error = store->failure;
+    return NULL;
 }
 
 const struct catalog *store_catalog(struct store *store, struct work *work, bool wants_rescan, struct error *error) {
-    uint64_t next_scan;
-    struct snapshot *snapshot = take_current(store, &next_scan);
-    if (!snapshot || wants_rescan) {
-        snapshot_release(snapshot);
-        snapshot = rescan(store, work->reading, next_scan, error);
-    }
+    pthread_mutex_lock(&store->lock);
+    bool is_known = store->current && !wants_rescan;
+    uint64_t wanted = wants_rescan ? store->started + 1 : store->failed + 1;
+    struct snapshot *snapshot = is_known ? take_current(store) : scan_of(store, work->reading, wanted, error);
+    pthread_mutex_unlock(&store->lock);
     if (!snapshot) return NULL;
     if (work_defer(work, snapshot_release, snapshot)) return &snapshot->catalog;
     work_out_of_memory(error);

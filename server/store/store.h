@@ -4,9 +4,9 @@
 //                      └─> session ──> the names of its files, while its folder stays as it was scanned
 //                                  └─> else its files, listed anew
 //
-// Snapshots are immutable and counted; a request pins the one it uses. Scans run one at a time, and a request that
-// waits for a scan which began after it asked takes that one. Without a log directory there is one session: the
-// sample. Thread-safe.
+// Snapshots are immutable and counted; a request pins the one it uses. Scans run one at a time; a request that waits
+// for a scan which began after it asked takes that one, or its failure, and shows meanwhile what that reads.
+// Without a log directory there is one session: the sample. Thread-safe.
 #pragma once
 
 #include "server/store/place.h"

@@ -113,6 +113,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def log_message(self, *_):
         pass
 
+    def handle(self):
+        with contextlib.suppress(ConnectionError):  # an answer that nobody waits for any more
+            super().handle()
+
     def answer(self, status, headers=None, body=b""):
         self.send_response(status)
         for name, value in {"Content-Length": str(len(body)), **(headers or {})}.items():
