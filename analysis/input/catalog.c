@@ -318,10 +318,11 @@ static bool order_device_memory(struct catalog *catalog, struct arena *arena) {
 
 // --- The whole ---
 
-// Adds to the system's reason what to do about it.
+// Adds to the reason what to do about it. Of a place that is there and cannot be read, its storage has said that.
 static bool cannot_open(const char *path, const struct error *reason, struct error *error) {
-    const char *advice = reason->code == ERROR_UNREADABLE ? "check its permissions, or " : "";
-    return error_in(error, reason->code, path, ERROR_WHOLE_FILE, "%s; %s%s", reason->message, advice, WHAT_TO_OPEN);
+    bool is_there = reason->code == ERROR_UNREADABLE;
+    return error_in(error, reason->code, path, ERROR_WHOLE_FILE, "%s%s%s", reason->message, is_there ? "" : "; ",
+                    is_there ? "" : WHAT_TO_OPEN);
 }
 
 // A file keeps the name it was given, also when it is a link; a folder is where it really is.

@@ -5,7 +5,7 @@
 
 #include "analysis/base/text_scan.h"
 
-enum { FIRST_ROOM_BYTES = 16 << 10, REDIRECTS_MAX = 5, OTHER_BODY_BYTES_MAX = 64 << 10 };
+enum { FIRST_ROOM_BYTES = 16 << 10, REDIRECTS_MAX = 5, UNREACHED_TRIES_MAX = 5, OTHER_BODY_BYTES_MAX = 64 << 10 };
 
 // --- What arrives ---
 
@@ -203,15 +203,24 @@ static enum transfer_verdict too_big(const struct http_transfer *transfer, struc
                : fail(transfer, ERROR_MALFORMED, "it sends more than was asked for", error);
 }
 
+// A host that no connection reaches is more often a mistake than a moment: that is said soon.
+static bool is_given_up(const struct http_transfer *transfer, CURLcode result) {
+    return (result == CURLE_COULDNT_RESOLVE_HOST || result == CURLE_COULDNT_CONNECT) &&
+           transfer->tries >= UNREACHED_TRIES_MAX;
+}
+
+static enum transfer_verdict judge_failure(const struct http_transfer *transfer, CURLcode result, struct error *error) {
+    error_in(error, ERROR_UNREADABLE, transfer->question->about, ERROR_WHOLE_FILE, "%s: %s (try %u)",
+             transfer->question->origin, curl_easy_strerror(result), transfer->tries + 1);
+    return is_passing(result) && !is_given_up(transfer, result) ? TRANSFER_AGAIN : TRANSFER_FAILED;
+}
+
 enum transfer_verdict http_transfer_judge(struct http_transfer *transfer, CURLcode result, struct error *error) {
     int status = status_of(transfer->easy);
     if (transfer->is_out_of_memory) return fail(transfer, ERROR_TOO_BIG, "no memory left for the answer", error);
     if ((transfer->is_too_big && is_good_status(status)) || result == CURLE_FILESIZE_EXCEEDED)
         return too_big(transfer, error);
-    if (result != CURLE_OK) {
-        (void)fail(transfer, ERROR_UNREADABLE, curl_easy_strerror(result), error);
-        return is_passing(result) ? TRANSFER_AGAIN : TRANSFER_FAILED;
-    }
+    if (result != CURLE_OK) return judge_failure(transfer, result, error);
     if (is_redirect(transfer, status)) return follow(transfer, error);
     enum transfer_verdict kept = keep_answer(transfer, status, error);
     return kept == TRANSFER_IS_GOOD && may_pass(status) ? TRANSFER_AGAIN : kept;

@@ -49,10 +49,13 @@ class BucketServer:
         self.thread.start()
         return self
 
-    def __exit__(self, *_):
+    def stop(self):
         self.server.shutdown()
         self.server.server_close()
         self.thread.join()
+
+    def __exit__(self, *_):
+        self.stop()
 
     @property
     def origin(self):

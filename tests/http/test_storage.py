@@ -176,6 +176,14 @@ class Faults(unittest.TestCase):
             self.assertNotEqual(self.view(server).status, 200)
             self.assertEqual(self.view(server, "v5e_padded").status, 200)
 
+    def test_a_server_that_is_gone_is_soon_said_to_be(self):
+        for scheme in SCHEMES:
+            with BucketServer(self.folder) as bucket, serve(bucket, scheme, "run") as server:
+                bucket.stop()
+                message = server.get("/api/v1/sessions").json()["error"]["message"]
+                self.assertIn("connect to server (try 6)", message)
+                self.assertNotIn("permissions", message)
+
     def test_an_open_bucket(self):
         with BucketServer(self.folder, is_open=True) as bucket:
             for scheme in SCHEMES:
