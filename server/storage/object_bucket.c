@@ -58,6 +58,14 @@ static struct bytes inner(struct bytes text) {
     return text;
 }
 
+// A name and a port; no password.
+static bool is_host(struct bytes host) {
+    for (size_t i = 0; i < host.size; i++) {
+        if (host.data[i] <= ' ' || host.data[i] == 0x7f || strchr("@?#\\", host.data[i])) return false;
+    }
+    return host.size > 0;
+}
+
 // Splits "https://host/a/name?query#fragment". False: it names no file.
 static bool split_address(struct bytes text, struct bytes *origin, struct bytes *path, struct bytes *query) {
     struct bytes all = text;
@@ -68,8 +76,7 @@ static bool split_address(struct bytes text, struct bytes *origin, struct bytes 
     *path = text_take_until(&text, '?');
     (void)text_take(&text, BYTES("?"));
     *query = text;
-    bool is_host = host.size && !memchr(host.data, '@', host.size) && !memchr(host.data, '?', host.size);
-    return is_host && path->size > 1 && path->data[path->size - 1] != '/';
+    return is_host(host) && path->size > 1 && path->data[path->size - 1] != '/';
 }
 
 static bool of_address(const char *url, struct http_client *client, struct arena *arena, struct object_bucket *bucket,
