@@ -232,13 +232,15 @@ $(LARGE): tests/bench/large_program.py tests/bench/xspace_bytes.py
 	@mkdir -p $(@D)
 	$(call say,LARGE)python3 $< $@
 
-.PHONY: bench bench-xprof bench-page bench-advice count-lines install uninstall clean help
+.PHONY: bench bench-xprof bench-page bench-storage bench-advice count-lines install uninstall clean help
 bench: $(BIN) $(DIR)/bench_analysis  ## times of this program; BENCH_INPUT=FILE for another profile
 	HBMVIEW=$(BIN) BENCH_ANALYSIS=$(DIR)/bench_analysis scripts/bench
 bench-xprof: $(BIN) $(DIR)/bench_analysis  ## the same work against XProf and xprof-rs
 	HBMVIEW=$(BIN) BENCH_ANALYSIS=$(DIR)/bench_analysis scripts/bench-xprof
 bench-page: $(BIN) $(LARGE)  ## the page against a bare one, and a large program against a small one
 	HBMVIEW=$(BIN) HBMVIEW_BROWSER=$$(scripts/find-browser) node tests/bench/page_speed.js $(BUILD)/bench/large
+bench-storage: $(BIN)  ## profiles in buckets: requests, bytes, seconds; XPROF_VENV and XPROF_RS_VENV for the peers
+	HBMVIEW=$(BIN) scripts/bench-storage
 bench-advice: $(BIN)  ## predicted against recompiled programs; PAIRS='gpt_scan_12 dense_8/halve_batch' for some
 	HBMVIEW=$(BIN) scripts/bench-advice $(PAIRS)
 count-lines:  ## lines of the program by room; SINCE=COMMIT compares
