@@ -62,7 +62,7 @@ static const char help[] = "hbmview report: where the memory of compiled program
                            "  --module M        by its name, whatever its number (the largest of the newest\n"
                            "                    session); --tool memory_profile --memory-id I follows a memory,\n"
                            "                    --tool device_memory the memory.prof files\n"
-                           "  --max-growth G    exit 1 when the newest session's peak (--of total: its total)\n"
+                           "  --max-growth G    exit 1 when the newest session's peak (--of total: total)\n"
                            "                    is above that of the one before by more: 256MiB, 5%\n"
                            "csv has one row for each session, with --by one for each line of each. A session\n"
                            "that cannot be read is a row with its reason; exit code 3 is for the newest.\n"

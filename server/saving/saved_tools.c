@@ -34,7 +34,8 @@ static bool put_device_memory(struct saved_page *page, const struct saved_view *
 
 // Only what tells of the view: lists and the server itself stay out.
 static bool may_be_held(const char *resource) {
-    static const char *const kinds[] = {"memory_view", "memory_profile", "device_memory", "advise", "buffer", "diff"};
+    static const char *const kinds[] = {"memory_view", "memory_profile", "device_memory", "advise",
+                                        "buffer",      "diff",           "trend"};
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         if (strncmp(resource, kinds[i], strlen(kinds[i])) == 0) return true;
     }
@@ -63,6 +64,8 @@ bool saved_view_put(struct saved_page *page, const struct saved_view *view, stru
     if (strcmp(view->tool, "out_of_memory") == 0) return saved_explanation_put(page, view, error);
     if (strcmp(view->tool, "compare") == 0)
         return saved_comparison_put(page, view, error) && put_asked(page, view, error);
+    if (strcmp(view->tool, "trend") == 0)  // of all sessions: what the page was told is all that it needs
+        return saved_lists_put_session(page, view->session, error) && put_asked(page, view, error);
     return saved_lists_put_session(page, view->session, error) && put_tool(page, view, error) &&
            put_asked(page, view, error);
 }

@@ -95,6 +95,9 @@ export function fetchDiff({ a, b }, query, signal) {
   return getJson(apiUrl("diff", { ...before, ...after, ...query }), signal);
 }
 
+/** One program, or memory, over all sessions. query: tool, module or memory_id, memory_space, by, host, top */
+export const fetchTrend = (query, signal) => getJson(apiUrl("trend", query), signal);
+
 /** The device memory profiles of a session. */
 export const fetchDeviceMemory = (session, signal) => getJson(apiUrl("device_memory", { session }), signal);
 /** query: session, file, frames */

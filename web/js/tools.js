@@ -29,6 +29,11 @@ export const TOOLS = [
     load: async () => (await import("./tools/compare/tool.js")).mount,
   },
   {
+    id: "trend",
+    name: "Over sessions",
+    load: async () => (await import("./tools/trend/tool.js")).mount,
+  },
+  {
     id: "out_of_memory",
     name: "Out of memory",
     anywhere: true,

@@ -14,6 +14,8 @@ export const KEYS = [
   "host_b",
   "memory_space",
   "memory_id",
+  "of",
+  "point",
   "file",
   "kind",
   "device",

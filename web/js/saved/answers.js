@@ -13,6 +13,7 @@ const NOT_HELD = {
   "memory_profile/breakdown": "This saved page has the breakdown of the peak and what was shown when it was saved.",
   "memory_profile/timeline": "This saved page has the whole curve in 10 000 columns, and no closer look.",
   diff: "This saved page compares these two programs, the one before with the one after.",
+  trend: "This saved page follows this one program or memory over the sessions.",
   explain: "This saved page has the answer for this text and this capacity alone.",
   advise: "This saved page has the advice that was asked for when it was saved, not for these values.",
 };

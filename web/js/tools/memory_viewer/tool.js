@@ -43,7 +43,7 @@ export function mount(shell) {
   const stops = [
     params.watch(["module_name", "host", "memory_space"], openFromAddress),
     params.watch(["capacity"], rememberCapacity),
-    shell.keys.add("Memory Viewer", toolKeys({ act: stage.act, list, openModule, compare }), MOUSE),
+    shell.keys.add("Memory Viewer", toolKeys({ act: stage.act, list, openModule, compare, follow }), MOUSE),
   ];
   openFromAddress();
   feed.start();
@@ -54,6 +54,10 @@ export function mount(shell) {
 
   function compare() {
     shell.openTool("compare");
+  }
+
+  function follow() {
+    shell.openTool("trend");
   }
 
   function showModules(now) {

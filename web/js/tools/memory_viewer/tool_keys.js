@@ -14,10 +14,11 @@ export const MOUSE = [
 ];
 
 /**
- * @param {{act: any, list: any, openModule: (module: any) => void, compare: () => void}} parts `act` of the stage
+ * @param {{act: any, list: any, openModule: (module: any) => void, compare: () => void,
+ *         follow: () => void}} parts `act` of the stage
  *     (shell/stage.js)
  */
-export function toolKeys({ act: onWorkspace, list, openModule, compare }) {
+export function toolKeys({ act: onWorkspace, list, openModule, compare, follow }) {
   const act = (run) =>
     onWorkspace((now, event) => {
       const state = now.state();
@@ -33,6 +34,7 @@ export function toolKeys({ act: onWorkspace, list, openModule, compare }) {
     { keys: ["j"], label: "next module", run: open(1) },
     { keys: ["k"], label: "previous module", run: open(-1) },
     { keys: ["c"], label: "compare with another program", run: onWorkspace(compare) },
+    { keys: ["t"], label: "the same program over all sessions", run: onWorkspace(follow) },
     { keys: ["ArrowRight"], shown: "→", label: "one step forward (Shift: many)", run: move(1) },
     { keys: ["ArrowLeft"], shown: "←", label: "one step back (Shift: many)", run: move(-1) },
     {
