@@ -7,6 +7,7 @@
 #include "server/http/kept_reply.h"
 #include "server/http/profile_request.h"
 #include "server/store/module_list.h"
+#include "server/store/peak_store.h"
 
 // The hosts of a session may take minutes to read, so an answer tells of those that are known by then, and whoever asks
 // again gets further. Nothing is read that nobody asks for.
@@ -47,11 +48,18 @@ static bool may_load(const struct overview *overview, int64_t loaded, int64_t be
     return loaded == 0 || now_ms() - begun_ms < PATIENCE_MS;
 }
 
+// While the profile is at hand: the hosts may be compared next (api_across.c).
+static void keep_peaks(struct overview *overview, const struct input_file *file) {
+    struct error ignored;
+    (void)!peak_store_of_profile(overview->work, file, &ignored);
+}
+
 static bool load_host(struct overview *overview, const struct input_file *file, struct told_host *host) {
     struct error *fault = arena_new(&overview->work->arena, struct error, 1);
     if (!fault) return false;
     host->figures = profile_host_load(overview->work, file, fault);
     if (!host->figures) host->fault = fault;
+    if (host->figures && overview->asked->session.files.host_count > 1) keep_peaks(overview, file);
     overview->fault_count += host->fault != NULL;
     return true;
 }

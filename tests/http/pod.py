@@ -2,12 +2,16 @@
 
     with folder(pod("pod", xplane("v5e_matmul"), hosts=256)) as root: ...
     files = pod("pod", data, hosts=256, changed={17: holds_more(data, "MatMul", 2 << 30)})
+    python3 tests/http/pod.py FOLDER HOSTS      # sessions "programs", "memory" and "devices", for the page's tests
 
 holds_more gives a host one more allocation, in the middle of its real events, that is never freed: what its allocator
-tells after it is that much more. other_program gives a host another compile of a program of the same name.
+tells after it is that much more.
 """
 import gzip
+import pathlib
+import sys
 
+from log_folders import age, xplane
 from profile_build import number, text, varint
 from server_fixture import FIXTURES
 
@@ -186,3 +190,23 @@ def holds_more_arrays(data, more):
     count, size = values(largest)
     grown = changed_fields(largest, 2, lambda _: varint(count) + varint(size + more))
     return changed_fields(data, 2, lambda sample: grown if sample == largest else sample)
+
+
+def main(root, hosts):
+    """The sessions that the page's tests look at: one host of each is not like the others."""
+    memory, arrays = xplane("tf_two_allocators"), device_memory("two_devices.memory.prof")
+    sessions = [
+        pod("programs", xplane("v5e_gpt_4layer"), hosts, {17: xplane("v5e_gpt_scan")}),
+        pod("memory", memory, hosts, {17: holds_more(memory, "Held/MatMul", 2 << 30, "bfc_cpu_allocator_for_gpu")}),
+        {f"devices/{host_name(i)}.memory.prof": holds_more_arrays(arrays, 3 << 30) if i == 2 else arrays
+         for i in range(5)},
+    ]
+    for name, data in ((name, data) for files in sessions for name, data in files.items()):
+        place = pathlib.Path(root, "plugins", "profile", name)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(data)
+        age(place)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]))

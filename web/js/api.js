@@ -81,6 +81,8 @@ export const fetchOps = wholeMemory("ops");
 export const fetchSteps = wholeMemory("steps");
 export const fetchPressure = wholeMemory("pressure");
 export const fetchFindings = wholeMemory("findings");
+/** All hosts of a session side by side, as far as they are read by now: asked again, it tells more. */
+export const fetchAcross = (session, signal) => getJson(memoryProfileUrl("across", { session }), signal);
 export const fetchModuleRuns = ({ session, host }, signal) =>
   getJson(memoryProfileUrl("modules", { session, host }), signal);
 
@@ -100,6 +102,8 @@ export const fetchTrend = (query, signal) => getJson(apiUrl("trend", query), sig
 
 /** The device memory profiles of a session. */
 export const fetchDeviceMemory = (session, signal) => getJson(apiUrl("device_memory", { session }), signal);
+export const fetchDeviceMemoryAcross = (session, signal) =>
+  getJson(apiUrl("device_memory/across", { session }), signal);
 /** query: session, file, frames */
 export const fetchDeviceMemoryProfile = (query, signal) =>
   getJson(apiUrl("device_memory/profile", query), signal);

@@ -53,7 +53,7 @@ function entryNode(entry, isChosen, mode, onPick) {
     "button",
     {
       type: "button",
-      class: isPart ? "entry part" : "entry",
+      class: isPart ? "entry entry-part" : "entry",
       title,
       data: { value: key },
       "aria-current": isChosen ? "true" : null,

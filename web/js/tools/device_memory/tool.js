@@ -62,10 +62,16 @@ export function mount(shell) {
         `reading ${name}`,
         latest.run((signal) => fetchDeviceMemoryProfile(query, signal)),
       );
-      stage.open(`${reply.file}, device memory`, () => createWorkspace(reply, params)).start();
+      stage.open(`${reply.file}, device memory`, () => createWorkspace(reply, params, across())).start();
     } catch (error) {
       if (error.name !== "AbortError") stage.say(errorOfOne(error, "file", files.length));
     }
+  }
+
+  function across() {
+    const devices = new Set(files.flatMap((file) => file.groups.map((group) => group.device)).filter(Boolean));
+    const onOpen = (file, device) => params.go({ file, device, zoom: null });
+    return { hasSeveral: files.length > 1 || devices.size > 1, onOpen };
   }
 
   function keys() {

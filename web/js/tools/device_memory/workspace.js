@@ -7,12 +7,14 @@ import { createSearchBox } from "../../base/search_box.js";
 import { findingRows } from "./data/findings.js";
 import { buildModel } from "./data/model.js";
 import { createProfileState } from "./profile_state.js";
+import { createAcrossSection } from "./views/across_section.js";
 import { createHeadline } from "./views/headline.js";
 import { createIcicle } from "./views/icicle_view.js";
 import { createTopTable } from "./views/top_table.js";
 import { nothingHeld } from "./views/empty_states.js";
 
-export function createWorkspace(reply, params) {
+/** @param {{hasSeveral: boolean, onOpen: (file: string, device: string) => void}} across other files and devices */
+export function createWorkspace(reply, params, across) {
   const state = createProfileState(buildModel(reply), params);
   const headline = createHeadline(state, params, reply);
   const search = createSearchBox(state, "query", {
@@ -25,13 +27,17 @@ export function createWorkspace(reply, params) {
   const showFindings = () => findings.show(findingRows(state.model, state.get()));
   const stop = state.watch(["figures", "byCount", "unit"], showFindings);
   showFindings();
-  const charts = reply.count > 0 || reply.bytes > 0 ? [createIcicle(state), createTopTable(state)] : [];
+  const isEmpty = reply.count <= 0 && reply.bytes <= 0;
+  /** @type {any[]} */
+  const charts = isEmpty ? [] : [createIcicle(state), createTopTable(state)];
+  if (across.hasSeveral) charts.push(createAcrossSection(reply, params, across.onOpen));
   const main = el(
     "div",
     { class: "workspace device-memory" },
     el("div", { class: "figures-line" }, headline.node, el("span", { class: "search" }, search.node)),
     findings.node,
-    ...(charts.length > 0 ? charts.map((chart) => chart.node) : [nothingHeld(reply)]),
+    ...(isEmpty ? [nothingHeld(reply)] : []),
+    ...charts.map((chart) => chart.node),
   );
   return {
     state,

@@ -82,7 +82,7 @@ export function mount(shell) {
     if (found === chosen && stage.workspace()) return;
     chosen = found;
     window = windowOf(memories);
-    const parts = { session, reply, memories, chosen, shell, overviewNode: overview.node };
+    const parts = { session, reply, memories, chosen, shell, overviewNode: overview.node, openMemory };
     stage.open(`${chosen.memory.memory_id}, ${session}`, () => createWorkspace(parts)).start();
     showOverview();
   }
@@ -137,7 +137,11 @@ export function mount(shell) {
   }
 
   function open(row) {
-    params.go({ host: row.host.host, memory_id: row.memory.memory_id, ...AFRESH });
+    openMemory(row.host.host, row.memory.memory_id);
+  }
+
+  function openMemory(host, memoryId) {
+    params.go({ host, memory_id: memoryId, ...AFRESH });
   }
 
   function openHost(host) {

@@ -15,7 +15,7 @@ import { createLanes } from "./lanes.js";
 import { usualHeights } from "./layout/frame.js";
 import { idleInAll, silencesOf } from "./layout/time_axis.js";
 import { OVER_COLORS } from "./draw/area_painter.js";
-import { panels } from "./panels/index.js";
+import { panelsFor } from "./panels/index.js";
 import { createProfileState } from "./profile_state.js";
 import { createTimelineFeed } from "./timeline_feed.js";
 import { createEventCard } from "./views/event_card.js";
@@ -28,8 +28,9 @@ import { createTimeline } from "./views/timeline_view.js";
 /** What all events are gone through for does not delay the curve; of so few it is there with it, and nothing moves. */
 const SMALL_EVENTS = 50000;
 
-/** @param {{session: string, reply: any, memories: any[], chosen: any, shell: any, overviewNode: HTMLElement}} parts */
-export function createWorkspace({ session, reply, memories, chosen, shell, overviewNode }) {
+/** @param {{session: string, reply: any, memories: any[], chosen: any, shell: any, overviewNode: HTMLElement,
+ *          openMemory: (host: string, memoryId: string) => void}} parts */
+export function createWorkspace({ session, reply, memories, chosen, shell, overviewNode, openMemory }) {
   const { params, progress } = shell;
   const { host, memory } = chosen;
   const where = { session, host: host.host, memoryId: memory.memory_id };
@@ -53,8 +54,8 @@ export function createWorkspace({ session, reply, memories, chosen, shell, overv
     ...(isAlone ? [overviewNode] : []),
     otherToolLine("memory_profile", shell.openTool),
   ]);
-  const context = { where, overview: memory, host, state, params, progress, goTo, goToEvent };
-  const places = createPanelPlaces(panels, context);
+  const context = { where, overview: memory, host, state, params, progress, goTo, goToEvent, openMemory };
+  const places = createPanelPlaces(panelsFor(memories, reply.hosts), context);
   const findings = createFindings({ fetch: (signal) => fetchFindings(where, signal), onOpen: openFinding });
   const parts = [timeline, card, headline, findings, summary, places];
   const main = el(

@@ -52,7 +52,9 @@ export function createModuleList(params, onOpen) {
       if (here.length === 0) return [];
       const whole = { module: here.includes(open) ? open : here[0], variants };
       const isOpen = variants.length > 1 && variants.includes(open);
-      return isOpen ? [whole, ...variants.map((module) => ({ module, variants: [module], isPart: true }))] : [whole];
+      const isNamed = variants.some((one) => one.name !== variants[0].name);
+      const part = (module) => ({ module, variants: [module], isPart: true, isNamed });
+      return isOpen ? [whole, ...variants.map(part)] : [whole];
     });
   }
 
@@ -92,13 +94,13 @@ export function createModuleList(params, onOpen) {
   return { node: list.node, setModules, neighbour, first: () => modules[0] ?? null, dispose: stop };
 }
 
-function entryOf({ module: one, variants, isPart = false }, { largest, saysWhere, fit }) {
+function entryOf({ module: one, variants, isPart = false, isNamed = false }, { largest, saysWhere, fit }) {
   const peak = peakOf(one);
   const where = hostsText(variants);
   return {
     value: one,
     key: `${isPart ? "variant " : ""}${one.name} ${one.host}`,
-    label: isPart ? where : one.name,
+    label: isPart ? where.replace(", same program", "") : one.name,
     title: tooltip(one, peak, variants),
     bytes: peak,
     isBroken: one.state === "error",
@@ -106,7 +108,7 @@ function entryOf({ module: one, variants, isPart = false }, { largest, saysWhere
     isPart,
     share: (peak ?? 0) / largest,
     fit,
-    below: (saysWhere && (isPart ? one.name : where)) || undefined,
+    below: (saysWhere && (isPart ? isNamed && one.name : where)) || undefined,
   };
 }
 
