@@ -23,6 +23,7 @@
 struct scan {
     struct arena *arena;
     struct catalog *catalog;
+    const struct catalog *before;  // NULL: there is none
     size_t entries_left;
     bool out_of_memory;
 };
@@ -103,7 +104,8 @@ static bool ends_early(const struct input_file *file) {
 struct freshness {
     const struct scan *scan;
     const struct session_files *files;
-    atomic_size_t unfinished;  // the first of the files that is still being written; else their count
+    const struct catalog_session *before;  // the session when it was scanned before, and was whole; NULL
+    atomic_size_t unfinished;              // the first of the files that is still being written; else their count
 };
 
 // A compiler writes one file after the other: of a dump, what is there can be read, and a module that is not whole yet
@@ -115,25 +117,36 @@ static bool is_fresh(const struct catalog *catalog, const struct input_file *fil
            !is_of_dump;
 }
 
+static bool was_whole(const struct catalog_session *before, const struct input_file *file) {
+    for (size_t i = 0; before && i < before->files.file_count; i++) {
+        const struct input_file *old = &before->files.files[i];
+        if (strcmp(old->path, file->path) == 0) return file_version_equal(&old->version, &file->version);
+    }
+    return false;
+}
+
 static void check_whether_finished(void *context, size_t i, size_t worker) {
     (void)worker;
     struct freshness *freshness = context;
     const struct input_file *file = &freshness->files->files[i];
     size_t first = atomic_load(&freshness->unfinished);
-    if (i > first || !is_fresh(freshness->scan->catalog, file) || !ends_early(file)) return;
+    if (i > first || !is_fresh(freshness->scan->catalog, file)) return;
+    if (was_whole(freshness->before, file) || !ends_early(file)) return;
     while (i < first && !atomic_compare_exchange_weak(&freshness->unfinished, &first, i)) continue;
 }
 
 // The first file that is still being written, or NULL.
-static const struct input_file *unfinished_file(const struct scan *scan, const struct session_files *files) {
-    struct freshness freshness = {scan, files, files->file_count};
+static const struct input_file *unfinished_file(const struct scan *scan, const char *name,
+                                                const struct session_files *files) {
+    const struct catalog_session *before = scan->before && name ? catalog_find(scan->before, bytes_of(name)) : NULL;
+    struct freshness freshness = {scan, files, before, files->file_count};
     parallel_each(check_whether_finished, &freshness, files->file_count);
     size_t first = atomic_load(&freshness.unfinished);
     return first < files->file_count ? &files->files[first] : NULL;
 }
 
 static void add_session_or_pending(struct scan *scan, const char *path, struct catalog_session session) {
-    const struct input_file *unfinished = unfinished_file(scan, &session.files);
+    const struct input_file *unfinished = unfinished_file(scan, session.name, &session.files);
     if (unfinished)
         add_pending(scan, path, session, unfinished->name);
     else
@@ -352,8 +365,14 @@ static bool find_root(struct catalog *catalog, const char *path, struct arena *a
 
 bool catalog_scan(const struct storage *storage, const char *path, struct arena *arena, struct catalog *catalog,
                   struct error *error) {
+    return catalog_scan_again(storage, path, NULL, arena, catalog, error);
+}
+
+bool catalog_scan_again(const struct storage *storage, const char *path, const struct catalog *before,
+                        struct arena *arena, struct catalog *catalog, struct error *error) {
     *catalog = (struct catalog){.storage = storage, .scanned_s = (int64_t)time(NULL)};
-    struct scan scan = {.arena = arena, .catalog = catalog, .entries_left = SESSION_FILES_MAX_ENTRIES};
+    struct scan scan = {
+        .arena = arena, .catalog = catalog, .before = before, .entries_left = SESSION_FILES_MAX_ENTRIES};
     struct error reason = {.code = ERROR_TOO_BIG, .message = "no memory left for its name"};
     enum entry_kind kind;
     if (!find_root(catalog, path, arena, &kind, &reason)) return cannot_open(path, &reason, error);

@@ -56,5 +56,9 @@ struct catalog {
 MUST_USE bool catalog_scan(const struct storage *storage, const char *path, struct arena *arena,
                            struct catalog *catalog, struct error *error);
 
+// The same again: a file that was whole in `before` (NULL: there was no scan yet) is not read while it is as it was.
+MUST_USE bool catalog_scan_again(const struct storage *storage, const char *path, const struct catalog *before,
+                                 struct arena *arena, struct catalog *catalog, struct error *error);
+
 // Session by run name, or NULL. Not among the device memory profiles.
 const struct catalog_session *catalog_find(const struct catalog *catalog, struct bytes name);

@@ -56,7 +56,7 @@ static int64_t now_ms(void) {
 
 static void say_begun(const struct watcher *watcher, const struct lookout *lookout, const struct catalog *catalog) {
     size_t count = catalog->session_count + catalog->device_memory_count;
-    fprintf(stderr, "hbmview: watching %.300s (%s): %zu session%s so far.\n", watcher->options->path,
+    fprintf(stderr, "hbmview: watching %.300s (%s): %zu session%s so far.\n", watcher->opened.path,
             lookout_way(lookout), count, count == 1 ? "" : "s");
 }
 
@@ -67,26 +67,35 @@ static bool await_path(struct watcher *watcher, const struct error *error, bool 
     if (!may_come)
         watch_complain(watcher, error);
     else if (is_first)
-        fprintf(stderr, "hbmview: There is no %.300s yet: waiting for it.\n", watcher->options->path);
+        fprintf(stderr, "hbmview: There is no %.300s yet: waiting for it.\n", watcher->opened.path);
     return may_come;
 }
 
-// False: PATH cannot be looked at.
-static bool look(struct watcher *watcher, struct lookout *lookout, bool is_first) {
-    struct work work;
+// What there was at the last look that saw something.
+struct seen_before {
+    struct arena arena;
     struct catalog catalog;
+    bool is_there;
+};
+
+// False: PATH cannot be looked at.
+static bool look(struct watcher *watcher, struct lookout *lookout, struct seen_before *before, bool is_first) {
+    struct seen_before now = {.is_there = true};
     struct error error;
-    work_init(&work, watcher->cache);
+    arena_init(&now.arena, 0);
     lookout_looks(lookout);
-    bool is_good = catalog_scan(watcher->opened.storage, watcher->options->path, &work.arena, &catalog, &error);
+    bool is_good = catalog_scan_again(watcher->opened.storage, watcher->opened.path,
+                                      before->is_there ? &before->catalog : NULL, &now.arena, &now.catalog, &error);
     if (is_good) {
-        watch_look(watcher, &catalog);
-        if (is_first && !watcher->options->is_once) say_begun(watcher, lookout, &catalog);
+        watch_look(watcher, &now.catalog);
+        if (is_first && !watcher->options->is_once) say_begun(watcher, lookout, &now.catalog);
+        arena_free(&before->arena);
+        *before = now;
     } else {
         is_good = await_path(watcher, &error, is_first);
+        arena_free(&now.arena);
     }
     lookout_looked(lookout);
-    work_free(&work);
     return is_good || !is_first;
 }
 
@@ -95,15 +104,16 @@ static bool goes_on(const struct watcher *watcher, const struct stop *stop, int6
     return report_sink_is_open(&watcher->sink) && (until_ms < 0 || now_ms() < until_ms);
 }
 
-static bool look_again_and_again(struct watcher *watcher, struct lookout *lookout, const struct stop *stop) {
+static bool look_again_and_again(struct watcher *watcher, struct lookout *lookout, const struct stop *stop,
+                                 struct seen_before *before) {
     int seconds = watcher->options->seconds;
     int64_t until_ms = seconds == WATCH_FOR_EVER ? -1 : now_ms() + (int64_t)seconds * 1000;
     watcher->is_telling = watcher->options->tells_existing;
-    if (!look(watcher, lookout, true)) return false;
+    if (!look(watcher, lookout, before, true)) return false;
     watcher->is_telling = true;
     while (goes_on(watcher, stop, until_ms)) {
         lookout_wait(lookout, watcher->is_waiting, until_ms < 0 ? -1 : until_ms - now_ms());
-        if (!atomic_load(&stop->is_wanted)) (void)look(watcher, lookout, false);
+        if (!atomic_load(&stop->is_wanted)) (void)look(watcher, lookout, before, false);
     }
     return true;
 }
@@ -121,13 +131,16 @@ static enum exit_code code_of(const struct watcher *watcher, bool is_good) {
 static enum exit_code watch_with(struct watcher *watcher) {
     struct lookout lookout;
     struct stop stop;
-    if (!lookout_begin(&lookout, watcher->opened.storage, watcher->options->path))
+    if (!lookout_begin(&lookout, watcher->opened.storage, watcher->opened.path))
         return command_complain(EXIT_CODE_UNREADABLE, "The system has no file descriptor left.");
     if (!stop_begin(&stop, &lookout)) {
         lookout_end(&lookout);
         return command_complain(EXIT_CODE_UNREADABLE, "The system has no thread left.");
     }
-    bool is_good = look_again_and_again(watcher, &lookout, &stop);
+    struct seen_before before = {.is_there = false};
+    arena_init(&before.arena, 0);
+    bool is_good = look_again_and_again(watcher, &lookout, &stop, &before);
+    arena_free(&before.arena);
     stop_end(&stop);
     lookout_end(&lookout);
     return code_of(watcher, is_good);

@@ -7,7 +7,7 @@
 
 #include "analysis/input/local_storage.h"
 
-enum { QUIET_MS = 60, SETTLES_MS = 400, COST_SHARE = 4 };
+enum { QUIET_MS = 60, SETTLES_MS = 400, COST_SHARE = 4, COST_SHARE_OF_CHANGES = 1 };
 
 static int64_t now_ms(void) {
     struct timespec now;
@@ -107,8 +107,8 @@ static void forget_wakes(const struct lookout *lookout) {
 
 // Files come in bursts: until there is no more for a moment, but not for ever. What was heard is taken on the way.
 static void settle(struct lookout *lookout) {
-    int64_t latest = at_least(now_ms() + SETTLES_MS, lookout->looked_ms + COST_SHARE * lookout->cost_ms);
-    int64_t earliest = lookout->looked_ms + COST_SHARE * lookout->cost_ms;
+    int64_t earliest = lookout->looked_ms + COST_SHARE_OF_CHANGES * lookout->cost_ms;
+    int64_t latest = at_least(now_ms() + SETTLES_MS, earliest);
     for (;;) {
         if (!folder_watch_hear(&lookout->watch)) return stop_watching(lookout);
         enum heard heard = hear(lookout, at_most(latest, at_least(now_ms() + QUIET_MS, earliest)));

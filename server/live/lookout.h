@@ -4,7 +4,8 @@
 //     else local        LOOKOUT_LOCAL_MS after the look before      a network file system, very many folders
 //     a bucket          LOOKOUT_BUCKET_MS after it                  each look is a list request, or several
 //
-// A look that takes long is not repeated soon: looks take at most a fifth of the time. What is being written is looked
+// A look that takes long is not repeated soon: looks take at most a fifth of the time, or half of it while changes are
+// heard of. What is being written is looked
 // at more often, and where changes are heard of everything is looked at once in a while all the same.
 // One thread waits; any may wake it.
 #pragma once

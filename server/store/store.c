@@ -89,17 +89,20 @@ static bool sample_catalog(struct arena *arena, struct catalog *catalog, struct 
     return true;
 }
 
-static bool scan_directory(const struct store *store, struct reading *reading, struct snapshot *snapshot,
-                           struct error *error) {
+static bool scan_directory(const struct store *store, struct reading *reading, const struct snapshot *before,
+                           struct snapshot *snapshot, struct error *error) {
     *error = store->refusal;
     if (!store->has_storage) return false;
     snapshot->storage = storage_read_for(store->opened.storage, reading);
-    bool is_good = catalog_scan(&snapshot->storage, store->logdir, &snapshot->arena, &snapshot->catalog, error);
+    bool is_good = catalog_scan_again(&snapshot->storage, store->logdir, before ? &before->catalog : NULL,
+                                      &snapshot->arena, &snapshot->catalog, error);
     snapshot->storage.reading = NULL;
     return reading_goes_on(reading, store->logdir, error) && is_good;
 }
 
-static struct snapshot *scan(const struct store *store, struct reading *reading, uint64_t number, struct error *error) {
+// `before` is the snapshot before it, or NULL.
+static struct snapshot *scan(const struct store *store, struct reading *reading, const struct snapshot *before,
+                             uint64_t number, struct error *error) {
     struct snapshot *snapshot = calloc(1, sizeof *snapshot);
     if (!snapshot) {
         work_out_of_memory(error);
@@ -108,7 +111,7 @@ static struct snapshot *scan(const struct store *store, struct reading *reading,
     atomic_init(&snapshot->users, 1);
     snapshot->number = number;
     arena_init(&snapshot->arena, SNAPSHOT_LIMIT_BYTES);
-    bool is_good = store->logdir ? scan_directory(store, reading, snapshot, error)
+    bool is_good = store->logdir ? scan_directory(store, reading, before, snapshot, error)
                                  : sample_catalog(&snapshot->arena, &snapshot->catalog, error);
     if (is_good) return snapshot;
     snapshot_release(snapshot);
@@ -159,8 +162,10 @@ static struct snapshot *scan_anew(struct store *store, struct reading *reading, 
     uint64_t number = ++store->started;
     store->is_scanning = true;
     store->scanner = reading;
+    struct snapshot *before = take_current(store);
     pthread_mutex_unlock(&store->lock);
-    struct snapshot *snapshot = scan(store, reading, number, error);
+    struct snapshot *snapshot = scan(store, reading, before, number, error);
+    snapshot_release(before);
     pthread_mutex_lock(&store->lock);
     struct snapshot *old = snapshot ? store->current : NULL;
     end_scan(store, number, snapshot, error);

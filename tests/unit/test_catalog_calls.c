@@ -37,12 +37,13 @@ int strcmp(const char *left, const char *right) {
     return (unsigned char)*left - (unsigned char)*right;
 }
 
-// Each folder is listed once, each file looked at once, and only those that may still be written are opened.
+// Each folder is listed once, each file looked at once, and only those that may still be written are opened; scanned
+// again, only those of them that have changed.
 static void many_sessions_are_each_touched_once(void **state) {
     (void)state;
     struct temp_folder folder;
     struct arena arena;
-    struct catalog catalog;
+    struct catalog catalog, again;
     struct error error;
     temp_folder_make(&folder);
     arena_init(&arena, 0);
@@ -61,6 +62,12 @@ static void many_sessions_are_each_touched_once(void **state) {
     assert_in_range(asked.comparisons, COUNT, (size_t)COMPARISONS_EACH * COUNT);
     assert_int_equal(catalog.session_count, COUNT);
     assert_string_equal(catalog.sessions[0].name, "run_09999");
+    temp_folder_write(&folder, "plugins/profile/run_00010/host.xplane.pb", BYTES("\x0a\x05"));
+    memset(&asked, 0, sizeof asked);
+    assert_true(catalog_scan_again(local_storage(), folder.path, &catalog, &arena, &again, &error));
+    assert_int_equal(asked.opened, asked.folders + 1);
+    assert_int_equal(again.pending_count, 1);
+    assert_int_equal(again.session_count, COUNT - 1);
     temp_folder_remove(&folder);
     arena_free(&arena);
 }
