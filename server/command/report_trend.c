@@ -173,7 +173,6 @@ enum exit_code report_trend_run(const struct report_options *options) {
     struct cache *cache = cache_new(0, LOADS_AT_ONCE);
     enum exit_code code = EXIT_CODE_UNREADABLE;
     work_init(&r.work, cache);
-    r.work.reading = progress_reading(options->progress);
     if (cache && r.store)
         code = run(&r);
     else

@@ -227,16 +227,18 @@ static bool fill_set(struct module_summaries *summaries, const struct session_pl
     return set->rows ? make_key(set, error) : work_out_of_memory(error);
 }
 
-static struct summary_set *new_set(struct module_summaries *summaries, const struct session_place *place,
-                                   struct error *error) {
+static struct summary_set *new_set(struct module_summaries *summaries, const struct work *asker,
+                                   const struct session_place *place, struct error *error) {
     struct summary_set *set = calloc(1, sizeof *set);
     if (!set) {
         work_out_of_memory(error);
         return NULL;
     }
     atomic_init(&set->users, 1);
-    work_init(&set->work, summaries->cache);
-    if (fill_set(summaries, place, set, error)) return set;
+    work_init_for(&set->work, asker);
+    bool is_good = fill_set(summaries, place, set, error);
+    set->work.reading = NULL;  // it outlives whoever asked
+    if (is_good) return set;
     set_release(set);
     return NULL;
 }
@@ -288,7 +290,7 @@ static bool tell(struct module_summaries *summaries, struct work *work, struct s
 
 bool module_summaries_ask(struct module_summaries *summaries, struct work *work, const struct session_place *place,
                           struct module_figures *figures, struct error *error) {
-    struct summary_set *made = new_set(summaries, place, error), *dropped = made;
+    struct summary_set *made = new_set(summaries, work, place, error), *dropped = made;
     if (!made) return false;
     pthread_mutex_lock(&summaries->lock);
     struct summary_set *set = find_set(summaries, made->key + 1);

@@ -320,9 +320,11 @@ static bool need_name(const char *name, struct error *error) {
     return error_set(error, ERROR_BAD_REQUEST, "The request does not say which session (run) is meant.");
 }
 
-static bool look_at_folder(const struct input_place *place, struct file_version *version, struct error *error) {
+static bool look_at_folder(const struct work *work, const struct input_place *place, struct file_version *version,
+                           struct error *error) {
+    struct storage storage = storage_read_for(place->storage, work->reading);
     struct storage_entry entry;
-    if (!storage_look(place->storage, place->path, STORAGE_FOLLOW_LINKS, &entry, error)) return false;
+    if (!storage_look(&storage, place->path, STORAGE_FOLLOW_LINKS, &entry, error)) return false;
     *version = entry.version;
     return true;
 }
@@ -340,7 +342,7 @@ bool store_open_session(struct store *store, struct work *work, const struct ses
     if (!store->logdir) return is_device_memory || sample_files(&work->arena, session, error);
     if (is_device_memory)
         return session_files_list(&found.session->place, SESSION_DEVICE_MEMORY, &work->arena, &session->files, error);
-    return look_at_folder(&found.session->place, &session->version, error) &&
+    return look_at_folder(work, &found.session->place, &session->version, error) &&
            (listing == STORE_LIST_NOTHING || list_files(store, work, listing, &found, session, error));
 }
 

@@ -57,16 +57,6 @@ void *work_peek(struct work *work, const char *key) {
     return entry ? pin(work, entry) : NULL;
 }
 
-const struct storage *work_storage(struct work *work, const struct storage *storage, struct error *error) {
-    struct storage *same = arena_new(&work->arena, struct storage, 1);
-    if (!same) {
-        work_out_of_memory(error);
-        return NULL;
-    }
-    *same = storage_read_for(storage, work->reading);
-    return same;
-}
-
 bool work_defer(struct work *work, void (*release)(void *thing), void *thing) {
     if (add_pin(work, (struct work_pin){.release = release, .thing = thing})) return true;
     release(thing);

@@ -7,7 +7,6 @@
 #pragma once
 
 #include "analysis/base/arena.h"
-#include "analysis/input/storage.h"
 #include "server/store/cache.h"
 
 enum { WORK_ARENA_LIMIT_BYTES = 1 << 30 };
@@ -34,9 +33,6 @@ MUST_USE void *work_get(struct work *work, const char *key, enum cache_weight we
 
 // The same when it is in the cache already, else NULL at once.
 MUST_USE void *work_peek(struct work *work, const char *key);
-
-// The storage as this work reads it; valid until it ends. NULL: no memory, *error is filled.
-MUST_USE const struct storage *work_storage(struct work *work, const struct storage *storage, struct error *error);
 
 // Calls release(thing) when the work ends. When there is no memory to remember that: at once, and false.
 MUST_USE bool work_defer(struct work *work, void (*release)(void *thing), void *thing);

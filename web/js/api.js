@@ -7,6 +7,8 @@ import {
   memoryGroupsUrl,
   memoryOverviewUrl,
   memoryProfileUrl,
+  STOPPED,
+  stopAsking,
   takeEarly,
 } from "./early.js";
 
@@ -26,6 +28,15 @@ export const fetchSessions = (signal) => getJson(apiUrl("sessions"), signal);
 export const fetchSession = (session, signal) => getJson(apiUrl("session", { session }), signal);
 export const fetchDevices = (signal) => getJson(apiUrl("devices"), signal);
 export const fetchServer = (signal) => getJson(apiUrl("server"), signal);
+/** What the server reads for whoever waits; a request that nobody waits for. */
+export const fetchWork = async () => (await askJson(apiUrl("work"))).body;
+
+/** Ends all that is asked for: the server stops what it reads for nobody else. */
+export function stopAll() {
+  const message = "You stopped it. The server reads no further for this view.";
+  stopAsking(new ApiError(0, { code: STOPPED, message }, ""));
+}
+
 /** `since` is the version of an earlier reply: then the reply may hold only what changed since (data/modules.js). */
 export const fetchModules = (session, since, signal) => getJson(apiUrl("modules", { session, since }), signal);
 
@@ -162,7 +173,7 @@ async function reach(url, options) {
   try {
     return await askJson(url, options);
   } catch (error) {
-    if (error.name === "AbortError") throw error;
+    if (error.name === "AbortError" || error instanceof ApiError) throw error;
     return unreachable();
   }
 }

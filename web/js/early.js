@@ -14,6 +14,10 @@ const ROOT = new URL("../", import.meta.url).pathname;
  * @type {Map<string, Promise<Answer> | null>}
  */
 const early = new Map();
+
+/** The code of what was stopped by whoever waited for it. */
+export const STOPPED = "stopped";
+
 let isOver = false;
 
 /** @type {((url: string, options: any) => Promise<Answer>) | null} */
@@ -24,19 +28,39 @@ export function answerFrom(answer) {
   elsewhere = answer;
 }
 
+let stopping = new AbortController();
+/** @type {Set<{url: string}>} */
+const waiting = new Set();
+
+/** The addresses that have no answer yet. */
+export const waitedFor = () => [...waiting].map(({ url }) => url);
+
+/** Ends them all, and with them what the server does for them: each fails with `why`. @param {Error} why */
+export function stopAsking(why) {
+  stopping.abort(why);
+  stopping = new AbortController();
+}
+
 /** @returns {Promise<Answer>} */
 export async function askJson(url, options = {}) {
   if (elsewhere) return elsewhere(url, options);
   const headers = { Accept: "application/json", ...options.headers };
-  const response = await fetch(url, { ...options, headers });
-  return { ok: response.ok, status: response.status, body: await response.json().catch(notJson) };
+  const signal = options.signal ? AbortSignal.any([options.signal, stopping.signal]) : stopping.signal;
+  const mine = { url };
+  waiting.add(mine);
+  try {
+    const response = await fetch(url, { ...options, headers, signal });
+    return { ok: response.ok, status: response.status, body: await response.json().catch(notJson(signal)) };
+  } finally {
+    waiting.delete(mine);
+  }
 }
 
-/** An answer that is no longer wanted may be cut in its middle. */
-function notJson(error) {
-  if (error.name === "AbortError") throw error;
+/** An answer that is no longer wanted may be cut in its middle. @param {AbortSignal} signal */
+const notJson = (signal) => (error) => {
+  if (signal.aborted) throw error;
   return null;
-}
+};
 
 /**
  * The early answer to `url`, once; null when it was not asked for, or failed: then ask again. A refusal is not kept: a
@@ -46,8 +70,13 @@ export async function takeEarly(url) {
   const asked = early.get(url);
   if (isOver) early.delete(url);
   else early.set(url, null);
-  const answer = await asked?.catch(() => null);
+  const answer = await asked?.catch(orStopped);
   return answer?.ok ? answer : null;
+}
+
+function orStopped(error) {
+  if (error.code === STOPPED) throw error;
+  return null;
 }
 
 /** The address of a resource of the API ("modules"); keys without a value are left out. */
@@ -86,6 +115,7 @@ export function memoryProfileUrl(resource, query) {
 export function askEarly(url) {
   if (early.has(url)) return null;
   const answer = askJson(url);
+  answer.catch(() => null); // whoever takes it over hears of it
   early.set(url, answer);
   return answer;
 }

@@ -22,8 +22,11 @@ const START_LIMIT_MS = 15000;
 export const LOGDIR = path.resolve(ROOT, process.env.HBMVIEW_LOGDIR ?? "tests/fixtures/logdir");
 
 /** @returns {Promise<{url: string, stop: () => void}>} */
-export function startServer(logdir = LOGDIR, options = []) {
-  const child = spawn(PROGRAM, [`--logdir=${logdir}`, "--port=0", ...options], { stdio: ["ignore", "pipe", "pipe"] });
+export function startServer(logdir = LOGDIR, options = [], environment = {}) {
+  const child = spawn(PROGRAM, [`--logdir=${logdir}`, "--port=0", ...options], {
+    stdio: ["ignore", "pipe", "pipe"],
+    env: { ...process.env, ...environment },
+  });
   return new Promise((resolve, reject) => {
     let said = "";
     const timer = setTimeout(() => reject(new Error(`no address from ${PROGRAM}: ${said}`)), START_LIMIT_MS);

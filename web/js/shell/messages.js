@@ -32,6 +32,17 @@ export function copyable(text, title) {
   );
 }
 
+/** What a message's "Try again" says to the shell, on its way up. */
+export const AGAIN = "hbmview-again";
+
+/** Faults that may have passed: of a disk, a bucket or the way there, not of what a file holds. */
+const PASSING = ["stopped", "unreadable", "unreachable"];
+
+function tryAgain() {
+  const ask = button("Try again", () => ask.dispatchEvent(new CustomEvent(AGAIN, { bubbles: true })));
+  return paragraph(ask);
+}
+
 const LINKS_SHOWN = 12;
 
 /** What is there instead, to open. @param {any[]} things @param {(thing: any) => string} nameOf */
@@ -224,6 +235,7 @@ export function errorMessage(error, stillWorks) {
     error.code
       ? paragraph("Code ", code(error.code), error.path ? " from " : "", error.path ? code(error.path) : "")
       : null,
+    PASSING.includes(error.code) ? tryAgain() : null,
     stillWorks ? paragraph(stillWorks) : null,
   );
 }
@@ -239,6 +251,7 @@ export function errorOfSession(error) {
 }
 
 function titleOf(error) {
+  if (error.code === "stopped") return "Stopped";
   if (error.status === 404) return "Not found";
   if (error.status === 0) return "No answer";
   return "This could not be read";

@@ -20,7 +20,8 @@
  *     saved       what a saved page says of itself, null where a server answers
  *     savesToo(give)   what "Save" must tell the server of this tool, beside the address: an object, or a promise
  */
-import { fetchModules, fetchServer, fetchSession, fetchSessions, ApiError } from "../api.js";
+import { fetchModules, fetchServer, fetchSession, fetchSessions, fetchWork, stopAll, ApiError } from "../api.js";
+import { waitedFor } from "../early.js";
 import { findTool } from "../tools.js";
 import { notePageWheel } from "../base/wheel.js";
 import { button, el } from "../base/dom.js";
@@ -45,7 +46,7 @@ import { createUnitSwitch } from "./unit_switch.js";
 import { nameClipped } from "./clipped_text.js";
 import { capacityOfDevice, profiledDevice } from "../base/devices.js";
 import { parseQuery } from "../base/url_state.js";
-import { errorMessage, linkList, noSessions, noTool, pendingSession, unknownSession } from "./messages.js";
+import { AGAIN, errorMessage, linkList, noSessions, noTool, pendingSession, unknownSession } from "./messages.js";
 import { toolLink } from "./other_tool.js";
 
 const KEPT = ["tag", "panel", "filter", "sort", "unit", "capacity"]; // from one session to the next
@@ -62,7 +63,7 @@ export function createShell(tools, saved = null) {
   const help = createHelp(keys);
   const page = pageElements();
   const dock = createDock(page.dock, page.main);
-  const progress = createProgress(document.body);
+  const progress = createProgress(document.body, saved ? null : { look: fetchWork, waitedFor, stop: stopAll });
   const contents = createSessionContents((session) => fetchSession(session));
   const sessionPicker = createSessionPicker(
     (run) => openSession(run || null),
@@ -114,6 +115,7 @@ export function createShell(tools, saved = null) {
       { passive: true },
     );
     keepFocus(page.main);
+    page.main.addEventListener(AGAIN, tryAgain);
     document.addEventListener("pointerover", nameClipped, { passive: true });
     params.watch(["run", "tag"], show);
     loadSessions();
@@ -221,6 +223,14 @@ export function createShell(tools, saved = null) {
   function isAnywhere() {
     const { run, tag } = params.get();
     return toolFor(tag, run)?.anywhere === true;
+  }
+
+  /** Whatever failed is asked for anew. */
+  function tryAgain() {
+    mountedFor = "";
+    contents.forget();
+    loadSessions();
+    show();
   }
 
   /** Back from a tool that needs no session to one that does, where there is none. */
