@@ -48,7 +48,8 @@ static bool read_token(struct bytes body, const char *who, struct arena *arena, 
 struct key_file {
     const char *path, *type;
     const char *client_id, *client_secret, *refresh_token;  // authorized_user
-    const char *client_email, *private_key, *token_uri;     // service_account
+    const char *client_email, *private_key;                 // service_account
+    const char *token_uri;                                  // where either asks; NULL: Google
 };
 
 static const char *path_of(const struct identity *identity, struct arena *arena) {
@@ -100,7 +101,8 @@ static bool of_user(const struct identity *identity, const struct key_file *file
     if (!id || !secret || !token) return no_memory(error);
     const char *form = arena_printf(arena, "grant_type=refresh_token&client_id=%s&client_secret=%s&refresh_token=%s",
                                     id, secret, token);
-    return form ? post(identity, TOKEN_ENDPOINT, form, arena, body, error) : no_memory(error);
+    const char *endpoint = file->token_uri ? file->token_uri : TOKEN_ENDPOINT;
+    return form ? post(identity, endpoint, form, arena, body, error) : no_memory(error);
 }
 
 static bool of_account(const struct identity *identity, const struct key_file *file, struct arena *arena,
