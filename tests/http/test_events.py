@@ -1,4 +1,5 @@
 """What is new while the server runs: events, their resumption, and how many may listen."""
+import json
 import os
 import pathlib
 import shutil
@@ -9,7 +10,7 @@ import unittest
 from bucket_server import BucketServer
 from event_stream import EventStream
 from log_folders import folder, xplane
-from server_fixture import FIXTURES, Server
+from server_fixture import FIXTURES, Server, program
 
 DEVICE_MEMORY, DUMP = FIXTURES / "device_memory", FIXTURES / "xla_dump"
 NO_INOTIFY = """
@@ -225,6 +226,18 @@ class Polling(Watched):
 
 
 class Bucket(unittest.TestCase):
+    def test_watch_tells_what_it_tells_of_the_disk(self):
+        def told(place, environment=None):
+            finished = subprocess.run([program(), "watch", "--once", "--format=json", place], env=environment,
+                                      capture_output=True, text=True, timeout=120, check=True)
+            return [{**json.loads(line), "time": None} for line in finished.stdout.splitlines()]
+        here = told(FIXTURES / "logdir")
+        self.assertGreater(len(here), 20)
+        with BucketServer(FIXTURES / "logdir") as bucket:
+            for scheme in ("s3", "gs"):
+                there = told(bucket.url(scheme), {**os.environ, **bucket.environment(scheme)})
+                self.assertEqual(there, here)
+
     def test_a_session_appears(self):
         with tempfile.TemporaryDirectory() as place:
             root = pathlib.Path(place)
