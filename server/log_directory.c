@@ -2,9 +2,11 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "server/storage/opened_storage.h"
@@ -49,4 +51,51 @@ bool log_directory_check(const char *path, char *problem, size_t problem_size) {
     if (can_read(path, &status)) return true;
     explain_missing(path, problem, problem_size);
     return false;
+}
+
+// --- While the server starts ---
+
+static void *look_there(void *context) {
+    struct log_directory_look *look = context;
+    char problem[LOG_DIRECTORY_PROBLEM_BYTES] = "";
+    bool is_good = log_directory_check(look->path, problem, sizeof problem);
+    pthread_mutex_lock(&look->lock);
+    memcpy(look->problem, problem, sizeof problem);
+    look->is_bad = !is_good;
+    look->is_known = true;
+    pthread_cond_signal(&look->known);
+    bool ends_server = look->is_bad && look->is_serving;
+    pthread_mutex_unlock(&look->lock);
+    if (ends_server) kill(getpid(), SIGTERM);
+    return NULL;
+}
+
+static void wait_until_known(struct log_directory_look *look) {
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += LOG_DIRECTORY_PATIENCE_MS * 1000000L;
+    until.tv_sec += until.tv_nsec / 1000000000L;
+    until.tv_nsec %= 1000000000L;
+    while (!look->is_known && pthread_cond_timedwait(&look->known, &look->lock, &until) == 0) continue;
+}
+
+bool log_directory_look_begin(struct log_directory_look *look, const char *path) {
+    *look = (struct log_directory_look){.path = path};
+    if (!path) return true;
+    pthread_mutex_init(&look->lock, NULL);
+    pthread_cond_init(&look->known, NULL);
+    look->has_thread = pthread_create(&look->thread, NULL, look_there, look) == 0;
+    if (!look->has_thread) (void)look_there(look);
+    pthread_mutex_lock(&look->lock);
+    wait_until_known(look);
+    look->is_serving = !look->is_bad;
+    bool is_bad = look->is_bad;
+    pthread_mutex_unlock(&look->lock);
+    return !is_bad || log_directory_look_end(look);
+}
+
+bool log_directory_look_end(struct log_directory_look *look) {
+    if (look->has_thread) pthread_join(look->thread, NULL);
+    look->has_thread = false;
+    return !look->is_bad;
 }

@@ -83,8 +83,7 @@ static unsigned parallel_loads(const struct options *options) {
     return cores < 1 ? 1 : cores > THREADS_DEFAULT_MAX ? THREADS_DEFAULT_MAX : (unsigned)cores;
 }
 
-static enum exit_code serve_on(struct app *app, int socket_fd) {
-    sigset_t stops = block_stop_signals();
+static enum exit_code serve_on(struct app *app, int socket_fd, const sigset_t *stops) {
     app->answer = routes_answer;
     app->ask_api = api_answer;
     app->body_limit = routes_body_limit;
@@ -101,7 +100,7 @@ static enum exit_code serve_on(struct app *app, int socket_fd) {
     }
     greet(app);
     if (app->options->open_browser) open_browser(app->access->urls[0]);
-    wait_for_stop(&stops);
+    wait_for_stop(stops);
     end_soon();
     live_stop(app->live);
     under_way_stop(app->under_way);
@@ -115,8 +114,9 @@ static enum exit_code serve_on(struct app *app, int socket_fd) {
 static enum exit_code serve(const struct options *options) {
     char problem[LISTENER_PROBLEM_BYTES];
     struct listener listener;
-    if (options->logdir && !log_directory_check(options->logdir, problem, sizeof problem))
-        return command_complain(EXIT_CODE_UNREADABLE, problem);
+    struct log_directory_look look;
+    sigset_t stops = block_stop_signals();
+    if (!log_directory_look_begin(&look, options->logdir)) return command_complain(EXIT_CODE_UNREADABLE, look.problem);
     if (!listener_open(options->host, options->bind_all, options->port, &listener, problem))
         return command_complain(EXIT_CODE_USAGE, problem);
     struct arena arena;
@@ -128,12 +128,12 @@ static enum exit_code serve(const struct options *options) {
                       .store = store_new(options->logdir)};
     bool is_good = app.cache && app.store &&
                    access_init(&access, &arena, options->host, options->bind_all, options->no_token, listener.port);
-    enum exit_code code = is_good ? serve_on(&app, listener.socket)
+    enum exit_code code = is_good ? serve_on(&app, listener.socket, &stops)
                                   : command_complain(EXIT_CODE_USAGE, "There is not enough memory to start.");
     store_free(app.store);
     cache_free(app.cache);
     arena_free(&arena);
-    return code;
+    return log_directory_look_end(&look) ? code : command_complain(EXIT_CODE_UNREADABLE, look.problem);
 }
 
 enum exit_code serve_run(int count, char *const arguments[]) {
