@@ -21,6 +21,7 @@ const char *options_help(void) {
            "  --logdir PATH     a log directory, a session folder, a folder of XLA's --xla_dump_to, or one\n"
            "                    *.xplane.pb, *.hlo_proto.pb or memory.prof file (each also .gz); also\n"
            "                    gs://bucket/run, s3://bucket/run, or the https:// address of one file\n"
+           "  --follow_symlinks  open links that lead out of the log directory\n"
            "  --port N          where to listen; 0 picks a free port and prints it (6006)\n"
            "  --open            open the page in the browser\n"
            "  --host ADDRESS    listen on this address instead of this machine only\n"
@@ -42,6 +43,7 @@ bool options_parse(int count, char *const arguments[], struct options *options, 
         {"logdir", FLAG_TEXT, .text = &options->logdir},
         {"port", FLAG_NUMBER, .number = &options->port, .min = 0, .max = PORT_MAX},
         {"host", FLAG_TEXT, .text = &options->host},
+        {"follow_symlinks", FLAG_SWITCH, .on = &options->follow_symlinks},
         {"bind_all", FLAG_SWITCH, .on = &options->bind_all},
         {"no_token", FLAG_SWITCH, .on = &options->no_token},
         {"cache_mib", FLAG_NUMBER, .number = &options->cache_mib, .min = 0, .max = CACHE_MIB_MAX},

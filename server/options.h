@@ -15,7 +15,7 @@ struct options {
     int port;             // 0: any free one
     int cache_mib;
     int threads;  // 0: by the number of cores
-    bool bind_all, no_token, open_browser, verbose;
+    bool follow_symlinks, bind_all, no_token, open_browser, verbose;
     bool show_help, show_version;
 };
 

@@ -126,6 +126,7 @@ static enum exit_code serve(const struct options *options) {
                       .access = &access,
                       .cache = cache_new((size_t)options->cache_mib << 20, parallel_loads(options)),
                       .store = store_new(options->logdir)};
+    if (app.store && options->follow_symlinks) store_follow_links(app.store);
     bool is_good = app.cache && app.store &&
                    access_init(&access, &arena, options->host, options->bind_all, options->no_token, listener.port);
     enum exit_code code = is_good ? serve_on(&app, listener.socket, &stops)

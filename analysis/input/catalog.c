@@ -25,6 +25,8 @@ struct scan {
     struct catalog *catalog;
     const struct catalog *before;  // NULL: there is none
     size_t entries_left;
+    const char *outside;  // the first link to a folder outside of the root; NULL: none
+    size_t outside_count;
     bool out_of_memory;
 };
 
@@ -186,13 +188,32 @@ static void consider_folder(struct scan *scan, const struct spot *spot, const st
     add_session_or_pending(scan, spot->path, session);
 }
 
+// The first one stands for all of them.
+static void note_outside(struct scan *scan, const char *path) {
+    if (scan->outside_count++ == 0) scan->outside = arena_string(scan->arena, bytes_of(path));
+    if (!scan->outside) scan->out_of_memory = true;
+}
+
+static void leave_out_outside(struct scan *scan) {
+    char reason[160];
+    size_t others = scan->outside_count - 1;
+    if (scan->outside_count == 0 || !scan->outside) return;
+    if (others)
+        snprintf(reason, sizeof reason,
+                 "a link to a folder outside the opened one, and so are %zu more; --follow_symlinks opens them",
+                 others);
+    else
+        snprintf(reason, sizeof reason,
+                 "a link to a folder outside the opened one; --follow_symlinks opens it, or open that folder itself");
+    leave_out(scan, scan->outside, reason);
+}
+
 // A folder to go into: a real one, or a link to one inside the root.
 static bool leads_down(struct scan *scan, const struct folder_entry *entry, const char *path) {
     if (entry->kind != ENTRY_LINK) return entry->kind == ENTRY_FOLDER;
     struct storage_link link = storage_follow(scan->catalog->storage, path, scan->catalog->root);
     if (link.kind != ENTRY_FOLDER) return false;
-    if (!link.is_inside)
-        leave_out(scan, path, "a link to a folder outside the opened one; open that folder itself to see it");
+    if (!link.is_inside) note_outside(scan, path);
     return link.is_inside;
 }
 
@@ -377,6 +398,7 @@ bool catalog_scan_again(const struct storage *storage, const char *path, const s
     enum entry_kind kind;
     if (!find_root(catalog, path, arena, &kind, &reason)) return cannot_open(path, &reason, error);
     if (!scan_root(&scan, kind, error)) return false;
+    leave_out_outside(&scan);
     if (!order_sessions(catalog->sessions, catalog->session_count, arena) || !order_device_memory(catalog, arena))
         scan.out_of_memory = true;
     if (!scan.out_of_memory) return true;

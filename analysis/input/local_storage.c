@@ -172,16 +172,22 @@ static void close_file(const struct storage *storage, union storage_handle handl
     close(handle.descriptor);
 }
 
+static const struct storage_calls calls = {.look = look,
+                                           .list = list,
+                                           .resolve = resolve,
+                                           .follow = follow,
+                                           .open = open_file,
+                                           .read = read_file,
+                                           .is_unchanged = is_unchanged,
+                                           .clone = clone_file,
+                                           .close = close_file};
+
 const struct storage *local_storage(void) {
-    static const struct storage_calls calls = {.look = look,
-                                               .list = list,
-                                               .resolve = resolve,
-                                               .follow = follow,
-                                               .open = open_file,
-                                               .read = read_file,
-                                               .is_unchanged = is_unchanged,
-                                               .clone = clone_file,
-                                               .close = close_file};
     static const struct storage storage = {.calls = &calls};
+    return &storage;
+}
+
+const struct storage *local_storage_following(void) {
+    static const struct storage storage = {.calls = &calls, .follows_links = true};
     return &storage;
 }

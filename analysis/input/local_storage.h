@@ -7,3 +7,6 @@
 
 // Needs no giving back.
 const struct storage *local_storage(void);
+
+// The same, where links that lead out of a root count as if they led to what lies in it.
+const struct storage *local_storage_following(void);

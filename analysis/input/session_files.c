@@ -57,7 +57,10 @@ static bool leave_out_link(const struct storage_link *link, const char *path, st
                            struct session_files *files) {
     if (link->kind == ENTRY_LINK) return miss(files, path, "a link that leads nowhere", arena);
     if (link->kind != ENTRY_FILE) return true;
-    return leave_out(files, path, "a link that leads out of the opened folder; open the folder it leads to", arena);
+    return leave_out(
+        files, path,
+        "a link that leads out of the opened folder; --follow_symlinks opens it, or open the folder it leads to",
+        arena);
 }
 
 enum wanted { WANT_XPLANE, WANT_HLO, WANT_HLO_OF_NO_DUMP, WANT_DUMP_MODULE, WANT_DEVICE_MEMORY };

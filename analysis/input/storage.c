@@ -25,5 +25,7 @@ char *storage_resolve(const struct storage *storage, const char *path, struct ar
 }
 
 struct storage_link storage_follow(const struct storage *storage, const char *path, const char *root) {
-    return storage->calls->follow(storage, path, root);
+    struct storage_link link = storage->calls->follow(storage, path, root);
+    link.is_inside |= storage->follows_links && link.kind != ENTRY_LINK;
+    return link;
 }

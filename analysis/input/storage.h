@@ -17,6 +17,7 @@
 
 struct storage {
     const struct storage_calls *calls;
+    bool follows_links;  // also where they lead out of a root
     bool appears_whole;  // a file is there only when all of it is, as in a bucket
     const void *state;
     struct reading *reading;  // who follows what is read here, and may stop it; NULL: nobody

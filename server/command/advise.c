@@ -15,6 +15,7 @@ struct advise_options {
     const char *module;   // NULL: the largest
     struct advice_request request;
     unsigned format;  // enum format
+    bool follow_symlinks;
     bool show_help;
 };
 
@@ -28,6 +29,7 @@ static const char help[] = "hbmview advise: what to change so that a program nee
                            "write. The prediction replays the compiler's heap with the changed arrays; the\n"
                            "program's own code and what the runtime reserves are not counted.\n"
                            "\n"
+                           "  --follow_symlinks  open links that lead out of PATH\n"
                            "  --session S      look in this session only (all)\n"
                            "  --module M       this module: \"jit_f(1)\", or \"jit_f\" (the largest one)\n"
                            "  --capacity SIZE  HBM of a chip, 16GiB or v5e: then also the plan, the\n"
@@ -49,6 +51,7 @@ static bool parse(int count, char *const arguments[], struct advise_options *opt
         {"format", FLAG_CHOICE, .choice = &options->format, .choices = format_choices_without_csv},
         {"batch", FLAG_NUMBER, .number = &batch, .min = 1, .max = INT_MAX},
         {"ways", FLAG_NUMBER, .number = &ways, .min = 2, .max = WAYS_MAX},
+        {"follow_symlinks", FLAG_SWITCH, .on = &options->follow_symlinks},
         {"help", FLAG_SWITCH, .on = &options->show_help},
     };
     const struct flag_set set = {flags, sizeof flags / sizeof flags[0], &options->path, "PATH", NULL};
@@ -127,6 +130,7 @@ static enum exit_code run_followed(const struct advise_options *options, struct 
     const struct report_options of = {.path = options->path,
                                       .session = options->session,
                                       .module = options->module,
+                                      .follow_symlinks = options->follow_symlinks,
                                       .space = REPORT_ALL,
                                       .top = REPORT_ALL,
                                       .fail_over_bytes = REPORT_ALL,

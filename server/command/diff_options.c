@@ -23,6 +23,7 @@ const char *diff_options_help(void) {
            "  --module M        this module: \"jit_f(1)\", or \"jit_f\" (the largest one that\n"
            "                    both have; of the others it says what they take)\n"
            "  --module-b M      that of B (as --module, else the one called as that of A)\n"
+           "  --follow_symlinks  open links that lead out of A or B\n"
            "  --session S       look in this session only\n"
            "  --session-b S     that of B (as --session)\n"
            "  --memory-space N  HBM, VMEM, Sflag, CMEM, SMEM, Host, SparseCore or a number\n"
@@ -79,6 +80,7 @@ bool diff_options_parse(int count, char *const arguments[], struct diff_options 
         {"fail-above", FLAG_SIZE, .bytes = &options->limit_bytes},
         {"of", FLAG_CHOICE, .choice = &options->of, .choices = figure_choices},
         {"format", FLAG_CHOICE, .choice = &options->format, .choices = format_choices_without_csv},
+        {"follow_symlinks", FLAG_SWITCH, .on = &options->follow_symlinks},
         {"help", FLAG_SWITCH, .on = &options->show_help},
     };
     const struct flag_set set = {flags, sizeof flags / sizeof flags[0], &options->a.path, "paths", &options->b.path};

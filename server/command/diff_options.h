@@ -16,9 +16,10 @@ struct diff_options {
     unsigned by;    // enum memory_group_by
     const char *frameworks;
     int top;
-    unsigned format;      // enum format
-    int64_t limit_bytes;  // --fail-above; DIFF_NO_LIMIT
-    unsigned of;          // enum memory_figure
+    unsigned format;       // enum format
+    int64_t limit_bytes;   // --fail-above; DIFF_NO_LIMIT
+    unsigned of;           // enum memory_figure
+    bool follow_symlinks;  // open links that lead out of the path
     bool show_help;
 };
 

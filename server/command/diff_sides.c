@@ -10,6 +10,7 @@ bool diff_side_begin(const struct diff_options *options, const struct diff_side_
     const struct report_options report = {.path = of->path,
                                           .session = of->session,
                                           .module = of->module,
+                                          .follow_symlinks = options->follow_symlinks,
                                           .space = options->space,
                                           .top = REPORT_ALL,
                                           .format = options->format,

@@ -19,6 +19,7 @@ struct explain_options {
     const char *logdir, *session, *module;
     int64_t capacity_bytes;  // OOM_ABSENT: the message's own
     unsigned format;         // enum format
+    bool follow_symlinks;
     bool show_help;
 };
 
@@ -34,6 +35,7 @@ static const char help[] = "hbmview explain: why did it run out of memory, and w
                            "\n"
                            "  --logdir DIR      where profiles or XLA dumps of the program are: the answer then\n"
                            "                    names its buffers and where they come from\n"
+                           "  --follow_symlinks  open links that lead out of DIR\n"
                            "  --session S       look in this session of DIR only\n"
                            "  --module M        the program is this one (the message's own)\n"
                            "  --capacity SIZE   the memory there is, as 15.75G or 16GiB or bytes (K, M, G are\n"
@@ -52,6 +54,7 @@ static bool parse(int count, char *const arguments[], struct explain_options *op
         {"module", FLAG_TEXT, .text = &options->module},
         {"capacity", FLAG_CAPACITY, .bytes = &options->capacity_bytes},
         {"format", FLAG_CHOICE, .choice = &options->format, .choices = format_choices_without_csv},
+        {"follow_symlinks", FLAG_SWITCH, .on = &options->follow_symlinks},
         {"help", FLAG_SWITCH, .on = &options->show_help},
     };
     const struct flag_set set = {flags, sizeof flags / sizeof flags[0], &options->path, "FILE", NULL};
@@ -163,6 +166,7 @@ static enum exit_code run(const struct explain_options *options) {
     struct cache *cache = cache_new(CACHE_BYTES, 1);
     struct store *store = options->logdir ? store_new(options->logdir) : NULL;
     enum exit_code code = EXIT_CODE_UNREADABLE;
+    if (store && options->follow_symlinks) store_follow_links(store);
     output_init(&log, OOM_LOG_BYTES_MAX);
     work_init(&work, cache);
     if (!cache || (options->logdir && !store))

@@ -17,6 +17,7 @@ static const char help[] = "hbmview report: where the memory of compiled program
                            "in it, is told by Python stack. All of these also at gs://bucket/run or\n"
                            "s3://bucket/run, and one file at https://host/file.\n"
                            "\n"
+                           "  --follow_symlinks  open links that lead out of PATH\n"
                            "  --session S       this session only (all)\n"
                            "  --module M        this module only: \"jit_f(1)\", or every program of \"jit_f\"\n"
                            "                    (all)\n"

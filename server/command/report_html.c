@@ -100,6 +100,7 @@ enum exit_code report_html_run(const struct report_options *options) {
                          .ask_api = api_answer,
                          .cache = cache_new(CACHE_BYTES, 1),
                          .store = store_new(options->path)};
+    if (r.app.store && options->follow_symlinks) store_follow_links(r.app.store);
     work_init(&r.work, r.app.cache);
     r.work.reading = progress_reading(options->progress);
     enum exit_code code = r.app.cache && r.app.store

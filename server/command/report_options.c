@@ -157,6 +157,7 @@ bool report_options_parse(int count, char *const arguments[], struct report_opti
         {"of", FLAG_CHOICE, .choice = &options->fail_of, .choices = figure_choices},
         {"trend", FLAG_SWITCH, .on = &options->is_trend},
         {"max-growth", FLAG_TEXT, .text = &growth},
+        {"follow_symlinks", FLAG_SWITCH, .on = &options->follow_symlinks},
         {"help", FLAG_SWITCH, .on = &options->show_help},
     };
     const struct flag_set set = {flags, sizeof flags / sizeof flags[0], &options->path, "PATH", NULL};

@@ -32,6 +32,7 @@ struct report_options {
     int64_t growth_bytes;     // the most that the newest may have grown by; REPORT_ALL: anything
     bool has_growth_percent;  // then it is a part of what was before
     double growth_percent;
+    bool follow_symlinks;  // open links that lead out of the path
     bool show_help;
     struct progress *progress;  // the line that says how far it is; NULL: there is none
 };

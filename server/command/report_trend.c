@@ -172,6 +172,7 @@ enum exit_code report_trend_run(const struct report_options *options) {
     struct trend_report r = {.options = options, .store = store_new(options->path)};
     struct cache *cache = cache_new(0, LOADS_AT_ONCE);
     enum exit_code code = EXIT_CODE_UNREADABLE;
+    if (r.store && options->follow_symlinks) store_follow_links(r.store);
     work_init(&r.work, cache);
     if (cache && r.store)
         code = run(&r);

@@ -15,6 +15,7 @@ const char *watch_options_help(void) {
            "stderr, and the others go on. A program that is told once is told again when\n"
            "its peak or its total is another one.\n"
            "\n"
+           "  --follow_symlinks  open links that lead out of PATH\n"
            "  --existing        first tell what is there already (only what is new)\n"
            "  --once            tell what is there, and end\n"
            "  --for SECONDS     end after so long (never: Ctrl-C ends it)\n"
@@ -55,6 +56,7 @@ bool watch_options_parse(int count, char *const arguments[], struct watch_option
         {"fail-over", FLAG_CAPACITY, .bytes = &options->fail_over_bytes},
         {"capacity", FLAG_CAPACITY, .bytes = &options->capacity_bytes},
         {"format", FLAG_CHOICE, .choice = &options->format, .choices = formats},
+        {"follow_symlinks", FLAG_SWITCH, .on = &options->follow_symlinks},
         {"help", FLAG_SWITCH, .on = &options->show_help},
     };
     const struct flag_set set = {flags, sizeof flags / sizeof flags[0], &options->path, "PATH", NULL};

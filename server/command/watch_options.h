@@ -14,6 +14,7 @@ struct watch_options {
     int64_t fail_over_bytes;  // WATCH_ANY_SIZE
     int64_t capacity_bytes;   // 0: as the profile tells it
     unsigned format;          // FORMAT_TEXT or FORMAT_JSON
+    bool follow_symlinks;     // open links that lead out of the path
     bool show_help;
 };
 

@@ -29,7 +29,7 @@ bool lookout_begin(struct lookout *lookout, const struct storage *storage, const
 }
 
 static bool is_local(const struct lookout *lookout) {
-    return lookout->storage == local_storage();
+    return lookout->storage == local_storage() || lookout->storage == local_storage_following();
 }
 
 static void stop_watching(struct lookout *lookout) {

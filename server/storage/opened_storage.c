@@ -32,6 +32,10 @@ bool opened_storage_begin(struct opened_storage *opened, const char *path, struc
     return open_bucket(opened, path, error);
 }
 
+void opened_storage_follow_links(struct opened_storage *opened) {
+    if (!opened->objects) opened->storage = local_storage_following();
+}
+
 void opened_storage_end(struct opened_storage *opened) {
     object_storage_close(opened->objects);
     free(opened->address);

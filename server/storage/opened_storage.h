@@ -19,4 +19,8 @@ struct opened_storage {
 
 // Asks no server yet. `path` outlives it; NULL: the local storage. When it fails, opened->path is still to be told.
 MUST_USE bool opened_storage_begin(struct opened_storage *opened, const char *path, struct error *error);
+
+// Links of this machine may lead out of the path (--follow_symlinks). To be said before anything is asked.
+void opened_storage_follow_links(struct opened_storage *opened);
+
 void opened_storage_end(struct opened_storage *opened);

@@ -54,6 +54,10 @@ struct store *store_new(const char *logdir) {
     return store;
 }
 
+void store_follow_links(struct store *store) {
+    opened_storage_follow_links(&store->opened);
+}
+
 static void snapshot_release(void *thing) {
     struct snapshot *snapshot = thing;
     if (!snapshot || atomic_fetch_sub(&snapshot->users, 1) != 1) return;

@@ -20,6 +20,9 @@ struct store;
 // outlive the store. NULL: no memory.
 struct store *store_new(const char *logdir);
 
+// Links may lead out of the log directory. Before the first request.
+void store_follow_links(struct store *store);
+
 // No request may run.
 void store_free(struct store *store);
 
