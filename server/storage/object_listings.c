@@ -8,6 +8,7 @@
 #include "analysis/base/growing_array.h"
 
 enum { TREES_KEPT = 256, TREE_BYTES_MAX = 1 << 30, PATIENCE_MS = 100 };
+enum { PAGES_MAX_AT_FIRST = 256, PAGE_OBJECTS_MIN = 64 };  // what servers send is nearer to a thousand a page
 
 struct listed_tree {
     atomic_uint users;
@@ -124,17 +125,28 @@ static bool add_page(struct listed_tree *listed, const struct object_page *page)
     return true;
 }
 
-// A server may answer with the same page for ever: pages without objects are no progress.
+// Whether a list could go on without end: the page that comes next was there already, or pages hold next to nothing.
+static bool is_endless(const struct object_listings *listings, const struct listed_tree *listed, const char *now,
+                       const char *next, size_t pages, struct error *error) {
+    const char *url = listings->bucket->url;
+    if (now && next && strcmp(now, next) == 0)
+        return !error_in(error, ERROR_MALFORMED, url, ERROR_WHOLE_FILE, "its list names the same page as the next one");
+    size_t most = PAGES_MAX_AT_FIRST + listed->tree.object_count / PAGE_OBJECTS_MIN;
+    return pages > most && !error_in(error, ERROR_MALFORMED, url, ERROR_WHOLE_FILE,
+                                     "its list does not end: %zu pages hold no more than %zu objects", pages,
+                                     listed->tree.object_count);
+}
+
 static bool list_pages(const struct object_listings *listings, const char *prefix, struct listed_tree *listed,
                        struct reading *reading, struct error *error) {
     const char *next = NULL;
-    unsigned empty_pages = 0;
+    size_t pages = 0;
     do {
         struct object_page page;
         if (!object_list(listings->bucket, prefix, next, reading, &listed->arena, &page, error)) return false;
-        empty_pages = page.object_count ? 0 : empty_pages + 1;
-        if (!add_page(listed, &page) || listed->tree.object_count > LISTING_OBJECTS_MAX || empty_pages > 64)
+        if (!add_page(listed, &page) || listed->tree.object_count > LISTING_OBJECTS_MAX)
             return too_many(listings, prefix, error);
+        if (is_endless(listings, listed, next, page.next, ++pages, error)) return false;
         reading_lists(reading, listed->tree.object_count);
         next = page.next;
     } while (next);
