@@ -10,7 +10,8 @@
 
 // XProf's tags may go on behind the name ("memory_viewer@...").
 static bool read_tool(const struct request *request, const char **tool, struct error *error) {
-    static const char *const tools[] = {"memory_viewer", "memory_profile", "device_memory", "compare", "out_of_memory"};
+    static const char *const tools[] = {"memory_viewer", "memory_profile", "device_memory",
+                                        "compare",       "trend",          "out_of_memory"};
     const char *tag = request_given(request, "tag");
     *tool = tag ? NULL : tools[0];
     for (size_t i = 0; tag && i < sizeof tools / sizeof tools[0]; i++) {
@@ -18,7 +19,7 @@ static bool read_tool(const struct request *request, const char **tool, struct e
     }
     return *tool ||
            error_set(error, ERROR_BAD_REQUEST,
-                     "\"tag\" must be memory_viewer, memory_profile, device_memory, compare or out_of_memory.");
+                     "\"tag\" must be memory_viewer, memory_profile, device_memory, compare, trend or out_of_memory.");
 }
 
 // The capacity as the page asks: in bytes.
