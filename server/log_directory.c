@@ -28,17 +28,23 @@ static void explain_missing(const char *path, char *problem, size_t problem_size
         snprintf(problem, problem_size, "Cannot open %.160s: %s; check its permissions.", path, strerror(errno));
 }
 
-static bool check_bucket(const char *url, char *problem, size_t problem_size) {
+// Whether it is a place that can be opened at all, with these settings; asks no server.
+static bool check_storage(const char *path, const struct storage_settings *settings, char *problem,
+                          size_t problem_size) {
     struct opened_storage opened;
     struct error error;
-    bool is_good = opened_storage_begin(&opened, url, &error);
-    if (!is_good) snprintf(problem, problem_size, "Cannot open %.160s: %.300s.", opened.path, error.message);
+    bool is_good = opened_storage_begin(&opened, path, settings, &error);
+    if (!is_good)
+        snprintf(problem, problem_size, "Cannot open %.160s: %.300s.", error.file[0] ? error.file : opened.path,
+                 error.message);
     opened_storage_end(&opened);
     return is_good;
 }
 
-bool log_directory_check(const char *path, char *problem, size_t problem_size) {
-    if (strstr(path, "://")) return check_bucket(path, problem, problem_size);
+bool log_directory_check(const char *path, const struct storage_settings *settings, char *problem,
+                         size_t problem_size) {
+    if (!check_storage(path, settings, problem, problem_size)) return false;
+    if (strstr(path, "://")) return true;
     struct stat status;
     if (stat(path, &status) != 0) {
         explain_missing(path, problem, problem_size);
@@ -58,7 +64,7 @@ bool log_directory_check(const char *path, char *problem, size_t problem_size) {
 static void *look_there(void *context) {
     struct log_directory_look *look = context;
     char problem[LOG_DIRECTORY_PROBLEM_BYTES] = "";
-    bool is_good = log_directory_check(look->path, problem, sizeof problem);
+    bool is_good = log_directory_check(look->path, look->settings, problem, sizeof problem);
     pthread_mutex_lock(&look->lock);
     memcpy(look->problem, problem, sizeof problem);
     look->is_bad = !is_good;
@@ -79,8 +85,9 @@ static void wait_until_known(struct log_directory_look *look) {
     while (!look->is_known && pthread_cond_timedwait(&look->known, &look->lock, &until) == 0) continue;
 }
 
-bool log_directory_look_begin(struct log_directory_look *look, const char *path) {
-    *look = (struct log_directory_look){.path = path};
+bool log_directory_look_begin(struct log_directory_look *look, const char *path,
+                              const struct storage_settings *settings) {
+    *look = (struct log_directory_look){.path = path, .settings = settings};
     if (!path) return true;
     pthread_mutex_init(&look->lock, NULL);
     pthread_cond_init(&look->known, NULL);

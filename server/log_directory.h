@@ -7,8 +7,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "server/storage/opened_storage.h"
+
 // False: `problem` is one sentence that says what to do.
-bool log_directory_check(const char *path, char *problem, size_t problem_size);
+bool log_directory_check(const char *path, const struct storage_settings *settings, char *problem, size_t problem_size);
 
 // The same while the server starts: on a slow network file system a look takes longer than one waits for a start.
 //
@@ -18,6 +20,7 @@ enum { LOG_DIRECTORY_PATIENCE_MS = 30, LOG_DIRECTORY_PROBLEM_BYTES = 512 };
 
 struct log_directory_look {
     const char *path;  // NULL: there is nothing to look at
+    const struct storage_settings *settings;
     pthread_mutex_t lock;
     pthread_cond_t known;
     pthread_t thread;
@@ -26,7 +29,8 @@ struct log_directory_look {
 };
 
 // SIGTERM is blocked. False: it is known to be no place to read from, and `problem` says why.
-bool log_directory_look_begin(struct log_directory_look *look, const char *path);
+bool log_directory_look_begin(struct log_directory_look *look, const char *path,
+                              const struct storage_settings *settings);
 
 // Waits for the look, when no more requests are served. False as above.
 bool log_directory_look_end(struct log_directory_look *look);

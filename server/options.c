@@ -27,7 +27,7 @@ const char *options_help(void) {
            "  --host ADDRESS    listen on this address instead of this machine only\n"
            "  --bind_all        listen on all addresses: for colleagues; the printed link carries a token\n"
            "  --no_token        let anybody in who reaches the port\n"
-           "  --cache_mib N     how much to keep in memory between requests (160)\n"
+           "  --cache_mib N     how much to keep in memory between requests (160)\n" STORAGE_FLAGS_HELP
            "  --threads N       how many profiles to read at the same time (by the number of cores)\n"
            "  --verbose         one line for each request on stderr\n"
            "  --web_dir DIR     serve the page from DIR instead of from the program (for development)\n"
@@ -38,7 +38,8 @@ const char *options_help(void) {
 }
 
 bool options_parse(int count, char *const arguments[], struct options *options, char problem[OPTIONS_PROBLEM_BYTES]) {
-    *options = (struct options){.port = DEFAULT_PORT, .cache_mib = DEFAULT_CACHE_MIB};
+    *options = (struct options){
+        .port = DEFAULT_PORT, .cache_mib = DEFAULT_CACHE_MIB, .storage = storage_settings_usual()};
     const struct flag flags[] = {
         {"logdir", FLAG_TEXT, .text = &options->logdir},
         {"port", FLAG_NUMBER, .number = &options->port, .min = 0, .max = PORT_MAX},
@@ -47,6 +48,7 @@ bool options_parse(int count, char *const arguments[], struct options *options, 
         {"bind_all", FLAG_SWITCH, .on = &options->bind_all},
         {"no_token", FLAG_SWITCH, .on = &options->no_token},
         {"cache_mib", FLAG_NUMBER, .number = &options->cache_mib, .min = 0, .max = CACHE_MIB_MAX},
+        STORAGE_FLAGS(options->storage),
         {"threads", FLAG_NUMBER, .number = &options->threads, .min = 1, .max = THREADS_MAX},
         {"open", FLAG_SWITCH, .on = &options->open_browser},
         {"verbose", FLAG_SWITCH, .on = &options->verbose},

@@ -3,7 +3,7 @@
 // Flags read `--flag=value` and `--flag value`, as XProf's do; switches take no value.
 #pragma once
 
-#include "server/flags.h"
+#include "server/storage_flags.h"
 
 // What the program's exit status says.
 enum exit_code { EXIT_CODE_GOOD = 0, EXIT_CODE_CHECK_FAILED = 1, EXIT_CODE_USAGE = 2, EXIT_CODE_UNREADABLE = 3 };
@@ -14,6 +14,7 @@ struct options {
     const char *web_dir;  // NULL: the embedded page
     int port;             // 0: any free one
     int cache_mib;
+    struct storage_settings storage;
     int threads;  // 0: by the number of cores
     bool follow_symlinks, bind_all, no_token, open_browser, verbose;
     bool show_help, show_version;

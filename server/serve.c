@@ -116,7 +116,8 @@ static enum exit_code serve(const struct options *options) {
     struct listener listener;
     struct log_directory_look look;
     sigset_t stops = block_stop_signals();
-    if (!log_directory_look_begin(&look, options->logdir)) return command_complain(EXIT_CODE_UNREADABLE, look.problem);
+    if (!log_directory_look_begin(&look, options->logdir, &options->storage))
+        return command_complain(EXIT_CODE_UNREADABLE, look.problem);
     if (!listener_open(options->host, options->bind_all, options->port, &listener, problem))
         return command_complain(EXIT_CODE_USAGE, problem);
     struct arena arena;
@@ -125,7 +126,7 @@ static enum exit_code serve(const struct options *options) {
     struct app app = {.options = options,
                       .access = &access,
                       .cache = cache_new((size_t)options->cache_mib << 20, parallel_loads(options)),
-                      .store = store_new(options->logdir)};
+                      .store = store_new(options->logdir, &options->storage)};
     if (app.store && options->follow_symlinks) store_follow_links(app.store);
     bool is_good = app.cache && app.store &&
                    access_init(&access, &arena, options->host, options->bind_all, options->no_token, listener.port);

@@ -16,6 +16,7 @@ struct advise_options {
     struct advice_request request;
     unsigned format;  // enum format
     bool follow_symlinks;
+    struct storage_settings storage;
     bool show_help;
 };
 
@@ -36,15 +37,15 @@ static const char help[] = "hbmview advise: what to change so that a program nee
                            "                   changes that together fit it\n"
                            "  --batch N        the size of the batch dimension (found by its effects)\n"
                            "  --ways N         chips to shard over (4)\n"
-                           "  --format F       text, json or markdown (text)\n"
-                           "  --help\n"
+                           "  --format F       text, json or markdown (text)\n" STORAGE_FLAGS_HELP "  --help\n"
                            "\n"
                            "Exit codes: 0 good; 2 wrong usage; 3 something could not be read.\n";
 
 static bool parse(int count, char *const arguments[], struct advise_options *options, char *problem) {
     int batch = 0, ways = ADVICE_WAYS_DEFAULT;
-    *options = (struct advise_options){0};
+    *options = (struct advise_options){.storage = storage_settings_usual()};
     const struct flag flags[] = {
+        STORAGE_FLAGS(options->storage),
         {"session", FLAG_TEXT, .text = &options->session},
         {"module", FLAG_TEXT, .text = &options->module},
         {"capacity", FLAG_CAPACITY, .bytes = &options->request.capacity_bytes},
@@ -134,6 +135,7 @@ static enum exit_code run_followed(const struct advise_options *options, struct 
                                       .space = REPORT_ALL,
                                       .top = REPORT_ALL,
                                       .fail_over_bytes = REPORT_ALL,
+                                      .storage = options->storage,
                                       .progress = progress};
     struct report report;
     struct report_inventory inventory = {0};

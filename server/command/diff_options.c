@@ -36,8 +36,7 @@ const char *diff_options_help(void) {
            "  --top N           so many groups, and so many buffers (text: 10; json: all)\n"
            "  --fail-above SIZE exit 1 when the peak grew by more: 100MiB, 1G, 1048576\n"
            "  --of F            the figure --fail-above is about: peak or total (peak)\n"
-           "  --format F        text, json or markdown (text)\n"
-           "  --help\n"
+           "  --format F        text, json or markdown (text)\n" STORAGE_FLAGS_HELP "  --help\n"
            "\n"
            "Groups and buffers sum to the difference of the peaks, with what is reserved\n"
            "beyond the peaks to that of the totals, to the byte. Buffers are matched by the\n"
@@ -67,8 +66,10 @@ bool diff_options_parse(int count, char *const arguments[], struct diff_options 
     for (unsigned i = 0; i < GROUP_BY_COUNT; i++)
         by[i] = (struct flag_choice){memory_group_by_name((enum memory_group_by)i), i};
     const char *space = NULL;
-    *options = (struct diff_options){.space = REPORT_ALL, .top = DIFF_ALL, .limit_bytes = DIFF_NO_LIMIT};
+    *options = (struct diff_options){
+        .space = REPORT_ALL, .top = DIFF_ALL, .limit_bytes = DIFF_NO_LIMIT, .storage = storage_settings_usual()};
     const struct flag flags[] = {
+        STORAGE_FLAGS(options->storage),
         {"session", FLAG_TEXT, .text = &options->a.session},
         {"session-b", FLAG_TEXT, .text = &options->b.session},
         {"module", FLAG_TEXT, .text = &options->a.module},

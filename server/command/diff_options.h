@@ -20,6 +20,7 @@ struct diff_options {
     int64_t limit_bytes;   // --fail-above; DIFF_NO_LIMIT
     unsigned of;           // enum memory_figure
     bool follow_symlinks;  // open links that lead out of the path
+    struct storage_settings storage;
     bool show_help;
 };
 

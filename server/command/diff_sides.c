@@ -17,6 +17,7 @@ bool diff_side_begin(const struct diff_options *options, const struct diff_side_
                                           .fail_over_bytes = REPORT_ALL,
                                           .step = MEMORY_GROUPS_AT_PEAK,
                                           .frameworks = options->frameworks,
+                                          .storage = options->storage,
                                           .progress = progress};
     if (!report_begin(&report, &side->report)) return false;
     if (report_find_sessions(&side->report)) report_inventory_read(&side->report, &side->inventory);

@@ -20,6 +20,7 @@ struct explain_options {
     int64_t capacity_bytes;  // OOM_ABSENT: the message's own
     unsigned format;         // enum format
     bool follow_symlinks;
+    struct storage_settings storage;
     bool show_help;
 };
 
@@ -40,16 +41,16 @@ static const char help[] = "hbmview explain: why did it run out of memory, and w
                            "  --module M        the program is this one (the message's own)\n"
                            "  --capacity SIZE   the memory there is, as 15.75G or 16GiB or bytes (K, M, G are\n"
                            "                    powers of 1024), or a device: v5e, H100 (the message's own)\n"
-                           "  --format F        text, json or markdown (text)\n"
-                           "  --help\n"
+                           "  --format F        text, json or markdown (text)\n" STORAGE_FLAGS_HELP "  --help\n"
                            "\n"
                            "Exit codes: 0 explained; 1 no out-of-memory message found; 2 wrong usage; 3 the log\n"
                            "or DIR could not be read.\n";
 
 static bool parse(int count, char *const arguments[], struct explain_options *options, char *problem) {
-    *options = (struct explain_options){.capacity_bytes = OOM_ABSENT};
+    *options = (struct explain_options){.capacity_bytes = OOM_ABSENT, .storage = storage_settings_usual()};
     const struct flag flags[] = {
         {"logdir", FLAG_TEXT, .text = &options->logdir},
+        STORAGE_FLAGS(options->storage),
         {"session", FLAG_TEXT, .text = &options->session},
         {"module", FLAG_TEXT, .text = &options->module},
         {"capacity", FLAG_CAPACITY, .bytes = &options->capacity_bytes},
@@ -164,7 +165,7 @@ static enum exit_code run(const struct explain_options *options) {
     struct output log;
     struct work work;
     struct cache *cache = cache_new(CACHE_BYTES, 1);
-    struct store *store = options->logdir ? store_new(options->logdir) : NULL;
+    struct store *store = options->logdir ? store_new(options->logdir, &options->storage) : NULL;
     enum exit_code code = EXIT_CODE_UNREADABLE;
     if (store && options->follow_symlinks) store_follow_links(store);
     output_init(&log, OOM_LOG_BYTES_MAX);

@@ -38,7 +38,7 @@ static const char help[] = "hbmview report: where the memory of compiled program
                            "                    session as a file that works from disk: > report.html\n"
                            "  --tool T          memory_viewer: what compiled programs need (the default);\n"
                            "                    memory_profile: what allocators did while it was profiled;\n"
-                           "                    device_memory: memory.prof files, with --trend\n"
+                           "                    device_memory: memory.prof files, with --trend\n" STORAGE_FLAGS_HELP
                            "  --help\n"
                            "\n"
                            "text and markdown list every module, the newest session first, then take the\n"

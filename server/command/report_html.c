@@ -99,7 +99,7 @@ enum exit_code report_html_run(const struct report_options *options) {
     r.app = (struct app){.options = &serving,
                          .ask_api = api_answer,
                          .cache = cache_new(CACHE_BYTES, 1),
-                         .store = store_new(options->path)};
+                         .store = store_new(options->path, &options->storage)};
     if (r.app.store && options->follow_symlinks) store_follow_links(r.app.store);
     work_init(&r.work, r.app.cache);
     r.work.reading = progress_reading(options->progress);

@@ -139,10 +139,12 @@ bool report_options_parse(int count, char *const arguments[], struct report_opti
                                        .growth_bytes = REPORT_ALL,
                                        .by = GROUP_BY_COUNT,
                                        .weight = GROUP_WEIGHT_COUNT,
-                                       .step = MEMORY_GROUPS_AT_PEAK};
+                                       .step = MEMORY_GROUPS_AT_PEAK,
+                                       .storage = storage_settings_usual()};
     const struct flag flags[] = {
         {"session", FLAG_TEXT, .text = &options->session},
         {"module", FLAG_TEXT, .text = &options->module},
+        STORAGE_FLAGS(options->storage),
         {"memory-space", FLAG_TEXT, .text = &space},
         {"top", FLAG_NUMBER, .number = &options->top, .min = 0, .max = INT_MAX},
         {"by", FLAG_CHOICE, .choice = &options->by, .choices = by},

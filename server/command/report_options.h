@@ -33,6 +33,7 @@ struct report_options {
     bool has_growth_percent;  // then it is a part of what was before
     double growth_percent;
     bool follow_symlinks;  // open links that lead out of the path
+    struct storage_settings storage;
     bool show_help;
     struct progress *progress;  // the line that says how far it is; NULL: there is none
 };

@@ -69,7 +69,7 @@ static void keep_asked(struct report *report, const char *name) {
 
 bool report_find_sessions(struct report *report) {
     struct error error;
-    bool is_good = opened_storage_begin(&report->opened, report->options.path, &error);
+    bool is_good = opened_storage_begin(&report->opened, report->options.path, &report->options.storage, &error);
     if (is_good && report->options.follow_symlinks) opened_storage_follow_links(&report->opened);
     if (is_good) {
         report->storage = storage_read_for(report->opened.storage, report->work.reading);

@@ -155,7 +155,7 @@ static enum exit_code watch(const struct watch_options *options) {
         cache_free(watcher.cache);
         return command_complain(EXIT_CODE_UNREADABLE, "There is not enough memory to start.");
     }
-    bool is_good = opened_storage_begin(&watcher.opened, options->path, &error);
+    bool is_good = opened_storage_begin(&watcher.opened, options->path, &options->storage, &error);
     if (options->follow_symlinks) opened_storage_follow_links(&watcher.opened);
     if (is_good)
         code = watch_with(&watcher);

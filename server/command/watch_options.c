@@ -21,8 +21,7 @@ const char *watch_options_help(void) {
            "  --for SECONDS     end after so long (never: Ctrl-C ends it)\n"
            "  --fail-over SIZE  end with exit code 1 when a peak is above it: 16GiB, v5e, H100\n"
            "  --capacity SIZE   share of it, 16GiB or v5e (as the profile tells it)\n"
-           "  --format F        text, or json: one object on each line (text)\n"
-           "  --help\n"
+           "  --format F        text, or json: one object on each line (text)\n" STORAGE_FLAGS_HELP "  --help\n"
            "\n"
            "A line has the time at which the file was written, session / host / program,\n"
            "peak and total in HBM (or the fullest memory space), and who holds most of the\n"
@@ -48,13 +47,15 @@ static bool finish(struct watch_options *options, bool has_seconds, char *proble
 bool watch_options_parse(int count, char *const arguments[], struct watch_options *options,
                          char problem[OPTIONS_PROBLEM_BYTES]) {
     static const struct flag_choice formats[] = {{"text", FORMAT_TEXT}, {"json", FORMAT_JSON}, {NULL, 0}};
-    *options = (struct watch_options){.seconds = WATCH_FOR_EVER, .fail_over_bytes = WATCH_ANY_SIZE};
+    *options = (struct watch_options){
+        .seconds = WATCH_FOR_EVER, .fail_over_bytes = WATCH_ANY_SIZE, .storage = storage_settings_usual()};
     const struct flag flags[] = {
         {"existing", FLAG_SWITCH, .on = &options->tells_existing},
         {"once", FLAG_SWITCH, .on = &options->is_once},
         {"for", FLAG_NUMBER, .number = &options->seconds, .min = 0, .max = INT_MAX},
         {"fail-over", FLAG_CAPACITY, .bytes = &options->fail_over_bytes},
         {"capacity", FLAG_CAPACITY, .bytes = &options->capacity_bytes},
+        STORAGE_FLAGS(options->storage),
         {"format", FLAG_CHOICE, .choice = &options->format, .choices = formats},
         {"follow_symlinks", FLAG_SWITCH, .on = &options->follow_symlinks},
         {"help", FLAG_SWITCH, .on = &options->show_help},

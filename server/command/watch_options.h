@@ -15,6 +15,7 @@ struct watch_options {
     int64_t capacity_bytes;   // 0: as the profile tells it
     unsigned format;          // FORMAT_TEXT or FORMAT_JSON
     bool follow_symlinks;     // open links that lead out of the path
+    struct storage_settings storage;
     bool show_help;
 };
 

@@ -4,6 +4,44 @@
 
 enum { BLOCK = BLOCK_CACHE_BLOCK_BYTES };
 
+// --- Between runs ---
+
+// What names this version of the object in every run.
+static const char *disk_name(const struct block_store *store, const struct stored_object *object, struct arena *arena) {
+    const struct object_bucket *bucket = store->bucket;
+    return arena_printf(arena, "%s\n%s\n%s\n%s", bucket->origin, bucket->url, object->name, object->pin);
+}
+
+// All of the blocks that begin at `first`, which hold these `size` bytes; or nothing.
+static bool read_disk(const struct block_store *store, const struct stored_object *object, uint64_t first, uint8_t *to,
+                      size_t size) {
+    struct arena arena;
+    if (!store->disk) return false;
+    arena_init(&arena, 0);
+    const char *name = disk_name(store, object, &arena);
+    bool is_good = name;
+    for (size_t done = 0; is_good && done < size; done += BLOCK) {
+        size_t now = size - done < BLOCK ? size - done : BLOCK;
+        is_good = disk_cache_read(store->disk, (struct disk_block){name, first + done / BLOCK}, to + done, now);
+    }
+    arena_free(&arena);
+    return is_good;
+}
+
+static void write_disk(const struct block_store *store, const struct stored_object *object, uint64_t first,
+                       struct bytes bytes) {
+    struct arena arena;
+    if (!store->disk) return;
+    arena_init(&arena, 0);
+    const char *name = disk_name(store, object, &arena);
+    for (size_t done = 0; name && done < bytes.size; done += BLOCK) {
+        size_t now = bytes.size - done < BLOCK ? bytes.size - done : BLOCK;
+        disk_cache_write(store->disk, (struct disk_block){name, first + done / BLOCK},
+                         (struct bytes){bytes.data + done, now});
+    }
+    arena_free(&arena);
+}
+
 // --- Some blocks ---
 
 static void keep(const struct block_store *store, const struct stored_object *object, uint64_t block,
@@ -15,15 +53,25 @@ static void keep(const struct block_store *store, const struct stored_object *ob
     }
 }
 
+static size_t bytes_in(const struct stored_object *object, uint64_t first, uint64_t count) {
+    uint64_t left = object->size_bytes - first * BLOCK;
+    return (size_t)(left < count * BLOCK ? left : count * BLOCK);
+}
+
+static bool no_memory(const struct stored_object *object, struct error *error) {
+    return error_in(error, ERROR_TOO_BIG, object->name, ERROR_WHOLE_FILE, "no memory left to read it");
+}
+
 bool block_store_fill(const struct block_store *store, const struct stored_object *object, uint64_t first,
                       uint64_t count, struct reading *reading, struct error *error) {
-    uint64_t begin = first * BLOCK, left = object->size_bytes - begin;
-    size_t size = (size_t)(left < count * BLOCK ? left : count * BLOCK);
+    size_t size = bytes_in(object, first, count);
     uint8_t *bytes = malloc(size);
-    if (!bytes) return error_in(error, ERROR_TOO_BIG, object->name, ERROR_WHOLE_FILE, "no memory left to read it");
-    struct object_range range = {begin, size, bytes};
-    bool is_good = object_read(store->bucket, object, &range, 1, reading, error);
+    if (!bytes) return no_memory(object, error);
+    struct object_range range = {first * BLOCK, size, bytes};
+    bool is_near = read_disk(store, object, first, bytes, size);
+    bool is_good = is_near || object_read(store->bucket, object, &range, 1, reading, error);
     if (is_good) keep(store, object, first, (struct bytes){bytes, size});
+    if (is_good && !is_near) write_disk(store, object, first, (struct bytes){bytes, size});
     free(bytes);
     return is_good;
 }
@@ -47,8 +95,8 @@ static bool load_at_once(const struct block_store *store, const struct stored_ob
     return object_read(store->bucket, object, ranges, parts, reading, error);
 }
 
-bool block_store_load(const struct block_store *store, const struct stored_object *object, uint64_t offset, uint8_t *to,
-                      size_t size, struct reading *reading, struct error *error) {
+static bool load(const struct block_store *store, const struct stored_object *object, uint64_t offset, uint8_t *to,
+                 size_t size, struct reading *reading, struct error *error) {
     static const size_t usual = (size_t)LOAD_RANGE_BYTES_MAX * LOAD_RANGES_USUAL;
     static const size_t round = (size_t)LOAD_RANGE_BYTES_MAX * LOAD_RANGES_MAX;
     if (size <= usual) return load_at_once(store, object, offset, to, size, parts_of(size), reading, error);
@@ -58,4 +106,20 @@ bool block_store_load(const struct block_store *store, const struct stored_objec
         if (!load_at_once(store, object, offset + done, to + done, now, parts, reading, error)) return false;
     }
     return true;
+}
+
+// Whole blocks, by way of the disk.
+bool block_store_load(const struct block_store *store, const struct stored_object *object, uint64_t offset, uint8_t *to,
+                      size_t size, struct reading *reading, struct error *error) {
+    if (!store->disk) return load(store, object, offset, to, size, reading, error);
+    uint64_t first = offset / BLOCK;
+    size_t all = bytes_in(object, first, blocks_of(offset + size) - first);
+    uint8_t *bytes = malloc(all);
+    if (!bytes) return no_memory(object, error);
+    bool is_near = read_disk(store, object, first, bytes, all);
+    bool is_good = is_near || load(store, object, first * BLOCK, bytes, all, reading, error);
+    if (is_good) memcpy(to, bytes + offset % BLOCK, size);
+    if (is_good && !is_near) write_disk(store, object, first, (struct bytes){bytes, all});
+    free(bytes);
+    return is_good;
 }

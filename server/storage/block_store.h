@@ -1,14 +1,15 @@
 // The bytes of a bucket's objects, from where they are nearest.
 //
 //     copy   a block that is in memory (block_cache.h)
-//     fill   memory <── network           some blocks in a row, one request
-//     load   the reader's own <── network a large range, in parallel requests; not kept in memory
+//     fill   memory <── disk, if all is there, <── network    some blocks in a row, one request
+//     load   the reader's own <── the same                    a large range, in parallel requests; not in memory
 //
 // `reading` follows a call and may stop it (NULL: nobody). Everything is of the version that the object names, or it is
 // an error. Thread-safe, because its parts are.
 #pragma once
 
 #include "server/storage/block_cache.h"
+#include "server/storage/disk_cache.h"
 #include "server/storage/object_service.h"
 
 // A load: few requests for what is usual (a program), more where one alone would take long.
@@ -17,6 +18,7 @@ enum { LOAD_RANGE_BYTES_MIN = 1 << 20, LOAD_RANGES_USUAL = 3, LOAD_RANGE_BYTES_M
 struct block_store {
     const struct object_bucket *bucket;
     struct block_cache *cache;
+    struct disk_cache *disk;  // NULL: nothing is kept between runs
 };
 
 static inline uint64_t blocks_of(uint64_t size_bytes) {

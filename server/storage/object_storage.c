@@ -166,14 +166,18 @@ static bool begin(struct object_storage *storage, const char *url, environment_r
     storage->storage = (struct storage){.calls = &calls, .appears_whole = true, .state = storage};
     storage->client = http_client_new(USER_AGENT, limits->patience);
     storage->near = http_client_new(USER_AGENT, near);
-    storage->blocks = (struct block_store){&storage->bucket, block_cache_new(limits->cache_bytes)};
+    storage->blocks = (struct block_store){&storage->bucket, block_cache_new(limits->cache_bytes), NULL};
     storage->access = (struct object_access){&storage->blocks, read_ahead_new(&storage->blocks),
                                              ahead_bytes_of(limits->cache_bytes)};
     storage->listings = object_listings_new(&storage->bucket);
     if (!storage->client || !storage->near || !storage->blocks.cache || !storage->access.ahead || !storage->listings)
         return error_in(error, ERROR_TOO_BIG, url, ERROR_WHOLE_FILE, "no memory left to open the bucket");
-    return object_bucket_of_url(url, environment, storage->client, storage->near, &storage->arena, &storage->bucket,
-                                &prefix, error);
+    if (!object_bucket_of_url(url, environment, storage->client, storage->near, &storage->arena, &storage->bucket,
+                              &prefix, error))
+        return false;
+    if (!limits->disk_cache) return true;
+    storage->blocks.disk = disk_cache_open(limits->disk_cache, limits->disk_cache_bytes, error);
+    return storage->blocks.disk;
 }
 
 struct object_storage *object_storage_open(const char *url, environment_reader *environment,
@@ -193,6 +197,7 @@ void object_storage_close(struct object_storage *storage) {
     if (!storage) return;
     read_ahead_free(storage->access.ahead);
     object_listings_free(storage->listings);
+    disk_cache_close(storage->blocks.disk);
     block_cache_free(storage->blocks.cache);
     identity_free(storage->bucket.identity);
     web_object_free(storage->bucket.web);

@@ -17,6 +17,8 @@ struct object_storage;
 
 struct object_storage_limits {
     size_t cache_bytes;
+    const char *disk_cache;  // a folder (disk_cache.h); NULL: none
+    uint64_t disk_cache_bytes;
     struct http_patience patience;
 };
 

@@ -9,9 +9,25 @@ static const char *from_process(const char *name) {
     return getenv(name);
 }
 
-static bool open_bucket(struct opened_storage *opened, const char *url, struct error *error) {
-    static const struct object_storage_limits limits = {
-        .cache_bytes = 64 << 20, .patience = {.connect_s = 10, .silence_s = 20, .deadline_s = 60}};
+// Nothing is ever written where profiles are read.
+static bool is_apart(const char *logdir, const char *cache, struct error *error) {
+    if (!cache) return true;
+    char *outer = realpath(logdir, NULL), *inner = realpath(cache, NULL);
+    size_t size = outer ? strlen(outer) : 0;
+    bool is_inside = outer && inner && strncmp(inner, outer, size) == 0 && (inner[size] == '/' || inner[size] == '\0');
+    free(outer);
+    free(inner);
+    return !is_inside ||
+           error_in(error, ERROR_BAD_REQUEST, cache, ERROR_WHOLE_FILE,
+                    "is in the log directory, where nothing is written; give --disk_cache another folder");
+}
+
+static bool open_bucket(struct opened_storage *opened, const char *url, const struct storage_settings *settings,
+                        struct error *error) {
+    const struct object_storage_limits limits = {.cache_bytes = (size_t)settings->cache_mib << 20,
+                                                 .disk_cache = settings->disk_cache,
+                                                 .disk_cache_bytes = (uint64_t)settings->disk_cache_mib << 20,
+                                                 .patience = {.connect_s = 10, .silence_s = 20, .deadline_s = 60}};
     opened->objects = object_storage_open(url, from_process, &limits, error);
     if (opened->objects) opened->storage = object_storage_of(opened->objects);
     return opened->objects;
@@ -24,12 +40,14 @@ static char *without_query(const char *path) {
     return is_address && path[size] ? strndup(path, size) : NULL;
 }
 
-bool opened_storage_begin(struct opened_storage *opened, const char *path, struct error *error) {
+bool opened_storage_begin(struct opened_storage *opened, const char *path, const struct storage_settings *settings,
+                          struct error *error) {
     *opened = (struct opened_storage){.storage = local_storage(), .path = path};
-    if (!path || !strstr(path, "://")) return true;
+    if (!path) return true;
+    if (!strstr(path, "://")) return is_apart(path, settings->disk_cache, error);
     opened->address = without_query(path);
     if (opened->address) opened->path = opened->address;
-    return open_bucket(opened, path, error);
+    return open_bucket(opened, path, settings, error);
 }
 
 void opened_storage_follow_links(struct opened_storage *opened) {

@@ -44,10 +44,10 @@ struct store {
     struct reading *scanner;  // of whoever scans; NULL: nobody follows it
 };
 
-struct store *store_new(const char *logdir) {
+struct store *store_new(const char *logdir, const struct storage_settings *settings) {
     struct store *store = calloc(1, sizeof *store);
     if (!store) return NULL;
-    store->has_storage = opened_storage_begin(&store->opened, logdir, &store->refusal);
+    store->has_storage = opened_storage_begin(&store->opened, logdir, settings, &store->refusal);
     store->logdir = store->opened.path;
     pthread_mutex_init(&store->lock, NULL);
     pthread_cond_init(&store->scanned, NULL);

@@ -9,6 +9,7 @@
 // Without a log directory there is one session: the sample. Thread-safe.
 #pragma once
 
+#include "server/storage/opened_storage.h"
 #include "server/store/place.h"
 #include "server/store/work.h"
 
@@ -18,7 +19,7 @@ struct store;
 
 // `logdir`, a path or the URL of a bucket (NULL: the sample), is not looked at before the first request; it must
 // outlive the store. NULL: no memory.
-struct store *store_new(const char *logdir);
+struct store *store_new(const char *logdir, const struct storage_settings *settings);
 
 // Links may lead out of the log directory. Before the first request.
 void store_follow_links(struct store *store);

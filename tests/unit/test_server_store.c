@@ -28,7 +28,8 @@ static int set_up(void **state) {
     if (!f) return 1;
     temp_folder_make(&f->folder);
     f->cache = cache_new(64 << 20, 1);
-    f->store = store_new(f->folder.path);
+    const struct storage_settings settings = storage_settings_usual();
+    f->store = store_new(f->folder.path, &settings);
     work_init(&f->work, f->cache);
     *state = f;
     return f->cache && f->store ? 0 : 1;

@@ -1,0 +1,17 @@
+// How a bucket is read, as the user asked: the flags that the server and every command that opens profiles share.
+#pragma once
+
+#include "server/flags.h"
+#include "server/storage/opened_storage.h"
+
+#define STORAGE_FLAGS(settings)                                                                                        \
+    {"storage_cache_mib", FLAG_NUMBER, .number = &(settings).cache_mib, .min = 1, .max = 1 << 20},                     \
+        {"disk_cache", FLAG_TEXT, .text = &(settings).disk_cache}, {                                                   \
+        "disk_cache_mib", FLAG_NUMBER, .number = &(settings).disk_cache_mib, .min = 16, .max = 1 << 24                 \
+    }
+
+#define STORAGE_FLAGS_HELP                                                                                             \
+    "  --storage_cache_mib N  what was read of a bucket is kept in so much memory (64)\n"                              \
+    "  --disk_cache DIR       ... and in DIR for later runs, by version; not in a log\n"                               \
+    "                         directory\n"                                                                             \
+    "  --disk_cache_mib N     ... up to so much; what was used longest ago goes (1024)\n"
