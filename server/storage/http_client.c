@@ -7,6 +7,7 @@
 #include "server/storage/http_transfer.h"
 
 enum { FIRST_WAIT_MS = 100, LONGEST_WAIT_MS = 5000, LONGEST_POLL_MS = 1000, STOPPABLE_POLL_MS = 100 };
+enum { PROGRESS_BYTES = 64 << 10 };
 
 // A multi handle with the connections it keeps; lent to one call at a time.
 struct line {
@@ -85,6 +86,7 @@ struct call {
     size_t count, done;
     struct reading *reading;  // who waits for all of them
     int64_t deadline_ms;
+    size_t arrived_bytes;  // when the deadline was set
     unsigned seed;
 };
 
@@ -175,11 +177,21 @@ static bool is_late(const struct call *call, struct error *error) {
                     slow->question->origin, call->client->patience.deadline_s);
 }
 
+// The time is that of an answer which does not come: while much arrives, it begins anew.
+static void set_deadline(struct call *call, int64_t now) {
+    size_t arrived_bytes = 0;
+    for (size_t i = 0; i < call->count; i++) arrived_bytes += call->transfers[i].body_size;
+    if (call->deadline_ms && arrived_bytes < call->arrived_bytes + PROGRESS_BYTES) return;
+    call->arrived_bytes = arrived_bytes;
+    call->deadline_ms = now + (int64_t)call->client->patience.deadline_s * 1000;
+}
+
 static bool carry(struct call *call, struct error *error) {
     while (call->done < call->count) {
         int running;
         int64_t now = now_ms();
         if (!reading_goes_on(call->reading, call->transfers->question->about, error)) return false;
+        set_deadline(call, now);
         if (now >= call->deadline_ms) return is_late(call, error);
         start_due(call, now);
         if (curl_multi_perform(call->multi, &running) != CURLM_OK) return is_late(call, error);
@@ -214,8 +226,7 @@ bool http_client_ask(struct http_client *client, const struct http_question *que
     struct line *line = borrow_line(client);
     struct http_transfer *transfers = arena_new(arena, struct http_transfer, count);
     struct call call = {.client = client, .transfers = transfers, .count = count, .reading = questions->reading};
-    call.deadline_ms = now_ms() + (int64_t)client->patience.deadline_s * 1000;
-    call.seed = (unsigned)call.deadline_ms ^ (unsigned)(uintptr_t)line;
+    call.seed = (unsigned)now_ms() ^ (unsigned)(uintptr_t)line;
     if (line) call.multi = line->multi;
     bool is_good = line && transfers ? ask(&call, questions, arena, answers, error) : no_memory(questions, error);
     if (line) return_line(client, line);

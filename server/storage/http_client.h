@@ -21,7 +21,7 @@ struct http_client;
 struct http_patience {
     int connect_s;   // until there is a connection
     int silence_s;   // without a byte
-    int deadline_s;  // for all of it, with every repetition
+    int deadline_s;  // for all of it, with every repetition; anew while much arrives
 };
 
 // What was asked so far, repetitions included.
