@@ -11,7 +11,7 @@
     }
 
 #define STORAGE_FLAGS_HELP                                                                                             \
-    "  --storage_cache_mib N  what was read of a bucket is kept in so much memory (64)\n"                              \
+    "  --storage_cache_mib N  keep what was read of a bucket in so much memory (64)\n"                                 \
     "  --disk_cache DIR       ... and in DIR for later runs, by version; not in a log\n"                               \
     "                         directory\n"                                                                             \
-    "  --disk_cache_mib N     ... up to so much; what was used longest ago goes (1024)\n"
+    "  --disk_cache_mib N     ... up to so much; what is longest unused goes (1024)\n"
