@@ -16,14 +16,14 @@ struct line {
 };
 
 struct http_client {
-    const char *user_agent;
+    const char *user_agent, *ca_file;
     struct http_patience patience;
     pthread_mutex_t lock;
     struct line *idle;
     atomic_uint_fast64_t requests, body_bytes;
 };
 
-struct http_client *http_client_new(const char *user_agent, struct http_patience patience) {
+struct http_client *http_client_new(const char *user_agent, const char *ca_file, struct http_patience patience) {
     struct http_client *client = calloc(1, sizeof *client);
     if (!client) return NULL;
     if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
@@ -31,6 +31,7 @@ struct http_client *http_client_new(const char *user_agent, struct http_patience
         return NULL;
     }
     client->user_agent = user_agent;
+    client->ca_file = ca_file;
     client->patience = patience;
     pthread_mutex_init(&client->lock, NULL);
     return client;
@@ -111,6 +112,7 @@ static void start(struct call *call, struct http_transfer *transfer) {
     struct http_patience patience = call->client->patience;
     http_transfer_reset(transfer);
     (void)curl_easy_setopt(transfer->easy, CURLOPT_USERAGENT, call->client->user_agent);
+    if (call->client->ca_file) (void)curl_easy_setopt(transfer->easy, CURLOPT_CAINFO, call->client->ca_file);
     (void)curl_easy_setopt(transfer->easy, CURLOPT_CONNECTTIMEOUT, (long)patience.connect_s);
     (void)curl_easy_setopt(transfer->easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
     (void)curl_easy_setopt(transfer->easy, CURLOPT_LOW_SPEED_TIME, (long)patience.silence_s);

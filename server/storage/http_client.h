@@ -29,8 +29,9 @@ struct http_traffic {
     uint64_t requests, body_bytes;
 };
 
-// `user_agent` is borrowed. NULL: no memory.
-struct http_client *http_client_new(const char *user_agent, struct http_patience patience);
+// Servers are trusted as the certificates of `ca_file` say (NULL: those of the system). Both texts are borrowed.
+// NULL: no memory.
+struct http_client *http_client_new(const char *user_agent, const char *ca_file, struct http_patience patience);
 void http_client_free(struct http_client *client);  // nobody may be asking; NULL is fine
 
 // Answers lie on the arena, bodies too, unless their question has a place of its own for them. False: *error says which

@@ -8,7 +8,7 @@
 S3 requests must be signed: the signature is worked out here once more, by AWS's rules (Signature Version 4), from what
 arrived. GCS requests must bear the token. Ranges must be pinned (If-Match, generation). An object's version is a hash
 of its bytes. `bucket.fault = function(request) -> None or (status, headers, body)` answers in the server's place;
-`bucket.wait_s` is slept before each answer.
+`bucket.wait_s` is slept before each answer. `tls`: an ssl.SSLContext, for https.
 """
 import collections
 import contextlib
@@ -36,8 +36,8 @@ def unquote_query(text):
 
 
 class BucketServer:
-    def __init__(self, folder, page_size=1000, is_open=False):
-        self.folder, self.page_size, self.is_open = pathlib.Path(folder), page_size, is_open
+    def __init__(self, folder, page_size=1000, is_open=False, tls=None):
+        self.folder, self.page_size, self.is_open, self.tls = pathlib.Path(folder), page_size, is_open, tls
         self.requests, self.fault, self.wait_s = [], None, 0
         self.lock = threading.Lock()
 
@@ -45,6 +45,8 @@ class BucketServer:
         handler = type("Handler", (Handler,), {"bucket": self})
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
         self.server.daemon_threads = True
+        if self.tls:
+            self.server.socket = self.tls.wrap_socket(self.server.socket, server_side=True)
         self.thread = threading.Thread(target=self.server.serve_forever, daemon=True)
         self.thread.start()
         return self
@@ -59,7 +61,7 @@ class BucketServer:
 
     @property
     def origin(self):
-        return f"http://127.0.0.1:{self.server.server_address[1]}"
+        return f"http{'s' if self.tls else ''}://127.0.0.1:{self.server.server_address[1]}"
 
     def url(self, scheme, prefix=""):
         return f"{scheme}://bucket" + (f"/{prefix}" if prefix else "")
