@@ -46,17 +46,17 @@ static int by_kind_peak_row(const void *left, const void *right) {
     return (a->row > b->row) - (a->row < b->row);
 }
 
-// Of equal peaks the first row is the median's.
-static uint32_t median_of(const struct place *places, uint32_t count) {
-    uint32_t at = (count - 1) / 2;
+// Of equal peaks the first row stands for all.
+static uint32_t row_of(const struct place *places, uint32_t at) {
     while (at > 0 && places[at - 1].bytes == places[at].bytes) at--;
     return places[at].row;
 }
 
 static void take_kind(struct peak_differences *d, const struct place *places, uint32_t count) {
-    uint32_t median = median_of(places, count);
     d->kinds[d->kind_count] = (struct peak_kind){.name = places[0].kind,
-                                                 .median = median,
+                                                 .median = row_of(places, (count - 1) / 2),
+                                                 .lowest = places[0].row,
+                                                 .highest = row_of(places, count - 1),
                                                  .count = count,
                                                  .lowest_bytes = places[0].bytes,
                                                  .highest_bytes = places[count - 1].bytes};

@@ -30,8 +30,8 @@ struct peak_row {
 };
 
 struct peak_kind {
-    struct bytes name;  // "GPU_*"
-    uint32_t median;    // row
+    struct bytes name;                 // "GPU_*"
+    uint32_t median, lowest, highest;  // rows; of equal peaks the first one
     uint32_t count, differing;
     int64_t lowest_bytes, highest_bytes;
 };

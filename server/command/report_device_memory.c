@@ -2,6 +2,7 @@
 
 #include "analysis/base/text_writer.h"
 #include "analysis/base/growing_array.h"
+#include "server/command/report_across.h"
 #include "server/command/report_device_memory_text.h"
 #include "server/document/device_memory_json.h"
 #include "server/text/printable.h"
@@ -38,6 +39,13 @@ void report_device_memory_find(struct report_device_memory *found) {
     }
 }
 
+// The end of the files of one session, which are side by side.
+static size_t session_end(const struct report_device_memory *found, size_t first) {
+    size_t end = first + 1;
+    while (end < found->file_count && strcmp(found->files[end].session, found->files[first].session) == 0) end++;
+    return end;
+}
+
 // --- One of them ---
 
 struct opened {
@@ -46,12 +54,14 @@ struct opened {
     struct device_memory_tree tree;  // of the user's own frames
 };
 
-// False: the error is among the report's. Close it in either case.
-static bool open_file(const struct report_device_memory *found, size_t i, struct opened *opened) {
+// Into what is compared, where that is told. False: the error is among the report's. Close it in either case.
+static bool open_file(const struct report_device_memory *found, size_t i, struct report_across *across,
+                      struct opened *opened) {
     const struct input_file *file = found->files[i].file;
-    struct error error;
+    struct error error = {.code = ERROR_NONE};
     work_init_for(&opened->work, &found->report->work);
     opened->profile = device_memory_store_load(&opened->work, file, &error);
+    if (across) report_across_take_device_memory(across, file->name, opened->profile, &error);
     if (opened->profile &&
         device_memory_tree_build(opened->profile, DEVICE_MEMORY_OWN_FRAMES, &opened->work.arena, &opened->tree, &error))
         return true;
@@ -64,17 +74,49 @@ static void close_file(struct opened *opened) {
 
 // --- Text ---
 
+// What is told of one file, in `output`.
+static void write_file(const struct report_device_memory *found, size_t i, struct report_across *across,
+                       struct output *output) {
+    struct opened opened;
+    if (open_file(found, i, across, &opened)) {
+        struct page page = report_page_on(found->report, output, &opened.work.arena);
+        report_device_memory_text(found->files[i].session, found->files[i].file->name, opened.profile, &opened.tree,
+                                  found->report->options.top, &page);
+    }
+    close_file(&opened);
+}
+
+// The comparison stands before the files, which are read once: so these wait in `details`.
+static void write_session(const struct report_device_memory *found, size_t first, size_t end, struct page *page) {
+    struct report *report = found->report;
+    struct report_across across;
+    struct output details;
+    size_t *ends = arena_new(page->arena, size_t, end - first + 1);
+    if (!report_across_begin(&across, report, end - first) || !ends) return;
+    output_init(&details, OUTPUT_LIMIT_BYTES);
+    for (size_t i = first; i < end; i++) {
+        progress_step(report->options.progress, "file", i + 1, found->file_count);
+        write_file(found, i, &across, &details);
+        ends[i - first + 1] = details.size;
+    }
+    report_across_compare(&across);
+    report_across_text(&across, found->files[first].session, "file", "Give the path of another to see it.", page);
+    for (size_t i = 0; i < end - first; i++) {
+        size_t size = ends[i + 1] - ends[i];
+        if (size == 0 || !report_across_is_whole(&across, i)) continue;
+        page_begin_part(page);
+        output_append(page->output, (struct bytes){(const uint8_t *)details.data + ends[i], size});
+    }
+    output_free(&details);
+}
+
 void report_device_memory_write_text(const struct report_device_memory *found) {
     struct report *report = found->report;
-    for (size_t i = 0; i < found->file_count && report_sink_is_open(&report->sink); i++) {
-        struct opened opened;
-        if (open_file(found, i, &opened)) {
-            struct page page = report_page_on(report, &report->sink.output, &opened.work.arena);
-            page.has_begun = i > 0 || !found->is_all;
-            report_device_memory_text(found->files[i].session, found->files[i].file->name, opened.profile, &opened.tree,
-                                      report->options.top, &page);
-        }
-        close_file(&opened);
+    struct page page = report_page_on(report, &report->sink.output, &report->work.arena);
+    page.has_begun = !found->is_all;
+    for (size_t i = 0, end; i < found->file_count && report_sink_is_open(&report->sink); i = end) {
+        end = session_end(found, i);
+        write_session(found, i, end, &page);
         report_sink_drain(&report->sink);
     }
 }
@@ -125,9 +167,10 @@ static void write_functions(const struct opened *opened, int top, struct json_wr
     json_close_array(w);
 }
 
-static void write_profile(const struct report_device_memory *found, size_t i, struct json_writer *w) {
+static void write_profile(const struct report_device_memory *found, size_t i, struct report_across *across,
+                          struct json_writer *w) {
     struct opened opened;
-    if (open_file(found, i, &opened)) {
+    if (open_file(found, i, across, &opened)) {
         json_open_object(w);
         json_write_text_key(w, "session", found->files[i].session);
         json_write_text_key(w, "file", found->files[i].file->name);
@@ -142,11 +185,42 @@ static void write_profile(const struct report_device_memory *found, size_t i, st
     close_file(&opened);
 }
 
+struct compared {
+    const char *session;
+    struct report_across across;
+};
+
+static void write_compared(const struct compared *compared, size_t count, struct json_writer *w) {
+    if (count) json_open_array_key(w, "device_memory_across");
+    for (size_t i = 0; i < count; i++) {
+        json_open_object(w);
+        json_write_text_key(w, "session", compared[i].session);
+        report_across_json(&compared[i].across, w);
+        json_close_object(w);
+    }
+    if (count) json_close_array(w);
+}
+
+static void write_session_profiles(const struct report_device_memory *found, size_t first, size_t end,
+                                   struct compared *compared, struct json_writer *w) {
+    bool is_good = report_across_begin(&compared->across, found->report, end - first);
+    compared->session = found->files[first].session;
+    for (size_t i = first; i < end; i++) write_profile(found, i, is_good ? &compared->across : NULL, w);
+    report_across_compare(&compared->across);
+}
+
 void report_device_memory_write_json(const struct report_device_memory *found, struct json_writer *w) {
-    if (found->file_count == 0) return;
+    struct compared *compared = arena_new(&found->report->work.arena, struct compared, found->file_count + 1);
+    size_t count = 0;
+    if (found->file_count == 0 || !compared) return;
     json_open_array_key(w, "device_memory");
-    for (size_t i = 0; i < found->file_count; i++) write_profile(found, i, w);
+    for (size_t i = 0, end; i < found->file_count; i = end) {
+        end = session_end(found, i);
+        write_session_profiles(found, i, end, &compared[count], w);
+        count += compared[count].across.has_any;
+    }
     json_close_array(w);
+    write_compared(compared, count, w);
 }
 
 // --- CSV ---
@@ -185,7 +259,7 @@ void report_device_memory_write_csv(const struct report_device_memory *found) {
     output_append(&sink->output, BYTES("session,file,kind,device,bytes,count,stack\n"));
     for (size_t i = 0; i < found->file_count && report_sink_is_open(sink); i++) {
         struct opened opened;
-        bool is_good = open_file(found, i, &opened);
+        bool is_good = open_file(found, i, NULL, &opened);
         for (uint32_t k = 0; is_good && k < opened.profile->sample_count; k++) {
             write_row(&found->files[i], opened.profile, &opened.profile->samples[k], &opened.work.arena, &sink->output);
             report_sink_drain(sink);

@@ -2,7 +2,7 @@
 
 #include "server/text/fields.h"
 
-struct peak_row {
+struct csv_peak {
     const char *session, *host;
     struct bytes memory_id;
     int64_t time_ps, step;
@@ -10,12 +10,12 @@ struct peak_row {
 };
 
 static const struct field peak_fields[] = {
-    FIELD("session", struct peak_row, session),
-    FIELD("host", struct peak_row, host),
-    FIELD("memory_id", struct peak_row, memory_id),
-    FIELD("time_ps", struct peak_row, time_ps),
-    FIELD("step", struct peak_row, step),
-    FIELD("kind", struct peak_row, kind),
+    FIELD("session", struct csv_peak, session),
+    FIELD("host", struct csv_peak, host),
+    FIELD("memory_id", struct csv_peak, memory_id),
+    FIELD("time_ps", struct csv_peak, time_ps),
+    FIELD("step", struct csv_peak, step),
+    FIELD("kind", struct csv_peak, kind),
     FIELD_END,
 };
 
@@ -23,7 +23,7 @@ static struct csv_row begin_row(const struct report_profile_memory *memory, cons
     const struct memory_timeline *timeline = memory->overview.timeline;
     const struct report_profile_host *host = memory->of->host;
     uint32_t row = memory->breakdown.row;
-    const struct peak_row peak = {host->session->found->name, host->file->host,    timeline->memory_id,
+    const struct csv_peak peak = {host->session->found->name, host->file->host,    timeline->memory_id,
                                   timeline->time_ps[row],     timeline->step[row], kind};
     struct csv_row csv = {.output = output};
     fields_write_csv(&csv, peak_fields, &peak);

@@ -20,14 +20,15 @@ static bool is_asked(const char *asked, struct bytes name) {
     return !asked || utf8_same_text(name, asked);
 }
 
-static void list_session(struct report_profile *p, const struct catalog_session *found) {
+static bool list_session(struct report_profile *p, const struct catalog_session *found) {
     struct report_profile_session *session = &p->sessions[p->session_count++];
-    *session = (struct report_profile_session){.found = found};
+    *session = (struct report_profile_session){.found = found, .first_host = p->host_count};
     for (size_t i = 0; i < found->files.host_count; i++) {
         const struct input_file *file = &found->files.files[i];
         if (is_asked(p->report->options.host, bytes_of(file->host)))
             p->hosts[p->host_count++] = (struct report_profile_host){session, file};
     }
+    return report_across_begin(&session->across, p->report, p->host_count - session->first_host);
 }
 
 static bool list_sessions(struct report_profile *p) {
@@ -37,8 +38,9 @@ static bool list_sessions(struct report_profile *p) {
     p->sessions = arena_new(p->arena, struct report_profile_session, report->session_count);
     p->hosts = arena_new(p->arena, struct report_profile_host, host_count);
     if (!p->sessions || !p->hosts) return false;
-    for (size_t i = 0; i < report->session_count; i++) list_session(p, &report->sessions[i]);
-    return true;
+    bool is_good = true;
+    for (size_t i = 0; is_good && i < report->session_count; i++) is_good = list_session(p, &report->sessions[i]);
+    return is_good;
 }
 
 static void miss_host(struct report_profile *p) {
@@ -110,6 +112,11 @@ void report_profile_load(struct report_profile *p, const struct report_profile_h
         report_errors_add(&p->report->errors, &loaded->fault);
     }
     explain(p, loaded);
+}
+
+void report_profile_take_peaks(const struct report_profile_loaded *loaded) {
+    const struct report_profile_host *host = loaded->host;
+    report_across_take(&host->session->across, host->file->host, loaded->profile, &loaded->fault);
 }
 
 void report_profile_unload(struct report_profile_loaded *loaded) {

@@ -10,12 +10,14 @@
 #include "analysis/profile/questions/profile_findings.h"
 #include "server/document/breakdown_json.h"
 #include "server/document/profile_memory.h"
-#include "server/command/report_sessions.h"
+#include "server/command/report_across.h"
 
 struct report_profile_session {
     const struct catalog_session *found;
     bool knows_programs;  // has_programs is found out when a host without events is
     bool has_programs;
+    size_t first_host;
+    struct report_across across;  // of the hosts that were told, in their order
 };
 
 struct report_profile_host {
@@ -58,6 +60,9 @@ struct report_profile_loaded {
 void report_profile_load(struct report_profile *p, const struct report_profile_host *host,
                          struct report_profile_loaded *loaded);
 void report_profile_unload(struct report_profile_loaded *loaded);
+
+// Its memories among those of its session that are compared, once they were looked at.
+void report_profile_take_peaks(const struct report_profile_loaded *loaded);
 
 enum report_profile_limit { REPORT_PROFILE_NOT_CHECKED, REPORT_PROFILE_WITHIN, REPORT_PROFILE_OVER };
 

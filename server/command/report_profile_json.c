@@ -123,11 +123,20 @@ static void write_host(struct writer *w, const struct report_profile_host *host)
     json_write_text_key(&w->json, "reason", loaded.reason);
     json_write_text_key(&w->json, "advice", loaded.advice);
     write_memories(w, &loaded);
+    report_profile_take_peaks(&loaded);
     json_close_object(&w->json);
     report_profile_unload(&loaded);
 }
 
-static void write_session(struct writer *w, const struct report_profile_session *session, size_t *host) {
+static void write_across(struct writer *w, struct report_profile_session *session) {
+    report_across_compare(&session->across);
+    if (!session->across.has_any) return;
+    json_open_object_key(&w->json, "across");
+    report_across_json(&session->across, &w->json);
+    json_close_object(&w->json);
+}
+
+static void write_session(struct writer *w, struct report_profile_session *session, size_t *host) {
     const struct report_profile *p = w->p;
     json_open_object(&w->json);
     json_write_text_key(&w->json, "session", session->found->name);
@@ -135,6 +144,7 @@ static void write_session(struct writer *w, const struct report_profile_session 
     for (; *host < p->host_count && p->hosts[*host].session == session && is_open(w); (*host)++)
         write_host(w, &p->hosts[*host]);
     json_close_array(&w->json);
+    write_across(w, session);
     const char *note = report_profile_session_note(session);
     json_write_texts_key(&w->json, "notes", &note, note != NULL);
     json_close_object(&w->json);

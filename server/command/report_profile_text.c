@@ -8,18 +8,27 @@
 #include "server/document/profile_advice.h"
 #include "server/text/printable.h"
 
+enum { SESSIONS_COMPARED = 3 };  // in words, of those that have hosts to compare
+
 // Why there are no events, and in whose profiles: "run / vm-0, run / vm-1: The plane ..."
 struct reason {
     const char *text;
     struct text_writer names;
 };
 
-// The table is written when all files were read, the details are gathered meanwhile: no file is read twice.
+// Where a host's part begins among the rows of the table and the bytes of the details.
+struct host_part {
+    size_t row, byte;
+};
+
+// The table is written when all files were read, the details are gathered meanwhile: no file is read twice. Which
+// hosts of a large pod they are told of is known by then.
 struct gathering {
     struct report_profile *p;
     struct table table;
     struct output details;
-    int64_t highest_bytes;  // among the details, of several sessions
+    struct host_part *parts;  // of each host, and the end
+    int64_t highest_bytes;    // among the details, of several sessions
     bool has_highest;
     struct reason *reasons;  // of hosts without events
     size_t reason_count;
@@ -90,6 +99,7 @@ static void gather_reason(struct gathering *g, const struct report_profile_loade
 static void gather_host(struct gathering *g, const struct report_profile_host *host) {
     struct report_profile_loaded loaded;
     report_profile_load(g->p, host, &loaded);
+    g->parts[host - g->p->hosts] = (struct host_part){g->table.row_count, g->details.size};
     gather_reason(g, &loaded);
     for (size_t i = 0; i < loaded.profile->timeline_count; i++) {
         struct report_profile_memory memory;
@@ -99,6 +109,7 @@ static void gather_host(struct gathering *g, const struct report_profile_host *h
         }
         report_profile_memory_free(&memory);
     }
+    report_profile_take_peaks(&loaded);
     report_profile_unload(&loaded);
 }
 
@@ -130,18 +141,66 @@ static void write_reasons(struct gathering *g, struct page *page) {
     if (*g->advice) page_paragraph(page, g->advice);
 }
 
+// Of several sessions the newest that have something to compare.
+static void write_across(const struct gathering *g, struct page *page) {
+    const char *how = has_several_sessions(g->p) ? NULL : "--host=NAME tells another.";
+    size_t compared = 0;
+    for (size_t i = 0; i < g->p->session_count; i++) {
+        const struct report_profile_session *session = &g->p->sessions[i];
+        if (session->across.has_any && ++compared <= SESSIONS_COMPARED)
+            report_across_text(&session->across, session->found->name, "host", how, page);
+    }
+    if (compared > SESSIONS_COMPARED)
+        page_paragraph(page, arena_printf(page->arena, "%zu more sessions have hosts to compare: --session=NAME.",
+                                          compared - SESSIONS_COMPARED));
+}
+
+// Of several sessions every memory is listed, and one told whole.
+static bool is_told(const struct report_profile *p, size_t host) {
+    const struct report_profile_session *session = p->hosts[host].session;
+    return has_several_sessions(p) || report_across_is_whole(&session->across, host - session->first_host);
+}
+
+static void write_table(const struct gathering *g, struct page *page) {
+    struct table table = table_make(g->table.columns, g->table.column_count, page->arena);
+    for (size_t i = 0; g->parts && i < g->p->host_count; i++) {
+        size_t end = is_told(g->p, i) ? g->parts[i + 1].row : 0;
+        for (size_t row = g->parts[i].row; row < end; row++)
+            table_add(&table, &g->table.cells[row * table.column_count], table.column_count);
+    }
+    page_table(page, &table);
+}
+
+static void write_details(const struct gathering *g, const struct page *page) {
+    if (has_several_sessions(g->p)) {  // of one memory alone
+        output_append(page->output, output_bytes(&g->details));
+        return;
+    }
+    for (size_t i = 0; g->parts && g->details.data && i < g->p->host_count; i++) {
+        struct bytes part = {(const uint8_t *)g->details.data + g->parts[i].byte,
+                             g->parts[i + 1].byte - g->parts[i].byte};
+        if (is_told(g->p, i)) output_append(page->output, part);
+    }
+}
+
 static void write_all(struct gathering *g, struct page *page) {
-    page_table(page, &g->table);
+    bool several = has_several_sessions(g->p);
+    if (!several) write_across(g, page);
+    write_table(g, page);
+    if (several) write_across(g, page);
     if (g->table.row_count && has_several_hosts(g->p)) page_paragraph(page, profile_clocks_note);
     write_reasons(g, page);
-    output_append(page->output, output_bytes(&g->details));
+    write_details(g, page);
 }
 
 static bool gather_all(struct gathering *g) {
     struct report_profile *p = g->p;
     g->reasons = arena_new(p->arena, struct reason, p->host_count + p->session_count);
-    if (!g->reasons) return false;
+    g->parts = arena_new(p->arena, struct host_part, p->host_count + 1);
+    if (!g->reasons || !g->parts) return false;
     for (size_t i = 0; i < p->host_count; i++) gather_host(g, &p->hosts[i]);
+    for (size_t i = 0; i < p->session_count; i++) report_across_compare(&p->sessions[i].across);
+    g->parts[p->host_count] = (struct host_part){g->table.row_count, g->details.size};
     gather_sessions_without_files(g);
     return !g->table.has_failed && !g->details.failed;
 }

@@ -30,6 +30,9 @@ MUST_USE bool across_make(const struct across_host *hosts, const struct memory_p
 // Whether there is anything to compare: two memories of a kind.
 bool across_has_any(const struct across *across);
 
+// The host that a row of the differences is of.
+const char *across_host_name(const struct across *across, uint32_t row);
+
 // Keys of an open object. False: *error is filled.
 MUST_USE bool across_write(const struct across *across, struct arena *arena, struct json_writer *w,
                            struct error *error);

@@ -18,6 +18,10 @@ bool across_has_any(const struct across *across) {
     return false;
 }
 
+const char *across_host_name(const struct across *across, uint32_t row) {
+    return across->hosts[across->differences.rows[row].file].name;
+}
+
 // --- Hosts ---
 
 static void write_progress(const struct across *across, struct json_writer *w) {
@@ -44,6 +48,7 @@ struct kind_told {
     const char *median_host;
     struct bytes median_memory_id;
     int64_t median_bytes;
+    const char *lowest_host, *highest_host;
     const char *text;
 };
 
@@ -56,6 +61,8 @@ static const struct field kind_fields[] = {
     FIELD("median_bytes", struct kind_told, median_bytes),
     FIELD("lowest_bytes", struct kind_told, kind.lowest_bytes),
     FIELD("highest_bytes", struct kind_told, kind.highest_bytes),
+    FIELD("lowest_host", struct kind_told, lowest_host),
+    FIELD("highest_host", struct kind_told, highest_host),
     FIELD("text", struct kind_told, text),
     FIELD_END,
 };
@@ -64,9 +71,15 @@ static bool write_kinds(const struct across *across, struct arena *arena, struct
     const struct peak_differences *d = &across->differences;
     struct kind_told *told = arena_new(arena, struct kind_told, d->kind_count + 1);
     for (uint32_t i = 0; told && i < d->kind_count; i++) {
-        const struct peak_row *median = &d->rows[d->kinds[i].median];
-        told[i] = (struct kind_told){d->kinds[i], across->hosts[median->file].name, median->peak->memory_id,
-                                     median->peak->bytes, across_kind_text(across, &d->kinds[i], arena)};
+        const struct peak_kind *kind = &d->kinds[i];
+        const struct memory_peak *median = d->rows[kind->median].peak;
+        told[i] = (struct kind_told){*kind,
+                                     across_host_name(across, kind->median),
+                                     median->memory_id,
+                                     median->bytes,
+                                     across_host_name(across, kind->lowest),
+                                     across_host_name(across, kind->highest),
+                                     across_kind_text(across, kind, arena)};
         if (!told[i].text) return false;
     }
     if (told) fields_write_objects_key(w, "kinds", kind_fields, told, d->kind_count, sizeof *told);

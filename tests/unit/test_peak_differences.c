@@ -51,6 +51,8 @@ static void who_has_more_and_what_holds_it(void **state) {
     assert_int_equal(d.kind_count, 1);
     assert_true(is_text(d.kinds[0].name, "*"));
     assert_int_equal(d.kinds[0].median, 0);
+    assert_int_equal(d.kinds[0].lowest, 0);
+    assert_int_equal(d.kinds[0].highest, 2);
     assert_int_equal(d.kinds[0].differing, 1);
     assert_int_equal(d.differing_count, 1);
     const struct peak_row *row = &d.rows[d.differing[0]];
@@ -74,6 +76,8 @@ static void who_has_less_lacks_what_the_median_holds(void **state) {
                                   peak("gpu", 2 * (int64_t)GIB, usual, 2)};
     struct peak_differences d = find(peaks, 3, &arena);
     assert_int_equal(d.kinds[0].median, 1);
+    assert_int_equal(d.kinds[0].lowest, 0);
+    assert_int_equal(d.kinds[0].highest, 1);
     assert_int_equal(d.differing_count, 1);
     const struct peak_row *row = &d.rows[0];
     assert_true(row->differs);
