@@ -95,7 +95,7 @@ static bool add_entry(const struct listing *listing, const struct entry *entry, 
     struct stored_object object = {.pin = arena_string(listing->arena, entry->pin),
                                    .modified_s = object_time(entry->modified)};
     int64_t size_bytes;
-    if (bytes_equal(listing->encoding, BYTES("url"))) name = url_unescape(name, listing->arena);
+    if (bytes_equal(listing->encoding, BYTES("url"))) name = url_unescape_form(name, listing->arena);
     if (!object.pin || (entry->name.size && !name.data)) return is_too_big(error);
     if (!text_take_int64(&size, &size_bytes) || size_bytes < 0 || size.size)
         return is_malformed(listing, "a size for each object", error);

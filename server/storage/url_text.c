@@ -38,13 +38,14 @@ static int hex_value(uint8_t c) {
     return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-struct bytes url_unescape(struct bytes text, struct arena *arena) {
+struct bytes url_unescape_form(struct bytes text, struct arena *arena) {
     uint8_t *plain = arena_push_raw(arena, text.size + 1, 1);
     size_t size = 0;
     for (size_t i = 0; plain && i < text.size; i++) {
         int high = text.data[i] == '%' && i + 2 < text.size ? hex_value(text.data[i + 1]) : -1;
         int low = high >= 0 ? hex_value(text.data[i + 2]) : -1;
-        plain[size++] = low >= 0 ? (uint8_t)(high * 16 + low) : text.data[i];
+        uint8_t as_it_is = text.data[i] == '+' ? ' ' : text.data[i];
+        plain[size++] = low >= 0 ? (uint8_t)(high * 16 + low) : as_it_is;
         if (low >= 0) i += 2;
     }
     return (struct bytes){plain, size};

@@ -14,5 +14,6 @@ const char *url_escape(struct bytes text, enum url_part part, struct arena *aren
 // A text of an address as users give it: what no address may hold ("ä", " ", "<") is escaped, the rest stays, "%" too.
 const char *url_escape_rest(struct bytes text, struct arena *arena);
 
-// The bytes that a part stands for, on the arena; a "%" that begins no escape stays. No data at the arena's limit.
-struct bytes url_unescape(struct bytes text, struct arena *arena);
+// The bytes that a text stands for which was escaped as in a form, as S3 does in its lists ("+" is a space, "%2B" a
+// plus), on the arena; a "%" that begins no escape stays. No data at the arena's limit.
+struct bytes url_unescape_form(struct bytes text, struct arena *arena);

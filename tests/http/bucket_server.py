@@ -35,6 +35,11 @@ def unquote_query(text):
     return dict(urllib.parse.parse_qsl(text, keep_blank_values=True))
 
 
+def form_quote(text):
+    """As AWS writes names in its lists: a space is a "+"."""
+    return urllib.parse.quote_plus(text, safe="/")
+
+
 class BucketServer:
     def __init__(self, folder, page_size=1000, is_open=False, tls=None):
         self.folder, self.page_size, self.is_open, self.tls = pathlib.Path(folder), page_size, is_open, tls
@@ -163,12 +168,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if request.path == "/bucket":
             query = unquote_query(request.query)
             names, after = self.page(query, "continuation-token")
-            encode = urllib.parse.quote if query.get("encoding-type") == "url" else escape
+            encode = form_quote if query.get("encoding-type") == "url" else escape
             entries = "".join(f"<Contents><Key>{encode(name)}</Key><Size>{(self.bucket.folder / name).stat().st_size}"
                               f"</Size><ETag>&quot;{self.bucket.version(name)}&quot;</ETag>"
                               f"<LastModified>2026-01-02T03:04:05.000Z</LastModified></Contents>" for name in names)
             more = f"<NextContinuationToken>{after}</NextContinuationToken>" if after else ""
-            kind = "<EncodingType>url</EncodingType>" if encode is urllib.parse.quote else ""
+            kind = "<EncodingType>url</EncodingType>" if encode is form_quote else ""
             text = f'<?xml version="1.0"?><ListBucketResult xmlns="x">{kind}{entries}{more}</ListBucketResult>'
             return 200, {}, text.encode()
         name = urllib.parse.unquote(request.path.removeprefix("/bucket/"))

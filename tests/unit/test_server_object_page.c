@@ -56,8 +56,8 @@ static void s3_objects(void **state) {
 
 static void s3_names_may_be_escaped(void **state) {
     struct fixture *f = *state;
-    assert_true(read_s3(f, LIST(OBJECT("a%20b+c") "<EncodingType>url</EncodingType>")));
-    check_object(&f->page, 0, "a b+c", 3, "", 0);
+    assert_true(read_s3(f, LIST(OBJECT("a%20b%2Bc+d%") "<EncodingType>url</EncodingType>")));
+    check_object(&f->page, 0, "a b+c d%", 3, "", 0);
     assert_true(read_s3(f, LIST(OBJECT("a%20b+c"))));
     check_object(&f->page, 0, "a%20b+c", 3, "", 0);
     assert_null(f->page.next);
