@@ -6,6 +6,11 @@ enum { BLOCK = BLOCK_CACHE_BLOCK_BYTES };
 
 // --- Between runs ---
 
+// Whether what pins the object names one version in every run: a web server's date or weak ETag may mean two.
+static bool is_kept_on_disk(const struct block_store *store, const struct stored_object *object) {
+    return store->disk && *object->pin && (!store->bucket->web || *object->pin == '"');
+}
+
 // What names this version of the object in every run.
 static const char *disk_name(const struct block_store *store, const struct stored_object *object, struct arena *arena) {
     const struct object_bucket *bucket = store->bucket;
@@ -16,7 +21,7 @@ static const char *disk_name(const struct block_store *store, const struct store
 static bool read_disk(const struct block_store *store, const struct stored_object *object, uint64_t first, uint8_t *to,
                       size_t size) {
     struct arena arena;
-    if (!store->disk) return false;
+    if (!is_kept_on_disk(store, object)) return false;
     arena_init(&arena, 0);
     const char *name = disk_name(store, object, &arena);
     bool is_good = name;
@@ -31,7 +36,7 @@ static bool read_disk(const struct block_store *store, const struct stored_objec
 static void write_disk(const struct block_store *store, const struct stored_object *object, uint64_t first,
                        struct bytes bytes) {
     struct arena arena;
-    if (!store->disk) return;
+    if (!is_kept_on_disk(store, object)) return;
     arena_init(&arena, 0);
     const char *name = disk_name(store, object, &arena);
     for (size_t done = 0; name && done < bytes.size; done += BLOCK) {
@@ -111,7 +116,7 @@ static bool load(const struct block_store *store, const struct stored_object *ob
 // Whole blocks, by way of the disk.
 bool block_store_load(const struct block_store *store, const struct stored_object *object, uint64_t offset, uint8_t *to,
                       size_t size, struct reading *reading, struct error *error) {
-    if (!store->disk) return load(store, object, offset, to, size, reading, error);
+    if (!is_kept_on_disk(store, object)) return load(store, object, offset, to, size, reading, error);
     uint64_t first = offset / BLOCK;
     size_t all = bytes_in(object, first, blocks_of(offset + size) - first);
     uint8_t *bytes = malloc(all);

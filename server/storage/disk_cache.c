@@ -115,6 +115,12 @@ static void add_written(struct disk_cache *cache, uint64_t bytes) {
 
 // --- The folder ---
 
+// In a folder that others may write to, like /tmp, someone else may have made ours first, and what lies in it.
+static bool is_ours(int folder) {
+    struct stat status;
+    return fstat(folder, &status) == 0 && status.st_uid == geteuid() && !(status.st_mode & (S_IWGRP | S_IWOTH));
+}
+
 static bool open_folder(struct disk_cache *cache, const char *path, struct error *error) {
     (void)mkdir(path, 0700);
     int outer = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -125,6 +131,10 @@ static bool open_folder(struct disk_cache *cache, const char *path, struct error
         (void)error_in(error, ERROR_UNREADABLE, path, ERROR_WHOLE_FILE,
                        "cannot keep blocks of a bucket in this folder: %s; give --disk_cache one that you can write to",
                        strerror(errno));
+    if (is_good && !is_ours(cache->folder))
+        is_good = error_in(error, ERROR_UNREADABLE, path, ERROR_WHOLE_FILE,
+                           "its folder " FOLDER_NAME " is another user's, or others can write to it; give --disk_cache "
+                           "a folder of your own");
     if (outer >= 0) close(outer);
     return is_good;
 }

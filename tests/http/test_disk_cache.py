@@ -8,6 +8,7 @@ import unittest
 from bucket_server import SECRET, TOKEN, BucketServer
 from server_fixture import Server
 from test_ranges import Counted
+from test_web_addresses import WebServer, run
 from test_storage import MODULES, PROFILES, environment, run_folder, serve
 
 SESSION = "v5e_matmul"
@@ -109,6 +110,21 @@ class DiskCache(unittest.TestCase):
         with BucketServer(self.folder / "bucket") as bucket, serve(bucket, "s3", "run") as server:
             self.assertEqual(server.get("/module_list", {"run": SESSION, "tag": "memory_viewer"}).status, 200)
         self.assertEqual(sorted(self.folder.rglob("*")), before)
+
+    def test_what_has_no_sure_version_is_not_kept(self):
+        file = next((PROFILES / SESSION).iterdir())
+        for tells, is_kept in (("", False), ("date", False), ("etag", True)):
+            with self.subTest(tells), WebServer({file.name: file}, tells=tells) as web:
+                self.assertIn(MODULES[SESSION], run("report", web.url(file.name), f"--disk_cache={self.kept}").stdout)
+                self.assertEqual(bool(self.files()), is_kept)
+
+    def test_a_folder_that_others_can_write_to(self):
+        (self.kept / "hbmview-blocks").mkdir(parents=True)
+        (self.kept / "hbmview-blocks").chmod(0o777)
+        with BucketServer(self.folder / "bucket") as bucket, \
+                self.assertRaisesRegex(AssertionError, "others can write to it"):
+            Server(f"--disk_cache={self.kept}", logdir=bucket.url("s3", "run"),
+                   environment=environment(bucket, "s3")).__enter__()
 
     def test_a_folder_that_cannot_be_written_is_told_at_the_start(self):
         with BucketServer(self.folder / "bucket") as bucket, \
