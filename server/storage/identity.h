@@ -30,6 +30,10 @@ void identity_free(struct identity *identity);  // NULL is fine
 struct http_client *identity_client(const struct identity *identity);
 const void *identity_state(const struct identity *identity);
 
+// A server refused the keys: whoever needs them next asks for new ones. When that brought the same ones it is not tried
+// again for a minute: they may well be good, and not for all that is asked for.
+void identity_doubt(struct identity *identity);  // NULL is fine
+
 // The keys that hold now, copied to the arena. Nobody has none, but a `who`.
 MUST_USE bool identity_keys(struct identity *identity, struct arena *arena, struct identity_keys *keys,
                             struct error *error);

@@ -14,7 +14,7 @@
 #define READ_SCOPE "https://www.googleapis.com/auth/devstorage.read_only"
 #define TOKEN_PATH "/computeMetadata/v1/instance/service-accounts/default/token"
 
-enum { JWT_SECONDS = 3600 };
+enum { JWT_SECONDS = 3600, TOKEN_SECONDS_MAX = 24 * 3600 };
 
 struct gcs_state {
     environment_reader *environment;
@@ -38,6 +38,7 @@ static bool read_token(struct bytes body, const char *who, struct arena *arena, 
     keys->who = who;
     json_decref(document);
     if (!keys->bearer) return error_set(error, ERROR_MALFORMED, "expected an access_token for %s", who);
+    if (seconds > TOKEN_SECONDS_MAX) seconds = TOKEN_SECONDS_MAX;
     *until_s = (int64_t)time(NULL) + (seconds > 0 ? seconds : 0);
     return true;
 }
@@ -52,10 +53,16 @@ struct key_file {
     const char *token_uri;                                  // where either asks; NULL: Google
 };
 
+// An emulator is spoken to without TLS and is not Google: it gets those credentials that were named for it, not those
+// that happen to be on this machine.
+static bool is_emulated(const struct identity *identity) {
+    return get(identity, "STORAGE_EMULATOR_HOST");
+}
+
 static const char *path_of(const struct identity *identity, struct arena *arena) {
     const char *named = get(identity, "GOOGLE_APPLICATION_CREDENTIALS");
     const char *folder = get(identity, "CLOUDSDK_CONFIG"), *home = get(identity, "HOME");
-    if (named) return named;
+    if (named || is_emulated(identity)) return named;
     if (folder) return arena_printf(arena, "%s/application_default_credentials.json", folder);
     return home ? arena_printf(arena, "%s/.config/gcloud/application_default_credentials.json", home) : NULL;
 }
@@ -81,13 +88,23 @@ static bool read_file(const char *path, struct arena *arena, struct key_file *fi
     return file->type || error_in(error, ERROR_MALFORMED, path, ERROR_WHOLE_FILE, "expected credentials in JSON");
 }
 
-static bool post(const struct identity *identity, const char *endpoint, const char *form, struct arena *arena,
+// What to do when the token server finds the file's secrets no good.
+static const char *advice_of(const struct key_file *file, struct arena *arena) {
+    bool is_account = strcmp(file->type, "service_account") == 0;
+    const char *why = is_account ? "was taken back, or the clock of this machine is wrong"
+                                 : "has ended or was taken back; for a new one: gcloud auth application-default login";
+    return arena_printf(arena, "the %s in %.200s %s", is_account ? "key" : "login", file->path, why);
+}
+
+static bool post(const struct identity *identity, const struct key_file *file, const char *form, struct arena *arena,
                  struct bytes *body, struct error *error) {
+    const char *endpoint = file->token_uri ? file->token_uri : TOKEN_ENDPOINT, *advice = advice_of(file, arena);
     struct http_question question = {.method = "POST", .body = bytes_of(form), .about = "Google's access token"};
+    if (!advice) return no_memory(error);
     if (!identity_address(endpoint, arena, &question))
         return error_set(error, ERROR_MALFORMED, "the token_uri of the credentials is no address");
     (void)http_question_add(&question, "Content-Type", "application/x-www-form-urlencoded");
-    return identity_ask(identity, &question, arena, body, error);
+    return identity_ask(identity, &question, advice, arena, body, error);
 }
 
 static bool of_user(const struct identity *identity, const struct key_file *file, struct arena *arena,
@@ -101,8 +118,7 @@ static bool of_user(const struct identity *identity, const struct key_file *file
     if (!id || !secret || !token) return no_memory(error);
     const char *form = arena_printf(arena, "grant_type=refresh_token&client_id=%s&client_secret=%s&refresh_token=%s",
                                     id, secret, token);
-    const char *endpoint = file->token_uri ? file->token_uri : TOKEN_ENDPOINT;
-    return form ? post(identity, endpoint, form, arena, body, error) : no_memory(error);
+    return form ? post(identity, file, form, arena, body, error) : no_memory(error);
 }
 
 static bool of_account(const struct identity *identity, const struct key_file *file, struct arena *arena,
@@ -118,7 +134,7 @@ static bool of_account(const struct identity *identity, const struct key_file *f
                                     "grant_type=urn%%3Aietf%%3Aparams%%3Aoauth%%3Agrant-type%%3Ajwt-bearer"
                                     "&assertion=%s",
                                     token);
-    return form ? post(identity, endpoint, form, arena, body, error) : no_memory(error);
+    return form ? post(identity, file, form, arena, body, error) : no_memory(error);
 }
 
 static bool of_file(const struct identity *identity, const struct key_file *file, struct arena *arena,
@@ -146,14 +162,14 @@ static bool of_metadata(const struct identity *identity, struct arena *arena, st
     question.origin = arena_printf(arena, "http://%s", host ? host : METADATA_HOST);
     (void)http_question_add(&question, "Metadata-Flavor", "Google");
     if (!question.origin) return no_memory(error);
-    return identity_ask(identity, &question, arena, &body, error) &&
+    return identity_ask(identity, &question, "", arena, &body, error) &&
            read_token(body, "the service account of this machine", arena, keys, until_s, error);
 }
 
 static bool may_ask_metadata(const struct identity *identity) {
     const char *disabled = get(identity, "NO_GCE_CHECK");
-    bool is_emulated = get(identity, "STORAGE_EMULATOR_HOST") && !get(identity, "GCE_METADATA_HOST");
-    return !is_emulated && (!disabled || strcmp(disabled, "true") != 0);
+    bool is_named = get(identity, "GCE_METADATA_HOST");
+    return (is_named || !is_emulated(identity)) && (!disabled || strcmp(disabled, "true") != 0);
 }
 
 // --- The whole ---

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "analysis/base/text_scan.h"
 #include "server/storage/identity_ask.h"
 #include "server/storage/ini_text.h"
 #include "server/storage/json_answer.h"
@@ -98,9 +99,9 @@ static bool of_container(struct identity *identity, struct arena *arena, struct 
     if (!url || !identity_address(url, arena, &question))
         return error_set(error, ERROR_BAD_REQUEST, "AWS_CONTAINER_CREDENTIALS_FULL_URI is no address");
     if (token_file && !small_file_read(token_file, arena, &content, error)) return false;
-    if (token_file) token = arena_string(arena, content);
+    if (token_file) token = arena_string(arena, text_take_until(&content, '\n'));
     if (token) (void)http_question_add(&question, "Authorization", token);
-    return identity_ask(identity, &question, arena, &content, error) &&
+    return identity_ask(identity, &question, "", arena, &content, error) &&
            read_keys(content, "the container", arena, keys, until_s, error);
 }
 
@@ -112,15 +113,15 @@ static bool of_instance(struct identity *identity, struct arena *arena, struct i
     question.origin = server ? server : INSTANCE_SERVER;
     question.path = "/latest/api/token";
     (void)http_question_add(&question, "X-aws-ec2-metadata-token-ttl-seconds", "21600");
-    if (!identity_ask(identity, &question, arena, &token, error)) return false;
+    if (!identity_ask(identity, &question, "", arena, &token, error)) return false;
     question.method = "GET";
     question.path = ROLES_PATH;
     question.headers[0] = (struct http_header){"X-aws-ec2-metadata-token", arena_string(arena, token)};
     if (!question.headers[0].value) return no_memory(error);
-    if (!identity_ask(identity, &question, arena, &role, error)) return false;
+    if (!identity_ask(identity, &question, "", arena, &role, error)) return false;
     question.path = arena_printf(arena, ROLES_PATH "%.*s", (int)role.size, (const char *)role.data);
     if (!question.path) return no_memory(error);
-    return identity_ask(identity, &question, arena, &body, error) &&
+    return identity_ask(identity, &question, "", arena, &body, error) &&
            read_keys(body, "the instance's role", arena, keys, until_s, error);
 }
 

@@ -96,6 +96,14 @@ static bool of_address(const char *url, struct http_client *client, struct arena
     return bucket->web || no_memory(bucket->url ? bucket->url : "", error);
 }
 
+// What follows a "?" may be a signature.
+static bool is_no_place(const char *url, struct arena *arena, struct error *error) {
+    struct bytes shown = bytes_of(url);
+    const char *told = arena_string(arena, text_take_until(&shown, '?'));
+    return error_in(error, ERROR_BAD_REQUEST, told ? told : "", ERROR_WHOLE_FILE,
+                    "expected gs://bucket/prefix, s3://bucket/prefix or https://host/file");
+}
+
 bool object_bucket_of_url(const char *url, environment_reader *environment, struct http_client *client,
                           struct http_client *near, struct arena *arena, struct object_bucket *bucket,
                           const char **prefix, struct error *error) {
@@ -104,9 +112,7 @@ bool object_bucket_of_url(const char *url, environment_reader *environment, stru
         return of_address(url, client, arena, bucket, prefix, error);
     bool is_s3 = text_take(&text, BYTES("s3://")), is_gcs = !is_s3 && text_take(&text, BYTES("gs://"));
     struct bytes name = text_take_until(&text, '/');
-    if ((!is_s3 && !is_gcs) || !is_bucket_name(name))
-        return error_in(error, ERROR_BAD_REQUEST, url, ERROR_WHOLE_FILE,
-                        "expected gs://bucket/prefix, s3://bucket/prefix or https://host/file");
+    if ((!is_s3 && !is_gcs) || !is_bucket_name(name)) return is_no_place(url, arena, error);
     *bucket = (struct object_bucket){.service = is_s3 ? s3_service() : gcs_service(), .client = client};
     bucket->name = arena_string(arena, name);
     bucket->url = bucket->name ? arena_printf(arena, "%s://%s", bucket->service->scheme, bucket->name) : NULL;

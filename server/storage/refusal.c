@@ -1,5 +1,9 @@
 #include "server/storage/refusal.h"
 
+#include "analysis/base/text_scan.h"
+
+enum { WORD_BYTES_MAX = 40 };
+
 // "nobody" where it is not known.
 static const char *who_asks(struct identity *identity, struct arena *arena) {
     struct identity_keys keys;
@@ -7,15 +11,66 @@ static const char *who_asks(struct identity *identity, struct arena *arena) {
     return identity_keys(identity, arena, &keys, &ignored) ? keys.who : "nobody";
 }
 
+// A word of the server's that may stand in a message; no more than that of what it sends does.
+static bool is_word(struct bytes text) {
+    for (size_t i = 0; i < text.size; i++) {
+        uint8_t c = text.data[i];
+        bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+        if (!is_letter && (c < '0' || c > '9') && c != '-') return false;
+    }
+    return text.size > 0 && text.size <= WORD_BYTES_MAX;
+}
+
+// "ExpiredToken", of S3's <Error><Code>ExpiredToken</Code>; empty: it says none.
+static struct bytes code_of(const struct http_answer *answer) {
+    struct bytes body = answer->body;
+    size_t at = bytes_find(body, BYTES("<Code>"));
+    if (at == body.size) return BYTES("");
+    at += strlen("<Code>");
+    body = (struct bytes){body.data + at, body.size - at};
+    struct bytes code = text_take_until(&body, '<');
+    return is_word(code) ? code : BYTES("");
+}
+
+// S3 says with 400 of some keys that they are no good.
+static bool is_of_keys(struct bytes code) {
+    static const char *const codes[] = {"ExpiredToken", "InvalidToken", "TokenRefreshRequired"};
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
+        if (bytes_equal(code, bytes_of(codes[i]))) return true;
+    }
+    return false;
+}
+
 static bool is_forbidden(struct identity *identity, const char *command, const struct http_question *question,
                          const struct http_answer *answer, struct error *error) {
+    struct bytes code = code_of(answer);
     struct arena arena;
     arena_init(&arena, 0);
     (void)error_in(error, ERROR_UNREADABLE, question->about, ERROR_WHOLE_FILE,
-                   "%s refuses it (status %d) to %.200s. What may that see? %s", question->origin, answer->status,
-                   who_asks(identity, &arena), command);
+                   "%s refuses it (status %d%s%.*s) to %.200s. What may that see? %s", question->origin, answer->status,
+                   code.size ? ", " : "", (int)code.size, (const char *)code.data, who_asks(identity, &arena), command);
     arena_free(&arena);
+    identity_doubt(identity);
     return false;
+}
+
+static bool is_elsewhere(const struct http_question *question, const struct http_answer *answer, struct error *error) {
+    const char *region = is_word(bytes_of(answer->region)) ? answer->region : NULL;
+    if (region)
+        return error_in(error, ERROR_UNREADABLE, question->about, ERROR_WHOLE_FILE,
+                        "%s says that it is in another region, and credentials are not sent there. Ask in that one: "
+                        "AWS_REGION=%s",
+                        question->origin, region);
+    return error_in(error, ERROR_UNREADABLE, question->about, ERROR_WHOLE_FILE,
+                    "%s sends the request elsewhere; credentials are not sent there. Set the endpoint and the region "
+                    "of the bucket",
+                    question->origin);
+}
+
+static bool is_unknown(const struct http_question *question, const struct http_answer *answer, struct error *error) {
+    struct bytes code = code_of(answer);
+    return error_in(error, ERROR_UNREADABLE, question->about, ERROR_WHOLE_FILE, "%s answers with status %d%s%.*s",
+                    question->origin, answer->status, code.size ? ", " : "", (int)code.size, (const char *)code.data);
 }
 
 bool refusal_of(struct identity *identity, const char *command, const struct http_question *question,
@@ -34,12 +89,13 @@ bool refusal_of(struct identity *identity, const char *command, const struct htt
         case 302:
         case 307:
         case 308:
-            return error_in(error, ERROR_UNREADABLE, about, ERROR_WHOLE_FILE,
-                            "%s sends the request elsewhere%s%s; credentials are not sent there. Set the endpoint and "
-                            "the region of the bucket",
-                            origin, *answer->region ? ", to region " : "", answer->region);
+            return is_elsewhere(question, answer, error);
+        case 400:
+            if (is_of_keys(code_of(answer))) return is_forbidden(identity, command, question, answer, error);
+            if (bytes_equal(code_of(answer), BYTES("AuthorizationHeaderMalformed")) && *answer->region)
+                return is_elsewhere(question, answer, error);
+            return is_unknown(question, answer, error);
         default:
-            return error_in(error, ERROR_UNREADABLE, about, ERROR_WHOLE_FILE, "%s answers with status %d", origin,
-                            answer->status);
+            return is_unknown(question, answer, error);
     }
 }

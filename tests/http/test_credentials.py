@@ -22,7 +22,7 @@ SESSION_TOKEN, REFRESH, CLIENT_SECRET, GATE = "FwoG/session+token=", "1//refresh
 
 
 class KeyServer:
-    """Answers by method and path; `asked` are the requests with their headers and bodies."""
+    """Answers by method and path, with a text or a status; `asked` are the requests with their headers and bodies."""
 
     def __init__(self, answers):
         self.answers, self.asked = answers, []
@@ -38,8 +38,9 @@ class KeyServer:
                 body = self.rfile.read(int(self.headers.get("Content-Length", 0))).decode()
                 owner.asked.append((self.command, self.path, self.headers, body))
                 answer = owner.answers.get((self.command, self.path))
-                content = (answer() if callable(answer) else answer or "").encode()
-                self.send_response(200 if answer else 404)
+                status = answer if isinstance(answer, int) else 200 if answer else 404
+                content = (answer() if callable(answer) else answer if status == 200 else "").encode()
+                self.send_response(status)
                 self.send_header("Content-Length", str(len(content)))
                 self.end_headers()
                 self.wfile.write(content)
@@ -125,7 +126,7 @@ class Credentials(unittest.TestCase):
                        AWS_CONTAINER_AUTHORIZATION_TOKEN=GATE)
             [(_, _, headers, _)] = keys.asked
             self.assertEqual(headers["Authorization"], GATE)
-            (self.folder / "gate").write_text(GATE)
+            (self.folder / "gate").write_text(GATE + "\n")
             self.opens("s3", AWS_CONTAINER_CREDENTIALS_FULL_URI=f"{keys.origin}/keys",
                        AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE=str(self.folder / "gate"))
             self.assertEqual(keys.asked[-1][2]["Authorization"], GATE)
@@ -205,6 +206,34 @@ class Credentials(unittest.TestCase):
             self.assertEqual(refused.returncode, 3)
             for word in ("nobody", command, self.bucket.url(scheme, "run")):
                 self.assertIn(word, refused.stderr)
+
+    def login(self, keys):
+        return {"type": "authorized_user", "client_id": "id", "refresh_token": REFRESH, "client_secret": CLIENT_SECRET,
+                "token_uri": f"{keys.origin}/token"}
+
+    def test_a_login_that_has_ended(self):
+        with KeyServer({("POST", "/token"): 400}) as keys:
+            named = self.named(self.login(keys))
+            refused = self.report("gs", self.environment(**named))
+            for word in (*named.values(), "400", "gcloud auth application-default login"):
+                self.assertIn(word, refused.stderr)
+
+    def test_a_token_for_ever_is_one(self):
+        answer = json.dumps({"access_token": TOKEN, "expires_in": 2**63 - 1})
+        with KeyServer({("POST", "/token"): answer}) as keys:
+            self.opens("gs", **self.named(self.login(keys)))
+            self.assertEqual(len(keys.asked), 1)
+
+    def test_an_emulator_gets_no_login_that_was_not_named_for_it(self):
+        with self.token_server() as keys, self.seen_headers() as seen:
+            place = self.folder / ".config/gcloud/application_default_credentials.json"
+            place.parent.mkdir(parents=True)
+            place.write_text(json.dumps(self.login(keys)))
+            refused = self.report("gs", self.environment())
+            self.assertEqual(refused.returncode, 3)
+            self.assertEqual(keys.asked, [])
+            self.assertEqual([headers["Authorization"] for headers in seen], [None] * len(seen))
+            self.assertTrue(seen)
 
     def test_a_token_server_that_refuses(self):
         with KeyServer({}) as keys:

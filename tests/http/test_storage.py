@@ -162,6 +162,20 @@ class Faults(unittest.TestCase):
                 for secret in (SECRET, TOKEN, "Authorization"):
                     self.assertNotIn(secret, answer.body.decode() + server.errors())
 
+    def test_what_s3_says_of_a_refusal(self):
+        cases = ((400, {}, b"<Error><Code>ExpiredToken</Code></Error>", "(status 400, ExpiredToken) to the access key"),
+                 (403, {}, b"<Error><Code>AccessDenied</Code></Error>", "(status 403, AccessDenied) to"),
+                 (403, {}, b"<Error><Code>\x1b[31m</Code></Error>", "(status 403) to"),
+                 (400, {}, b"<Code>KeyTooLong", "status 400, KeyTooLong"),
+                 (400, {"x-amz-bucket-region": "eu-west-1"}, b"<Code>AuthorizationHeaderMalformed</Code>",
+                  "AWS_REGION=eu-west-1"),
+                 (301, {"x-amz-bucket-region": "eu-west-1"}, b"", "AWS_REGION=eu-west-1"),
+                 (301, {"x-amz-bucket-region": "$(x)"}, b"", "elsewhere; credentials"))
+        for status, headers, body, words in cases:
+            with self.subTest(words), BucketServer(self.folder) as bucket, serve(bucket, "s3", "run") as server:
+                bucket.fault = lambda request, answer=(status, headers, body): answer
+                self.assertIn(words, server.get("/api/v1/sessions").json()["error"]["message"])
+
     def test_credentials_go_to_no_other_host(self):
         with BucketServer(self.folder) as elsewhere, BucketServer(self.folder) as bucket, \
                 serve(bucket, "s3", "run") as server:

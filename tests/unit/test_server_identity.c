@@ -101,6 +101,47 @@ static void nobody_is_somebody_without_keys(void **state) {
     arena_free(&arena);
 }
 
+static const char *given_key;
+static int times_asked;
+
+static bool give_key(struct identity *identity, struct arena *arena, struct identity_keys *keys, int64_t *until_s,
+                     struct error *error) {
+    (void)identity, (void)until_s;
+    times_asked++;
+    if (!given_key) return error_set(error, ERROR_UNREADABLE, "no keys now");
+    *keys = (struct identity_keys){.bearer = arena_string(arena, bytes_of(given_key)), .who = "me"};
+    return true;
+}
+
+static void check_key(struct identity *identity, const char *key, int asked) {
+    struct arena arena;
+    struct identity_keys keys;
+    struct error error;
+    arena_init(&arena, 0);
+    assert_true(identity_keys(identity, &arena, &keys, &error));
+    assert_string_equal(keys.bearer, key);
+    assert_int_equal(times_asked, asked);
+    arena_free(&arena);
+}
+
+static void doubted_keys_are_asked_for_anew_but_not_for_ever(void **state) {
+    (void)state;
+    struct identity *identity = identity_new(NULL, give_key, NULL);
+    times_asked = 0;
+    given_key = "old";
+    check_key(identity, "old", 1);
+    check_key(identity, "old", 1);
+    identity_doubt(identity);
+    given_key = "new";
+    check_key(identity, "new", 2);
+    identity_doubt(identity);
+    given_key = NULL;
+    check_key(identity, "new", 3);  // the old ones may hold
+    identity_doubt(identity);
+    check_key(identity, "new", 3);
+    identity_free(identity);
+}
+
 // The credentials of GOOGLE_APPLICATION_CREDENTIALS are refused with what is wrong, never with what is in them.
 static void check_refused_file(const char *content, const char *reason) {
     struct temp_folder folder;
@@ -163,7 +204,8 @@ static void buckets_of_urls(void **state) {
 
 static void urls_of_no_bucket(void **state) {
     (void)state;
-    static const char *const urls[] = {"gs://", "gs:///a", "s3://a b/c", "s3://a%2f/c", "az://a/b", "s3://a?b/c"};
+    static const char *const urls[] = {
+        "gs://", "gs:///a", "s3://a b/c", "s3://a%2f/c", "az://a/b", "s3://a?b/c", "HTTPS://host/a?signature"};
     for (size_t i = 0; i < sizeof urls / sizeof *urls; i++) {
         struct arena arena;
         struct object_bucket bucket;
@@ -172,6 +214,7 @@ static void urls_of_no_bucket(void **state) {
         arena_init(&arena, 0);
         assert_false(object_bucket_of_url(urls[i], from_test, NULL, NULL, &arena, &bucket, &prefix, &error));
         assert_int_equal(error.code, ERROR_BAD_REQUEST);
+        assert_null(strstr(error.file, "signature"));
         arena_free(&arena);
     }
 }
@@ -182,6 +225,7 @@ int main(void) {
         cmocka_unit_test(s3_keys_of_the_environment_come_first),
         cmocka_unit_test(s3_keys_of_a_profile),
         cmocka_unit_test(nobody_is_somebody_without_keys),
+        cmocka_unit_test(doubted_keys_are_asked_for_anew_but_not_for_ever),
         cmocka_unit_test(wrong_files_of_google),
         cmocka_unit_test(buckets_of_urls),
         cmocka_unit_test(urls_of_no_bucket),
