@@ -84,6 +84,11 @@ const char *across_row_text(const struct across *across, const struct peak_row *
     put_size(&text, has_more ? row->more_bytes : (int64_t)(0 - (uint64_t)row->more_bytes));
     text_put(&text, has_more ? " more than " : " less than ");
     text_put(&text, across->hosts[median->file].name);
+    if (!bytes_equal(median->peak->memory_id, row->peak->memory_id)) {  // another device, maybe of the same host
+        text_put(&text, ", ");
+        text_put_bytes(&text, median->peak->memory_id);
+        text_put(&text, ",");
+    }
     text_put(&text, " at the median (");
     put_size(&text, median->peak->bytes);
     text_put(&text, ")");

@@ -139,6 +139,7 @@ class Across(unittest.TestCase):
                  if one["bytes"] and one["bytes"] - one["median_bytes"] >= 3 << 30]
         self.assertEqual(grown, ["host-002.memory.prof"])
         self.assertRegex(told["differing"][0]["name"], r"^\S+ \(\S+:\d+\)$")
+        self.assertIn("more than host-000.memory.prof, cpu:1, at the median", told["differing"][0]["text"])
 
 
 if __name__ == "__main__":

@@ -44,6 +44,24 @@ function pixelOfBar(page, i, count, up) {
   );
 }
 
+/** How many pixels are written on below the axis, between each two places along it. */
+function labelInk(page, places) {
+  return page.evaluate(
+    ({ places, gutters }) => {
+      const canvas = /** @type {HTMLCanvasElement} */ (document.querySelector(".across-canvas"));
+      const ratio = canvas.width / canvas.clientWidth;
+      const top = canvas.height - (gutters.bottom - 4) * ratio;
+      return places.slice(1).map((end, i) => {
+        const x = (gutters.left + places[i] + 2) * ratio;
+        const wide = (end - places[i]) * ratio;
+        const { data } = canvas.getContext("2d").getImageData(x, top, wide, canvas.height - top);
+        return data.filter((value, at) => at % 4 === 3 && value > 0).length;
+      });
+    },
+    { places, gutters: GUTTERS },
+  );
+}
+
 async function openAcross(page, query = "") {
   await open(page, server, `?run=memory&tag=memory_profile&panel=across&host=host-003&memory_id=${MEMORY}${query}`);
   await page.waitForSelector(".across-differs");
@@ -142,6 +160,9 @@ test("device memory profiles side by side", async () => {
   await page.waitForSelector(".across-section .across-differs");
   const first = page.locator(".across-section .across-differs").first();
   assert.match(await first.textContent(), /^host-002\.memory\.prof, .*3\.\d\d GiB at the peak, 3\.00 GiB more than/);
+  const [belowLast, rightOfAll] = await labelInk(page, [380, 480, 900]);
+  assert.ok(belowLast > 0, "the last file is named below its bar");
+  assert.equal(rightOfAll, 0);
   await first.click();
   await page.waitForFunction(() => new URLSearchParams(location.search).get("file") === "host-002.memory.prof");
   assert.notEqual(await param(page, "device"), null);

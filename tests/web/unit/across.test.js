@@ -1,7 +1,7 @@
 // Hosts side by side: rows, their order, and a bar for each or for some.
 import assert from "node:assert/strict";
 import test from "node:test";
-import { barAt, barOf, layBars } from "../../../web/js/base/across/bars.js";
+import { barAt, barOf, lastLabelEnd, layBars } from "../../../web/js/base/across/bars.js";
 import { acrossRows, comparedKinds, progressText, rowsOfKind } from "../../../web/js/base/across/rows.js";
 
 const REPLY = {
@@ -56,6 +56,13 @@ test("a bar for each row where there is room, found under the mouse", () => {
   assert.equal(barAt(bars, 61), null);
   assert.equal(barAt(bars, -1), null);
   assert.equal(barAt([], 1), null);
+});
+
+test("the last label ends below the last bar, or where it leaves the first one room", () => {
+  const bars = layBars(peaks(1, 2, 3), 1000);
+  assert.equal(bars[2].x + bars[2].width, 143);
+  assert.equal(lastLabelEnd(bars, 40, 50), 143);
+  assert.equal(lastLabelEnd(bars, 100, 110), 226);
 });
 
 test("more rows than pixels: the highest of its neighbours stands for them", () => {

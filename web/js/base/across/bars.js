@@ -4,6 +4,7 @@
 const GAP_FROM = 5; // pixels that a bar needs to be set apart
 const LEAST_WIDTH = 2;
 const MOST_WIDTH = 48;
+const LABEL_GAP = 16;
 
 /**
  * @param {{peak_bytes: number}[]} rows @param {number} width pixels
@@ -25,6 +26,15 @@ function highest(rows, first, end) {
   let best = first;
   for (let i = first + 1; i < end; i += 1) if (rows[i].peak_bytes > rows[best].peak_bytes) best = i;
   return best;
+}
+
+/**
+ * Where the last bar's label ends: below that bar, further right where the first one's label would not end before it.
+ * @param {{x: number, width: number}[]} bars @param {number} first @param {number} last widths of both labels
+ */
+export function lastLabelEnd(bars, first, last) {
+  const { x, width } = bars[bars.length - 1];
+  return Math.max(x + width, first + LABEL_GAP + last);
 }
 
 /** The bar under the mouse, or null. */

@@ -3,6 +3,7 @@
 import { byteLabels } from "../axes.js";
 import { fitCanvas } from "../canvas.js";
 import { palette } from "../palette.js";
+import { lastLabelEnd } from "./bars.js";
 
 export const GUTTERS = { left: 74, right: 10, top: 8, bottom: 20 };
 
@@ -32,7 +33,7 @@ export function drawBars(canvas, { bars, rows, median, unit, chosen, hover }) {
     [hover, colors.ink],
   ])
     frame(plot, bars, at, color);
-  drawEnds(plot, rows);
+  drawEnds(plot, bars, rows);
 }
 
 function drawAxis({ context, colors, toY, right }, most, unit) {
@@ -65,13 +66,15 @@ function frame({ context, bottom }, bars, at, color) {
   context.strokeRect(GUTTERS.left + bar.x - 0.5, top, Math.max(2, bar.width) + 1, bottom - top + 0.5);
 }
 
-function drawEnds({ context, colors, bottom, right }, rows) {
+function drawEnds({ context, colors, bottom }, bars, rows) {
   if (rows.length === 0) return;
+  const [first, last] = [rows[0].host, rows[rows.length - 1].host];
   context.fillStyle = colors["ink-3"];
   context.textBaseline = "top";
   context.textAlign = "left";
-  context.fillText(rows[0].host, GUTTERS.left, bottom + 5);
-  if (rows.length < 2) return;
+  context.fillText(first, GUTTERS.left, bottom + 5);
+  if (last === first) return;
+  const end = lastLabelEnd(bars, context.measureText(first).width, context.measureText(last).width);
   context.textAlign = "right";
-  context.fillText(rows[rows.length - 1].host, right, bottom + 5);
+  context.fillText(last, GUTTERS.left + end, bottom + 5);
 }

@@ -23,7 +23,7 @@ export function createOverview(reply, memories, params, acts) {
   const table = createSortedTable({
     label: "memories of the session",
     className: "memories",
-    minWidth: 900,
+    minWidth: left.host ? 900 : 980, // what the memory is called stays readable
     columns,
     id: (row) => row.token,
     pick: pickUnit,
