@@ -107,9 +107,11 @@ static void miss_program(struct work *work, const struct module_list *list, cons
         if (list->hosts[i].error) return tell(work, point, TREND_ERROR, list->hosts[i].error);
     }
     for (uint32_t i = 0; i < seen->count; i++) known_names_add(&known, seen->names[i], &work->arena);
-    if (seen->count)
-        error_set(&error, ERROR_NOT_FOUND, "It is not among the %zu module(s) here: %.250s.", known.count,
-                  known_names_text(&known, KNOWN_NAMES_FEW, &work->arena));
+    const char *names = known_names_text(&known, KNOWN_NAMES_FEW, &work->arena);
+    if (known.count == 1)
+        error_set(&error, ERROR_NOT_FOUND, "The only module here is %.250s.", names);
+    else if (known.count > 1)
+        error_set(&error, ERROR_NOT_FOUND, "It is not among the %zu modules here: %.250s.", known.count, names);
     else
         error_set(&error, ERROR_NOT_FOUND, "No compiled program is here.");
     tell(work, point, TREND_ABSENT, &error);

@@ -60,8 +60,8 @@ async function placeOf(page, index) {
 
 test("the jump first, then a bar for each session, then the table", async () => {
   const page = await opened(TREND);
-  await says(page, ".trend-verdict", /Largest jump: 2026-11-03: \+52\.41 GiB \(500\.51 MiB -> 52\.90 GiB\)/);
-  await says(page, ".trend-verdict", /at train\.py:53 \(9 -> 34 buffers\)/);
+  await says(page, ".trend-verdict", /Largest jump: 2026-11-03: \+52\.41 GiB \(500\.51 MiB\u00a0→ 52\.90 GiB\)/);
+  await says(page, ".trend-verdict", /at train\.py:53 \(9\u00a0→ 34 buffers\)/);
   const rows = await page.$$eval(".trend-points tr[data-row]", (all) => all.map((row) => row.textContent));
   assert.equal(rows.length, 4);
   assert.match(rows[0], /^2026_11_04_10_00_00.*6\.86 GiB.*−46\.04 GiB/);

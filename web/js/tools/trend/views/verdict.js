@@ -58,8 +58,11 @@ export function createVerdict(state, go) {
   return { node, show, open, dispose };
 }
 
+/** Terminals' arrows as the page has them, which no line ends within. */
+const withArrows = (text) => text.replaceAll(" -> ", "\u00a0→ ");
+
 function sentence(reply) {
-  if (reply.jump) return `Largest jump: ${reply.jump.text}`;
+  if (reply.jump) return `Largest jump: ${withArrows(reply.jump.text)}`;
   if (!reply.complete) return `Reading the sessions: ${reply.ready} known, ${reply.pending} more to come.`;
   if (reply.ready === 0) return "No session tells the memory of this.";
   if (reply.ready === 1) return "One session only: nothing to compare.";
