@@ -69,6 +69,8 @@ test("stopped by the mouse, the server reads no further, and all of it can be tr
   await page.locator(".message", { hasText: "Stopped" }).waitFor();
   await page.waitForFunction(async () => (await (await fetch("/api/v1/work")).json()).requests.length === 0);
   assert.equal(await page.locator(".progress").isHidden(), true);
+  assert.equal(await page.locator(".message .error-line").count(), 0, "it is no fault");
+  assert.equal(await page.locator("#pick-hosts").isVisible(), false, "nobody knows its hosts yet");
   bucket.release();
   await again().click();
   await charts().waitFor();

@@ -36,7 +36,7 @@ export function copyable(text, title) {
 export const AGAIN = "hbmview-again";
 
 /** Faults that may have passed: of a disk, a bucket or the way there, not of what a file holds. */
-const PASSING = ["stopped", "unreadable", "unreachable"];
+const PASSING = ["unreadable", "unreachable"];
 
 function tryAgain() {
   const ask = button("Try again", () => ask.dispatchEvent(new CustomEvent(AGAIN, { bubbles: true })));
@@ -229,6 +229,7 @@ export function errorLine(error) {
 
 export function errorMessage(error, stillWorks) {
   if (error.status === 403) return needsToken(error);
+  if (error.code === "stopped") return stoppedByReader(error, stillWorks);
   return message(
     titleOf(error),
     errorLine(error),
@@ -251,10 +252,19 @@ export function errorOfSession(error) {
 }
 
 function titleOf(error) {
-  if (error.code === "stopped") return "Stopped";
   if (error.status === 404) return "Not found";
   if (error.status === 0) return "No answer";
   return "This could not be read";
+}
+
+/** No fault: what was asked for. */
+function stoppedByReader(error, stillWorks) {
+  return message(
+    "Stopped",
+    paragraph(errorSentence(error)),
+    tryAgain(),
+    stillWorks ? paragraph(stillWorks) : null,
+  );
 }
 
 function needsToken(error) {

@@ -28,6 +28,7 @@ export function createSessionPicker(onPick, facts, extra) {
     "aria-labelledby": "sessions-title pick-sessions",
     on: { click: () => (popup.hidden ? open() : close()), keydown: onOpenerKey },
   });
+  setText(opener, "…"); // as high as with a name, until the list is there
   const filter = el("input", {
     type: "search",
     id: "session-filter",

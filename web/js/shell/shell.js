@@ -363,6 +363,7 @@ export function createShell(tools, saved = null) {
     if (error.name === "AbortError") return;
     if (!(error instanceof ApiError)) console.error(error);
     page.main.replaceChildren(errorMessage(error, stillWorks));
+    hosts.show([], null);
     dock.body.replaceChildren();
   }
 

@@ -6,7 +6,7 @@
 import { errorOfSession } from "./messages.js";
 
 /** @param {any} shell the context of a tool (shell.js) */
-export function createStage({ params, show, isGone }) {
+export function createStage({ params, hosts, show, isGone }) {
   const session = params.get().run;
   let workspace = /** @type {any} */ (null);
 
@@ -29,9 +29,11 @@ export function createStage({ params, show, isGone }) {
     show({ title: session, main: content });
   }
 
-  /** A session that is not there gets the shell's own message. */
+  /** A session that is not there gets the shell's own message; of one that is not read nobody knows the hosts. */
   async function sayError(error) {
-    if (error.name !== "AbortError" && !(await isGone(error))) say(errorOfSession(error));
+    if (error.name === "AbortError" || (await isGone(error))) return;
+    hosts.show([], null);
+    say(errorOfSession(error));
   }
 
   return {
