@@ -24,6 +24,7 @@ struct http_question {
     size_t limit_bytes;        // an answer with more of a body is refused
     const char *when_too_big;  // says so; NULL: the server is at fault
     bool has_secret;           // never follows a redirect
+    bool is_of_machine;        // asked of a server of this machine's own: through no proxy
     struct reading *reading;   // who waits for the answer, told of its bytes as they come; NULL: nobody follows it
 };
 

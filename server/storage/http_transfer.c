@@ -114,6 +114,7 @@ static bool set_options(struct http_transfer *transfer) {
     if (question->when_too_big)
         is_good = is_good &&
                   curl_easy_setopt(easy, CURLOPT_MAXFILESIZE_LARGE, (curl_off_t)question->limit_bytes) == CURLE_OK;
+    if (question->is_of_machine) is_good = is_good && curl_easy_setopt(easy, CURLOPT_PROXY, "") == CURLE_OK;
     if (question->body.size)
         is_good = is_good && curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE, (long)question->body.size) == CURLE_OK &&
                   curl_easy_setopt(easy, CURLOPT_POSTFIELDS, question->body.data) == CURLE_OK;

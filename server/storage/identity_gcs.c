@@ -157,7 +157,8 @@ static bool of_file(const struct identity *identity, const struct key_file *file
 static bool of_metadata(const struct identity *identity, struct arena *arena, struct identity_keys *keys,
                         int64_t *until_s, struct error *error) {
     const char *host = get(identity, "GCE_METADATA_HOST");
-    struct http_question question = {.method = "GET", .path = TOKEN_PATH, .about = "the instance's access token"};
+    struct http_question question = {
+        .method = "GET", .path = TOKEN_PATH, .about = "the instance's access token", .is_of_machine = true};
     struct bytes body = BYTES("");
     question.origin = arena_printf(arena, "http://%s", host ? host : METADATA_HOST);
     (void)http_question_add(&question, "Metadata-Flavor", "Google");

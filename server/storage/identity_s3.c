@@ -94,7 +94,7 @@ static bool of_container(struct identity *identity, struct arena *arena, struct 
     const char *token = get(identity, "AWS_CONTAINER_AUTHORIZATION_TOKEN");
     const char *token_file = get(identity, "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE");
     const char *url = relative ? arena_printf(arena, CONTAINER_SERVER "%s", relative) : full;
-    struct http_question question = {.method = "GET", .about = "the container's credentials"};
+    struct http_question question = {.method = "GET", .about = "the container's credentials", .is_of_machine = true};
     struct bytes content;
     if (!url || !identity_address(url, arena, &question))
         return error_set(error, ERROR_BAD_REQUEST, "AWS_CONTAINER_CREDENTIALS_FULL_URI is no address");
@@ -108,7 +108,7 @@ static bool of_container(struct identity *identity, struct arena *arena, struct 
 static bool of_instance(struct identity *identity, struct arena *arena, struct identity_keys *keys, int64_t *until_s,
                         struct error *error) {
     const char *server = get(identity, "AWS_EC2_METADATA_SERVICE_ENDPOINT");
-    struct http_question question = {.method = "PUT", .about = "the instance's credentials"};
+    struct http_question question = {.method = "PUT", .about = "the instance's credentials", .is_of_machine = true};
     struct bytes token, role, body;
     question.origin = server ? server : INSTANCE_SERVER;
     question.path = "/latest/api/token";

@@ -11,12 +11,14 @@ static const char *from_process(const char *name) {
 
 // Nothing is ever written where profiles are read.
 static bool is_apart(const char *logdir, const char *cache, struct error *error) {
+    struct arena scratch;
+    struct error ignored;
     if (!cache) return true;
-    char *outer = realpath(logdir, NULL), *inner = realpath(cache, NULL);
-    size_t size = outer ? strlen(outer) : 0;
-    bool is_inside = outer && inner && strncmp(inner, outer, size) == 0 && (inner[size] == '/' || inner[size] == '\0');
-    free(outer);
-    free(inner);
+    arena_init(&scratch, 0);
+    const char *outer = storage_resolve(local_storage(), logdir, &scratch, &ignored);
+    const char *inner = storage_resolve(local_storage(), cache, &scratch, &ignored);
+    bool is_inside = outer && inner && folder_is_below(inner, outer);
+    arena_free(&scratch);
     return !is_inside ||
            error_in(error, ERROR_BAD_REQUEST, cache, ERROR_WHOLE_FILE,
                     "is in the log directory, where nothing is written; give --disk_cache another folder");

@@ -197,6 +197,14 @@ class Credentials(unittest.TestCase):
             number = pow(int.from_bytes(signature, "big"), 65537, int(modulus.partition("=")[2], 16))
             self.assertEqual(number.to_bytes(256, "big"), b"\0\1" + b"\xff" * (253 - len(known)) + b"\0" + known)
 
+    def test_keys_of_the_machine_come_through_no_proxy(self):
+        with self.instance(3600) as keys, KeyServer({}) as proxy:
+            self.report("s3", self.environment(AWS_EC2_METADATA_SERVICE_ENDPOINT=keys.origin, http_proxy=proxy.origin,
+                                               no_proxy="", NO_PROXY=""))
+            self.assertEqual(len(keys.asked), 3)
+            self.assertTrue(proxy.asked)  # the bucket is asked through it
+            self.assertFalse([path for _, path, _, _ in proxy.asked if "/latest/" in path])
+
     def test_the_metadata_server(self):
         self.opens("gs", GCE_METADATA_HOST=self.bucket.origin.removeprefix("http://"))
 
