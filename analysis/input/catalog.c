@@ -35,6 +35,8 @@ struct spot {
     const struct spot *above;
     const char *path;
     unsigned depth;
+    bool is_log;    // it holds plugins
+    bool is_aside;  // it lies beside a plugins folder, and is none itself
     uint64_t device, inode;
 };
 
@@ -217,6 +219,19 @@ static bool leads_down(struct scan *scan, const struct folder_entry *entry, cons
     return link.is_inside;
 }
 
+// What lies beside plugins/profile may be anything, and very much of it: checkpoints.
+static bool is_aside(const struct spot *above, const char *path) {
+    return above && (above->is_log || above->is_aside) && strcmp(folder_last_name(path), "plugins") != 0;
+}
+
+static bool holds_plugins(const struct folder *folder) {
+    for (size_t i = 0; i < folder->entry_count; i++) {
+        const struct folder_entry *entry = &folder->entries[i];
+        if (entry->kind == ENTRY_FOLDER && strcmp(entry->name, "plugins") == 0) return true;
+    }
+    return false;
+}
+
 static bool is_circle(const struct spot *spot) {
     for (const struct spot *above = spot->above; above; above = above->above) {
         if (above->device == spot->device && above->inode == spot->inode) return true;
@@ -260,14 +275,20 @@ static void scan_entries(struct scan *scan, const struct spot *spot, const struc
 static bool scan_folder(struct scan *scan, const struct spot *above, const char *path, struct error *error) {
     struct arena scratch;
     struct folder folder;
+    struct storage storage = *scan->catalog->storage;
+    storage.is_aside = is_aside(above, path);
     arena_init(&scratch, 0);
-    bool ok = storage_list(scan->catalog->storage, path, scan->entries_left, &scratch, &folder, error);
+    bool ok = storage_list(&storage, path, scan->entries_left, &scratch, &folder, error);
     if (ok) {
-        struct spot spot = {above, path, above ? above->depth + 1 : 0, folder.version.device, folder.version.inode};
+        unsigned depth = above ? above->depth + 1 : 0;
+        struct spot spot = {
+            above, path, depth, holds_plugins(&folder), storage.is_aside, folder.version.device, folder.version.inode};
         scan_entries(scan, &spot, &folder, &scratch);
     }
     arena_free(&scratch);
-    return ok;
+    if (ok || !storage.is_aside || error->code != ERROR_TOO_BIG) return ok;
+    leave_out(scan, path, error->message);
+    return true;
 }
 
 // --- One file ---

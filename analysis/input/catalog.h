@@ -20,7 +20,8 @@
 // path below the root: XProf knows no such sessions, so whoever answers as XProf does sees none of them.
 // Reads directories, and of files only what tells whether a fresh one is complete, or whether one whose name leaves it
 // open is a device memory profile. Writes nothing. Symbolic links are followed only while they stay inside the root;
-// what is left out is listed with its reason.
+// what is left out is listed with its reason. So is a folder beside a plugins folder that its storage finds to be too
+// large to look into (storage.h).
 #pragma once
 
 #include "analysis/input/session_files.h"

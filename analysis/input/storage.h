@@ -19,6 +19,7 @@ struct storage {
     const struct storage_calls *calls;
     bool follows_links;  // also where they lead out of a root
     bool appears_whole;  // a file is there only when all of it is, as in a bucket
+    bool is_aside;       // beside the profiles: a folder of very many names is refused (ERROR_TOO_BIG), not listed
     const void *state;
     struct reading *reading;  // who follows what is read here, and may stop it; NULL: nobody
 };

@@ -4,16 +4,17 @@
 #include "server/storage/refusal.h"
 #include "server/storage/url_text.h"
 
-static bool ask_page(const struct object_bucket *bucket, const char *prefix, const char *next, struct arena *arena,
+static bool ask_page(const struct object_bucket *bucket, const struct page_wanted *wanted, struct arena *arena,
                      struct http_question *question) {
-    const char *escaped = url_escape(bytes_of(prefix), URL_VALUE, arena);
+    const char *next = wanted->next, *escaped = url_escape(bytes_of(wanted->prefix), URL_VALUE, arena);
     const char *token = next ? url_escape(bytes_of(next), URL_VALUE, arena) : "";
     if (!escaped || !token) return false;
     question->path = bucket->root_path;
-    question->query = arena_printf(arena,
-                                   "fields=nextPageToken%%2Citems%%28name%%2Csize%%2Cgeneration%%2Cupdated%%29"
-                                   "&maxResults=%d%s%s&prefix=%s",
-                                   OBJECTS_OF_A_PAGE, next ? "&pageToken=" : "", token, escaped);
+    question->query = arena_printf(
+        arena,
+        "%sfields=nextPageToken%%2Cprefixes%%2Citems%%28name%%2Csize%%2Cgeneration%%2Cupdated%%29"
+        "&maxResults=%d%s%s&prefix=%s",
+        wanted->is_level ? "delimiter=%2F&" : "", OBJECTS_OF_A_PAGE, next ? "&pageToken=" : "", token, escaped);
     return question->query != NULL;
 }
 

@@ -2,13 +2,13 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
-#include "analysis/base/growing_array.h"
+#include "server/storage/prefix_list.h"
 
-enum { TREES_KEPT = 256, TREE_BYTES_MAX = 1 << 30, PATIENCE_MS = 100 };
-enum { PAGES_MAX_AT_FIRST = 256, PAGE_OBJECTS_MIN = 64 };  // what servers send is nearer to a thousand a page
+enum { TREES_KEPT = 256, TREE_BYTES_MAX = 1 << 30, PATIENCE_MS = 100, VAST_HOLDS_MS = 600 * 1000 };
 
 struct listed_tree {
     atomic_uint users;
@@ -67,13 +67,13 @@ static int64_t now_ms(void) {
 
 // --- What is kept ---
 
-// The newest tree that has all names that begin with `prefix`, not listed before `since_ms`; with one more user. The
-// lock is held.
+// The newest tree that knows all that begins with `prefix`, not listed before `since_ms`; with one more user. The lock
+// is held.
 static struct listed_tree *find_kept(struct object_listings *listings, const char *prefix, int64_t since_ms) {
     struct listed_tree *best = NULL;
     for (size_t i = 0; i < listings->tree_count; i++) {
         struct listed_tree *listed = listings->trees[i];
-        bool covers = bytes_starts_with(bytes_of(prefix), bytes_of(listed->tree.prefix));
+        bool covers = object_tree_covers(&listed->tree, prefix);
         if (covers && listed->listed_ms >= since_ms && (!best || listed->listed_ms > best->listed_ms)) best = listed;
     }
     if (best) atomic_fetch_add(&best->users, 1);
@@ -85,6 +85,18 @@ static struct listed_tree *take_kept(struct object_listings *listings, const cha
     struct listed_tree *kept = find_kept(listings, prefix, since_ms);
     pthread_mutex_unlock(&listings->lock);
     return kept;
+}
+
+// Whatever was last listed of just that prefix.
+static struct listed_tree *take_same(struct object_listings *listings, const char *prefix) {
+    struct listed_tree *same = NULL;
+    pthread_mutex_lock(&listings->lock);
+    for (size_t i = 0; i < listings->tree_count && !same; i++) {
+        if (strcmp(listings->trees[i]->tree.prefix, prefix) == 0) same = listings->trees[i];
+    }
+    if (same) atomic_fetch_add(&same->users, 1);
+    pthread_mutex_unlock(&listings->lock);
+    return same;
 }
 
 // Where a tree of the same prefix is, else the place that was filled longest ago.
@@ -110,67 +122,45 @@ static void keep(struct object_listings *listings, struct listed_tree *listed) {
 
 // --- Listing ---
 
-static bool too_many(const struct object_listings *listings, const char *prefix, struct error *error) {
-    return error_in(error, ERROR_TOO_BIG, listings->bucket->url, ERROR_WHOLE_FILE,
-                    "more than %d objects are below \"%.200s\"; open a folder further down", LISTING_OBJECTS_MAX,
-                    prefix);
+static bool no_memory(const struct object_listings *listings, struct error *error) {
+    return error_in(error, ERROR_TOO_BIG, listings->bucket->url, ERROR_WHOLE_FILE, "no memory left to list it");
 }
 
-static bool add_page(struct listed_tree *listed, const struct object_page *page) {
-    listed->tree.odd_names += page->odd_names;
-    for (size_t i = 0; i < page->object_count; i++) {
-        if (!growing_array_add(&listed->arena, listed->tree.objects, listed->tree.object_count, page->objects[i]))
-            return false;
-    }
-    return true;
+// Nothing is kept of what is not told.
+static void forget_pages(struct listed_tree *listed, const char *prefix) {
+    arena_free(&listed->arena);
+    arena_init(&listed->arena, TREE_BYTES_MAX);
+    listed->tree.prefix = arena_string(&listed->arena, bytes_of(prefix));
 }
 
-// Whether a list could go on without end: the page that comes next was there already, or pages hold next to nothing.
-static bool is_endless(const struct object_listings *listings, const struct listed_tree *listed, const char *now,
-                       const char *next, size_t pages, struct error *error) {
-    const char *url = listings->bucket->url;
-    if (now && next && strcmp(now, next) == 0)
-        return !error_in(error, ERROR_MALFORMED, url, ERROR_WHOLE_FILE, "its list names the same page as the next one");
-    size_t most = PAGES_MAX_AT_FIRST + listed->tree.object_count / PAGE_OBJECTS_MIN;
-    return pages > most && !error_in(error, ERROR_MALFORMED, url, ERROR_WHOLE_FILE,
-                                     "its list does not end: %zu pages hold no more than %zu objects", pages,
-                                     listed->tree.object_count);
+static bool list_into(const struct object_listings *listings, const struct prefix_wish *wish,
+                      const struct listed_tree *before, struct listed_tree *listed, struct reading *reading,
+                      struct error *error) {
+    struct arena *arena = &listed->arena;
+    const char *url = arena_printf(arena, "%s/%s", listings->bucket->url, wish->prefix);
+    struct prefix_wish mine = {arena_string(arena, bytes_of(wish->prefix)), wish->is_aside};
+    if (!url || !mine.prefix) return no_memory(listings, error);
+    reading_begin(reading, url);
+    if (!prefix_list(listings->bucket, &mine, before ? &before->tree : NULL, reading, arena, &listed->tree, error))
+        return false;
+    if (listed->tree.extent == TREE_VAST) forget_pages(listed, wish->prefix);
+    return listed->tree.prefix || no_memory(listings, error);
 }
 
-static bool list_pages(const struct object_listings *listings, const char *prefix, struct listed_tree *listed,
-                       struct reading *reading, struct error *error) {
-    const char *next = NULL;
-    size_t pages = 0;
-    do {
-        struct object_page page;
-        if (!object_list(listings->bucket, prefix, next, reading, &listed->arena, &page, error)) return false;
-        if (!add_page(listed, &page) || listed->tree.object_count > LISTING_OBJECTS_MAX)
-            return too_many(listings, prefix, error);
-        if (is_endless(listings, listed, next, page.next, ++pages, error)) return false;
-        reading_lists(reading, listed->tree.object_count);
-        next = page.next;
-    } while (next);
-    return true;
-}
-
-static struct listed_tree *list(const struct object_listings *listings, const char *prefix, struct reading *reading,
-                                struct error *error) {
+static struct listed_tree *list(struct object_listings *listings, const struct prefix_wish *wish,
+                                struct reading *reading, struct error *error) {
     struct listed_tree *listed = calloc(1, sizeof *listed);
     if (!listed) {
-        (void)too_many(listings, prefix, error);
+        (void)no_memory(listings, error);
         return NULL;
     }
     atomic_init(&listed->users, 1);
     arena_init(&listed->arena, TREE_BYTES_MAX);
-    listed->listed_ms = now_ms();
-    listed->tree.prefix = arena_string(&listed->arena, bytes_of(prefix));
-    const char *url = arena_printf(&listed->arena, "%s/%s", listings->bucket->url, prefix);
-    if (url) reading_begin(reading, url);
-    if (listed->tree.prefix && list_pages(listings, prefix, listed, reading, error)) {
-        object_tree_sort(&listed->tree);
-        return listed;
-    }
-    if (!listed->tree.prefix) (void)too_many(listings, prefix, error);
+    struct listed_tree *before = take_same(listings, wish->prefix);
+    bool is_good = list_into(listings, wish, before, listed, reading, error);
+    listed_tree_release(before);
+    listed->listed_ms = now_ms();  // a list that takes long holds as long as a short one
+    if (is_good) return listed;
     listed_tree_release(listed);
     return NULL;
 }
@@ -220,14 +210,23 @@ static struct listed_tree *take_or_begin(struct object_listings *listings, const
     return listed;
 }
 
-// A tree of all names that begin with `prefix`.
-static struct listed_tree *of_prefix(struct object_listings *listings, const char *prefix, struct reading *reading,
+// A folder that was found vast a while ago is so still.
+static struct listed_tree *take_vast(struct object_listings *listings, const char *prefix) {
+    struct listed_tree *same = take_same(listings, prefix);
+    if (same && same->tree.extent == TREE_VAST && same->listed_ms >= now_ms() - VAST_HOLDS_MS) return same;
+    listed_tree_release(same);
+    return NULL;
+}
+
+// A tree that knows all names that begin with the prefix; if they lie aside, it may be vast.
+static struct listed_tree *of_prefix(struct object_listings *listings, struct prefix_wish wish, struct reading *reading,
                                      struct error *error) {
     struct under_way mine = {0};
-    if (listings->bucket->service->list) prefix = "";  // one answer has all names
-    struct listed_tree *listed = take_or_begin(listings, prefix, &mine, reading, error);
+    if (listings->bucket->service->list) wish.prefix = "";  // one answer has all names
+    struct listed_tree *listed = wish.is_aside ? take_vast(listings, wish.prefix) : NULL;
+    if (!listed) listed = take_or_begin(listings, wish.prefix, &mine, reading, error);
     if (listed || !mine.prefix) return listed;
-    listed = list(listings, prefix, reading, error);
+    listed = list(listings, &wish, reading, error);
     if (listed) keep(listings, listed);
     end_way(listings, &mine);
     return listed;
@@ -237,15 +236,28 @@ static bool is_empty(const struct listed_tree *listed) {
     return listed->tree.object_count == 0;
 }
 
-struct listed_tree *object_listings_of_folder(struct object_listings *listings, const char *name,
+static struct listed_tree *refuse_vast(const struct object_listings *listings, const char *name,
+                                       struct listed_tree *listed, struct error *error) {
+    char url[ERROR_FILE_BYTES];
+    snprintf(url, sizeof url, "%s/%s", listings->bucket->url, name);
+    (void)error_in(error, ERROR_TOO_BIG, url, ERROR_WHOLE_FILE,
+                   "more than %d objects lie below it, beside plugins/profile: not looked into; to do so, open that "
+                   "folder itself",
+                   LISTING_VAST);
+    listed_tree_release(listed);
+    return NULL;
+}
+
+struct listed_tree *object_listings_of_folder(struct object_listings *listings, const char *name, bool is_aside,
                                               struct reading *reading, struct error *error) {
     struct arena scratch;
     arena_init(&scratch, 0);
     const char *prefix = *name ? arena_printf(&scratch, "%s/", name) : "";
-    struct listed_tree *listed = prefix ? of_prefix(listings, prefix, reading, error) : NULL;
-    if (!prefix) (void)too_many(listings, name, error);
+    struct prefix_wish wish = {prefix, is_aside};
+    struct listed_tree *listed = prefix ? of_prefix(listings, wish, reading, error) : NULL;
+    if (!prefix) (void)no_memory(listings, error);
     arena_free(&scratch);
-    return listed;
+    return listed && listed->tree.extent == TREE_VAST ? refuse_vast(listings, name, listed, error) : listed;
 }
 
 // The folder that a name which was seen as an object lies in: what is beside it will be asked for, too.
@@ -264,9 +276,9 @@ struct listed_tree *object_listings_of_name(struct object_listings *listings, co
     if (listed) return listed;
     arena_init(&scratch, 0);
     const char *folder = folder_of_known_object(listings, name, &scratch);
-    listed = object_listings_of_folder(listings, folder ? folder : name, reading, error);
+    listed = object_listings_of_folder(listings, folder ? folder : name, false, reading, error);
     arena_free(&scratch);
     if (!listed || folder || !is_empty(listed)) return listed;
     listed_tree_release(listed);
-    return of_prefix(listings, name, reading, error);
+    return of_prefix(listings, (struct prefix_wish){name, false}, reading, error);
 }

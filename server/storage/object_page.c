@@ -43,6 +43,17 @@ bool object_page_add(struct object_page *page, struct bytes name, const struct s
     return added.name && growing_array_add(arena, page->objects, page->object_count, added);
 }
 
+bool object_page_add_folder(struct object_page *page, struct bytes name, struct arena *arena) {
+    struct stored_object folder = {.pin = ""};
+    if (!bytes_ends_with(name, BYTES("/")) || !is_path(name)) {
+        page->odd_names++;
+        return true;
+    }
+    folder.name = arena_string(arena, name);
+    folder.version = version_of(name, &folder);
+    return folder.name && growing_array_add(arena, page->folders, page->folder_count, folder);
+}
+
 static int64_t days_since_1970(int64_t year, int64_t month, int64_t day) {
     int64_t y = month > 2 ? year : year - 1;
     int64_t century = y / 400, of_century = y - century * 400;

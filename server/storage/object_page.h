@@ -1,7 +1,9 @@
 // One page of what a bucket holds, as its server lists it, and the readers of the two forms that servers write.
 //
 //     S3     ListObjectsV2, XML      <Contents><Key>..</Key><Size>..<ETag>.., <NextContinuationToken>
-//     GCS    objects.list, JSON      {"items": [{"name", "size", "generation", "updated"}], "nextPageToken"}
+//                                      <CommonPrefixes><Prefix>..
+//     GCS    objects.list, JSON      {"items": [{"name", "size", "generation", "updated"}],
+//                                      "prefixes": [".."], "nextPageToken"}
 //
 // Names are bytes and are used as what they are; a name that no file of a folder could have (an empty part, "." or
 // "..", a NUL) is not on the page, but counted; so is an object whose version is no line of text. A page is bounded by
@@ -23,6 +25,8 @@ struct stored_object {
 struct object_page {
     struct stored_object *objects;
     size_t object_count;
+    struct stored_object *folders;  // where one level is asked for: "run/checkpoints/", of no size and no pin
+    size_t folder_count;
     size_t odd_names;
     const char *next;  // what asks for the next page; NULL: this is the last one
 };
@@ -36,6 +40,9 @@ MUST_USE bool object_page_of_gcs(struct bytes answer, struct arena *arena, struc
 // Adds an object. False at the arena's limit.
 MUST_USE bool object_page_add(struct object_page *page, struct bytes name, const struct stored_object *object,
                               struct arena *arena);
+
+// Adds a folder of the level, "run/checkpoints/". False at the arena's limit.
+MUST_USE bool object_page_add_folder(struct object_page *page, struct bytes name, struct arena *arena);
 
 // "2026-11-22T12:00:00Z", with or without a fraction: seconds since 1970. 0: it is no such time.
 int64_t object_time(struct bytes text);

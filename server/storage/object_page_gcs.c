@@ -25,12 +25,23 @@ static bool add_item(const json_t *item, struct arena *arena, struct object_page
     return object_page_add(page, name, &object, arena) || is_too_big(error);
 }
 
+static bool add_folder(const json_t *prefix, struct arena *arena, struct object_page *page, struct error *error) {
+    if (!json_is_string(prefix)) return error_set(error, ERROR_MALFORMED, "expected \"prefixes\" as a list of names");
+    struct bytes name = {(const uint8_t *)json_string_value(prefix), json_string_length(prefix)};
+    return object_page_add_folder(page, name, arena) || is_too_big(error);
+}
+
 static bool read_document(const json_t *document, struct arena *arena, struct object_page *page, struct error *error) {
-    const json_t *items = json_object_get(document, "items");
+    const json_t *items = json_object_get(document, "items"), *prefixes = json_object_get(document, "prefixes");
     if (!json_is_object(document) || (items && !json_is_array(items)))
         return error_set(error, ERROR_MALFORMED, "expected an object with \"items\" as a list of objects");
     for (size_t i = 0; i < json_array_size(items); i++) {
         if (!add_item(json_array_get(items, i), arena, page, error)) return false;
+    }
+    if (prefixes && !json_is_array(prefixes))
+        return error_set(error, ERROR_MALFORMED, "expected \"prefixes\" as a list of names");
+    for (size_t i = 0; i < json_array_size(prefixes); i++) {
+        if (!add_folder(json_array_get(prefixes, i), arena, page, error)) return false;
     }
     struct bytes next = text_at(document, "nextPageToken");
     if (!next.size) return true;

@@ -4,8 +4,9 @@
 #include "server/storage/url_text.h"
 #include "server/storage/xml_scan.h"
 
-// The texts of one <Contents>, as they stand.
+// The texts of one <Contents>, or the name of one <CommonPrefixes>, as they stand.
 struct entry {
+    bool is_folder;
     struct bytes name, size, pin, modified;
 };
 
@@ -28,6 +29,7 @@ static bool is_too_big(struct error *error) {
 
 // Where the text of the element goes, if it is one that is asked for. `entry` is the object around it, or NULL.
 static struct bytes *place_of(struct listing *listing, struct entry *entry, struct bytes element) {
+    if (entry && entry->is_folder) return bytes_equal(element, BYTES("Prefix")) ? &entry->name : NULL;
     if (bytes_equal(element, BYTES("NextContinuationToken"))) return &listing->next;
     if (bytes_equal(element, BYTES("EncodingType"))) return &listing->encoding;
     if (!entry) return NULL;
@@ -39,8 +41,10 @@ static struct bytes *place_of(struct listing *listing, struct entry *entry, stru
 
 enum { DEPTH_OF_LIST = 1, DEPTH_OF_OBJECTS, DEPTH_OF_FIELDS };
 
-static struct entry *begin_entry(struct listing *listing) {
-    if (!growing_array_add(listing->arena, listing->entries, listing->entry_count, (struct entry){.name = {0}})) {
+static struct entry *begin_entry(struct listing *listing, struct bytes element) {
+    struct entry entry = {.is_folder = bytes_equal(element, BYTES("CommonPrefixes"))};
+    if (!entry.is_folder && !bytes_equal(element, BYTES("Contents"))) return NULL;
+    if (!growing_array_add(listing->arena, listing->entries, listing->entry_count, entry)) {
         listing->has_failed = true;
         return NULL;
     }
@@ -60,8 +64,7 @@ static void go_in(struct listing *listing, struct inside *inside) {
     inside->depth++;
     inside->place = NULL;
     if (inside->depth == DEPTH_OF_LIST) inside->is_list = bytes_equal(element, BYTES("ListBucketResult"));
-    if (inside->depth == DEPTH_OF_OBJECTS)
-        inside->entry = bytes_equal(element, BYTES("Contents")) ? begin_entry(listing) : NULL;
+    if (inside->depth == DEPTH_OF_OBJECTS) inside->entry = begin_entry(listing, element);
     bool is_field = inside->depth == (inside->entry ? DEPTH_OF_FIELDS : DEPTH_OF_OBJECTS);
     if (is_field) inside->place = place_of(listing, inside->entry, element);
 }
@@ -97,6 +100,7 @@ static bool add_entry(const struct listing *listing, const struct entry *entry, 
     int64_t size_bytes;
     if (bytes_equal(listing->encoding, BYTES("url"))) name = url_unescape_form(name, listing->arena);
     if (!object.pin || (entry->name.size && !name.data)) return is_too_big(error);
+    if (entry->is_folder) return object_page_add_folder(page, name, listing->arena) || is_too_big(error);
     if (!text_take_int64(&size, &size_bytes) || size_bytes < 0 || size.size)
         return is_malformed(listing, "a size for each object", error);
     object.size_bytes = (uint64_t)size_bytes;

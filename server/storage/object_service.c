@@ -23,16 +23,16 @@ static bool ask(const struct object_bucket *bucket, struct http_question *questi
     return true;
 }
 
-bool object_list(const struct object_bucket *bucket, const char *prefix, const char *next, struct reading *reading,
+bool object_list(const struct object_bucket *bucket, const struct page_wanted *wanted, struct reading *reading,
                  struct arena *arena, struct object_page *page, struct error *error) {
     if (bucket->service->list) return bucket->service->list(bucket, reading, arena, page, error);
     struct http_question question = {.method = "GET",
                                      .origin = bucket->origin,
-                                     .about = arena_printf(arena, "%s/%s", bucket->url, prefix),
+                                     .about = arena_printf(arena, "%s/%s", bucket->url, wanted->prefix),
                                      .limit_bytes = OBJECT_PAGE_BYTES_MAX,
                                      .reading = reading};
     struct http_answer answer;
-    if (!question.about || !bucket->service->ask_page(bucket, prefix, next, arena, &question))
+    if (!question.about || !bucket->service->ask_page(bucket, wanted, arena, &question))
         return no_memory(bucket, error);
     return ask(bucket, &question, 1, arena, &answer, error) &&
            (bucket->service->read_page(answer.body, arena, page, error) || error_in_file(error, question.about, 0));

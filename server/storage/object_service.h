@@ -34,11 +34,16 @@ struct object_range {
 
 enum { OBJECT_PAGE_BYTES_MAX = 8 << 20, OBJECTS_OF_A_PAGE = 1000 };
 
+struct page_wanted {
+    const char *prefix;  // of the names on it
+    const char *next;    // as the page before said; NULL: the first page
+    bool is_level;       // of what lies deeper only the folders
+};
+
 struct object_service {
     const char *scheme;  // "s3"
 
-    // The page of names that begin with `prefix` after `next` (NULL: the first page).
-    bool (*ask_page)(const struct object_bucket *bucket, const char *prefix, const char *next, struct arena *arena,
+    bool (*ask_page)(const struct object_bucket *bucket, const struct page_wanted *wanted, struct arena *arena,
                      struct http_question *question);
     bool (*read_page)(struct bytes answer, struct arena *arena, struct object_page *page, struct error *error);
 
@@ -66,9 +71,9 @@ struct object_service {
                     const struct http_answer *answer, struct error *error);
 };
 
-// A page of the names that begin with `prefix`, on `arena`; for `reading`, or nobody (NULL).
-MUST_USE bool object_list(const struct object_bucket *bucket, const char *prefix, const char *next,
-                          struct reading *reading, struct arena *arena, struct object_page *page, struct error *error);
+// A page of names, on `arena`; for `reading`, or nobody (NULL).
+MUST_USE bool object_list(const struct object_bucket *bucket, const struct page_wanted *wanted, struct reading *reading,
+                          struct arena *arena, struct object_page *page, struct error *error);
 
 // Parts of one object, all at once. What is read is of the version that `object` names, or it is ERROR_UNREADABLE.
 MUST_USE bool object_read(const struct object_bucket *bucket, const struct stored_object *object,

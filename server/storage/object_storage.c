@@ -69,7 +69,8 @@ static bool look(const struct storage *storage, const char *path, enum storage_l
 static bool list(const struct storage *storage, const char *path, size_t most, struct arena *arena,
                  struct folder *folder, struct error *error) {
     const char *name = name_of(of(storage), path, arena);
-    struct listed_tree *listed = name ? object_listings_of_folder(of(storage)->listings, name, storage->reading, error)
+    struct listed_tree *listed = name ? object_listings_of_folder(of(storage)->listings, name, storage->is_aside,
+                                                                  storage->reading, error)
                                       : NULL;
     if (!listed) return name ? false : is_nowhere(path, error);
     bool is_listed = object_tree_list(listed_tree_of(listed), name, most, arena, folder);

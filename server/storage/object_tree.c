@@ -40,6 +40,13 @@ const struct stored_object *object_tree_find(const struct object_tree *tree, con
     return is_there ? &tree->objects[at] : NULL;
 }
 
+bool object_tree_covers(const struct object_tree *tree, const char *name) {
+    if (tree->extent == TREE_ALL) return bytes_starts_with(bytes_of(name), bytes_of(tree->prefix));
+    if (tree->extent == TREE_VAST) return false;
+    bool is_folder = !*name || bytes_ends_with(bytes_of(name), BYTES("/"));
+    return is_folder ? strcmp(name, tree->prefix) == 0 : object_tree_find(tree, name) != NULL;
+}
+
 // The objects below a folder, as a range of the list.
 struct range {
     size_t begin, end;

@@ -6,17 +6,34 @@
 //
 // Immutable once listed. A folder is there while an object is below it; its version is made of theirs. Bytewise order
 // puts all that is below a folder in one row, so a folder is a range, found by halving.
+//
+// Of a large folder there may be its own level alone. The folders in it stand there with a "/" at their end, which no
+// object has; what is in them is not known:
+//
+//     run/checkpoints/     \  folder "run": "checkpoints", "notes.txt", "plugins"
+//     run/notes.txt         > the object "run/notes.txt"
+//     run/plugins/         /
 #pragma once
 
 #include "analysis/input/storage.h"
 #include "server/storage/object_page.h"
 
+enum tree_extent {
+    TREE_ALL,    // all objects whose names begin with the prefix
+    TREE_LEVEL,  // those of them whose names go on without a "/", and the folders beside them
+    TREE_VAST,   // none: there are very many
+};
+
 struct object_tree {
-    const char *prefix;             // "run/" or "": all objects whose names begin so are here
+    const char *prefix;  // "run/" or ""
+    enum tree_extent extent;
     struct stored_object *objects;  // by name
     size_t object_count;
     size_t odd_names;
 };
+
+// Whether the tree knows all that there is at or below "run/a" or "run/a/".
+MUST_USE bool object_tree_covers(const struct object_tree *tree, const char *name);
 
 // Puts the objects into their order; of equal names one stays.
 void object_tree_sort(struct object_tree *tree);

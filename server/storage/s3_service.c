@@ -7,15 +7,15 @@
 #include "server/storage/sigv4.h"
 #include "server/storage/url_text.h"
 
-static bool ask_page(const struct object_bucket *bucket, const char *prefix, const char *next, struct arena *arena,
+static bool ask_page(const struct object_bucket *bucket, const struct page_wanted *wanted, struct arena *arena,
                      struct http_question *question) {
-    const char *escaped = url_escape(bytes_of(prefix), URL_VALUE, arena);
+    const char *next = wanted->next, *escaped = url_escape(bytes_of(wanted->prefix), URL_VALUE, arena);
     const char *token = next ? url_escape(bytes_of(next), URL_VALUE, arena) : "";
     if (!escaped || !token) return false;
     question->path = *bucket->root_path ? bucket->root_path : "/";
-    question->query = arena_printf(arena, "%s%s%sencoding-type=url&list-type=2&max-keys=%d&prefix=%s",
-                                   next ? "continuation-token=" : "", token, next ? "&" : "", OBJECTS_OF_A_PAGE,
-                                   escaped);
+    question->query = arena_printf(arena, "%s%s%s%sencoding-type=url&list-type=2&max-keys=%d&prefix=%s",
+                                   next ? "continuation-token=" : "", token, next ? "&" : "",
+                                   wanted->is_level ? "delimiter=%2F&" : "", OBJECTS_OF_A_PAGE, escaped);
     return question->query != NULL;
 }
 

@@ -31,6 +31,12 @@ static void check_object(const struct stored_object *object) {
     require(object->modified_s >= 0);
 }
 
+static void check_folder(const struct stored_object *folder) {
+    const char *part = folder->name;
+    for (const char *slash; (slash = strchr(part, '/')); part = slash + 1) check_part(part, (size_t)(slash - part));
+    require(part > folder->name && !*part && !*folder->pin);
+}
+
 // Every object is found by its name, and its folder lists it.
 static void check_tree(struct object_tree *tree, struct arena *arena) {
     object_tree_sort(tree);
@@ -51,9 +57,10 @@ static void check_page(page_reader *read, struct bytes answer) {
     struct error error;
     arena_init(&arena, ARENA_BYTES);
     if (read(answer, &arena, &page, &error)) {
-        require(page.object_count + page.odd_names <= answer.size);
+        require(page.object_count + page.folder_count + page.odd_names <= answer.size);
         require(!page.next || *page.next);
         for (size_t i = 0; i < page.object_count; i++) check_object(&page.objects[i]);
+        for (size_t i = 0; i < page.folder_count; i++) check_folder(&page.folders[i]);
         check_tree(&(struct object_tree){.prefix = "", .objects = page.objects, .object_count = page.object_count},
                    &arena);
     } else {

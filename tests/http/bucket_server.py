@@ -8,7 +8,8 @@
 S3 requests must be signed: the signature is worked out here once more, by AWS's rules (Signature Version 4), from what
 arrived. GCS requests must bear the token. Ranges must be pinned (If-Match, generation). An object's version is a hash
 of its bytes. `bucket.fault = function(request) -> None or (status, headers, body)` answers in the server's place;
-`bucket.wait_s` is slept before each answer. `tls`: an ssl.SSLContext, for https.
+`bucket.wait_s` is slept before each answer. `bucket.named_only` are more objects, of which there is but the name.
+`tls`: an ssl.SSLContext, for https.
 """
 import collections
 import contextlib
@@ -43,7 +44,7 @@ def form_quote(text):
 class BucketServer:
     def __init__(self, folder, page_size=1000, is_open=False, tls=None):
         self.folder, self.page_size, self.is_open, self.tls = pathlib.Path(folder), page_size, is_open, tls
-        self.requests, self.fault, self.wait_s = [], None, 0
+        self.requests, self.fault, self.wait_s, self.named_only = [], None, 0, []
         self.lock = threading.Lock()
 
     def __enter__(self):
@@ -81,9 +82,16 @@ class BucketServer:
 
     def objects(self):
         files = (path for path in self.folder.rglob("*") if path.is_file())
-        return sorted((str(path.relative_to(self.folder)) for path in files), key=lambda name: name.encode())
+        names = [str(path.relative_to(self.folder)) for path in files]
+        return sorted([*names, *self.named_only], key=lambda name: name.encode())
+
+    def size(self, name):
+        file = self.folder / name
+        return file.stat().st_size if file.exists() else 1
 
     def version(self, name):
+        if not (self.folder / name).exists():
+            return "named-only"
         status = (self.folder / name).stat()
         known_by = self.folder, name, status.st_mtime_ns, status.st_size
         if known_by not in VERSIONS:
@@ -157,21 +165,30 @@ class Handler(http.server.BaseHTTPRequestHandler):
         return 404, {}, b""
 
     def page(self, query, token_name):
-        names = [name for name in self.bucket.objects() if name.startswith(query.get("prefix", ""))]
+        """Objects, folders (of a level) and what asks for the next page."""
+        prefix, delimiter = query.get("prefix", ""), query.get("delimiter")
+        names = [name for name in self.bucket.objects() if name.startswith(prefix)]
+        if delimiter:
+            parts = (name[len(prefix):].partition(delimiter) for name in names)
+            names = list(dict.fromkeys(prefix + first + slash for first, slash, _ in parts))
         begin = int(query.get(token_name, "0"))
         end = begin + self.bucket.page_size
-        return names[begin:end], str(end) if end < len(names) else None
+        page = names[begin:end]
+        objects = [name for name in page if not (delimiter and name.endswith(delimiter))]
+        folders = [name for name in page if delimiter and name.endswith(delimiter)]
+        return objects, folders, str(end) if end < len(names) else None
 
     def s3(self, request):
         if not self.bucket.is_open and signature(request, SECRET) != ACCESS_KEY:
             return 403, {}, b"<Error><Code>SignatureDoesNotMatch</Code></Error>"
         if request.path == "/bucket":
             query = unquote_query(request.query)
-            names, after = self.page(query, "continuation-token")
+            names, folders, after = self.page(query, "continuation-token")
             encode = form_quote if query.get("encoding-type") == "url" else escape
-            entries = "".join(f"<Contents><Key>{encode(name)}</Key><Size>{(self.bucket.folder / name).stat().st_size}"
-                              f"</Size><ETag>&quot;{self.bucket.version(name)}&quot;</ETag>"
+            entries = "".join(f"<Contents><Key>{encode(name)}</Key><Size>{self.bucket.size(name)}</Size>"
+                              f"<ETag>&quot;{self.bucket.version(name)}&quot;</ETag>"
                               f"<LastModified>2026-01-02T03:04:05.000Z</LastModified></Contents>" for name in names)
+            entries += "".join(f"<CommonPrefixes><Prefix>{encode(name)}</Prefix></CommonPrefixes>" for name in folders)
             more = f"<NextContinuationToken>{after}</NextContinuationToken>" if after else ""
             kind = "<EncodingType>url</EncodingType>" if encode is form_quote else ""
             text = f'<?xml version="1.0"?><ListBucketResult xmlns="x">{kind}{entries}{more}</ListBucketResult>'
@@ -185,10 +202,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return 401, {}, b"{}"
         query = unquote_query(request.query)
         if request.path == "/storage/v1/b/bucket/o":
-            names, after = self.page(query, "pageToken")
-            items = [{"name": name, "size": str((self.bucket.folder / name).stat().st_size),
+            names, folders, after = self.page(query, "pageToken")
+            items = [{"name": name, "size": str(self.bucket.size(name)),
                       "generation": self.bucket.version(name), "updated": "2026-01-02T03:04:05Z"} for name in names]
-            return 200, {}, json.dumps({"items": items, **({"nextPageToken": after} if after else {})}).encode()
+            answer = {"items": items, **({"prefixes": folders} if folders else {}),
+                      **({"nextPageToken": after} if after else {})}
+            return 200, {}, json.dumps(answer).encode()
         name = urllib.parse.unquote(request.path.removeprefix("/storage/v1/b/bucket/o/"))
         return self.object(name, query.get("generation"), 404)
 

@@ -63,6 +63,29 @@ static void s3_names_may_be_escaped(void **state) {
     assert_null(f->page.next);
 }
 
+static void check_folders(const struct object_page *page) {
+    assert_int_equal(page->folder_count, 2);
+    assert_string_equal(page->folders[0].name, "run/a b/");
+    assert_string_equal(page->folders[1].name, "run/plugins/");
+    assert_int_equal(page->object_count, 1);
+    assert_int_equal(page->odd_names, 3);
+}
+
+static void folders_of_a_level(void **state) {
+    struct fixture *f = *state;
+    assert_true(
+        read_s3(f, LIST("<EncodingType>url</EncodingType><Prefix>run%2F</Prefix><Delimiter>/</Delimiter>" OBJECT(
+                       "run/z") "<CommonPrefixes><Prefix>run/a%20b/</Prefix></CommonPrefixes>"
+                                "<CommonPrefixes><Prefix>run/plugins/</Prefix><Size>x</Size></CommonPrefixes>"
+                                "<CommonPrefixes><Prefix>run/../</Prefix></CommonPrefixes>"
+                                "<CommonPrefixes><Prefix>run/no</Prefix></CommonPrefixes><CommonPrefixes/>")));
+    check_folders(&f->page);
+    static const char answer[] = "{\"items\": [{\"name\": \"run/z\", \"size\": \"3\"}], \"prefixes\": [\"run/a b/\", "
+                                 "\"run/plugins/\", \"run//\", \"/\", \"run\"]}";
+    assert_true(object_page_of_gcs(bytes_of(answer), &f->arena, &f->page, &f->error));
+    check_folders(&f->page);
+}
+
 static void an_empty_list(void **state) {
     struct fixture *f = *state;
     assert_true(read_s3(f, "<ListBucketResult/>"));
@@ -123,6 +146,8 @@ static void what_is_no_gcs_list(void **state) {
                                           "{\"items\": 3}",
                                           "{\"items\": [3]}",
                                           "{\"items\": [",
+                                          "{\"prefixes\": [3]}",
+                                          "{\"prefixes\": \"run/\"}",
                                           "{\"items\": [{\"name\": \"a\", \"size\": 3}]}"};
     for (size_t i = 0; i < sizeof answers / sizeof *answers; i++) {
         assert_false(object_page_of_gcs(bytes_of(answers[i]), &f->arena, &f->page, &f->error));
@@ -153,6 +178,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(s3_objects, set_up, tear_down),
         cmocka_unit_test_setup_teardown(s3_names_may_be_escaped, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(folders_of_a_level, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_empty_list, set_up, tear_down),
         cmocka_unit_test_setup_teardown(odd_names_are_counted, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_no_list, set_up, tear_down),

@@ -16,7 +16,7 @@ static struct object_tree tree_of(struct arena *arena, const char *const *names,
         struct stored_object object = {.pin = "1", .size_bytes = i};
         assert_true(object_page_add(&page, bytes_of(names[i]), &object, arena));
     }
-    struct object_tree tree = {"", page.objects, page.object_count, page.odd_names};
+    struct object_tree tree = {.prefix = "", .objects = page.objects, .object_count = page.object_count};
     object_tree_sort(&tree);
     return tree;
 }
@@ -89,7 +89,7 @@ static struct file_version version_of_run(const char *extra, const char *pin) {
         struct stored_object object = {.pin = i ? "1" : pin, .size_bytes = 7};
         assert_true(object_page_add(&page, bytes_of(names[i]), &object, &arena));
     }
-    struct object_tree tree = {"", page.objects, page.object_count, 0};
+    struct object_tree tree = {.prefix = "", .objects = page.objects, .object_count = page.object_count};
     object_tree_sort(&tree);
     assert_true(object_tree_look(&tree, "run", &entry));
     arena_free(&arena);
@@ -121,12 +121,45 @@ static void no_more_than_is_asked_for(void **state) {
     arena_free(&arena);
 }
 
+static void a_level_knows_its_own_names(void **state) {
+    (void)state;
+    struct arena arena;
+    struct object_page page = {0};
+    struct stored_object notes = {.pin = "1", .size_bytes = 3}, objects[3];
+    arena_init(&arena, 0);
+    assert_true(object_page_add_folder(&page, BYTES("run/plugins/"), &arena));
+    assert_true(object_page_add_folder(&page, BYTES("run/checkpoints/"), &arena));
+    assert_true(object_page_add(&page, BYTES("run/notes"), &notes, &arena));
+    objects[0] = page.folders[0], objects[1] = page.folders[1], objects[2] = page.objects[0];
+    struct object_tree tree = {.prefix = "run/", .extent = TREE_LEVEL, .objects = objects, .object_count = 3};
+    object_tree_sort(&tree);
+    check_list(&tree, "run", "checkpoints/ notes plugins/ ");
+    assert_true(object_tree_covers(&tree, "run/"));
+    assert_true(object_tree_covers(&tree, "run/notes"));
+    assert_false(object_tree_covers(&tree, "run/plugins/"));
+    assert_false(object_tree_covers(&tree, "run/plugins"));
+    assert_false(object_tree_covers(&tree, "run/plugins/profile/"));
+    assert_false(object_tree_covers(&tree, ""));
+    assert_null(object_tree_find(&tree, "run/plugins"));
+    arena_free(&arena);
+}
+
+static void a_vast_tree_knows_nothing(void **state) {
+    (void)state;
+    struct object_tree all = {.prefix = "run/"}, vast = {.prefix = "run/", .extent = TREE_VAST};
+    assert_true(object_tree_covers(&all, "run/a/b"));
+    assert_false(object_tree_covers(&all, "ru"));
+    assert_false(object_tree_covers(&vast, "run/"));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(folders_are_what_lies_below_them),
         cmocka_unit_test(a_name_is_an_object_or_a_folder_or_nothing),
         cmocka_unit_test(a_folder_changes_with_what_is_below_it),
         cmocka_unit_test(no_more_than_is_asked_for),
+        cmocka_unit_test(a_level_knows_its_own_names),
+        cmocka_unit_test(a_vast_tree_knows_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
