@@ -57,7 +57,7 @@ static void a_single_large_read_goes_nowhere(void **state) {
     struct access_guesses guesses = access_pattern_note(&pattern, 0, 100);
     guesses = access_pattern_note(&pattern, 50 * MIB, 900 * KIB);
     assert_false(covers(&guesses, 51 * MIB));
-    assert_true(guessed_bytes(&guesses) <= 2 * PATTERN_SLACK_BYTES);
+    assert_true(guessed_bytes(&guesses) <= (uint64_t)2 * PATTERN_SLACK_BYTES);
 }
 
 // Heads of planes that grow a little: all but the first two are guessed before they are read.
@@ -74,7 +74,7 @@ static void heads_at_even_strides_are_guessed(void **state) {
         bytes += guessed_bytes(&guesses);
     }
     for (int i = 2; i < 12; i++) assert_true(is_guessed[i]);
-    assert_true(bytes <= 12 * 2 * PATTERN_SLACK_BYTES);
+    assert_true(bytes <= (uint64_t)12 * 2 * PATTERN_SLACK_BYTES);
 }
 
 static void uneven_strides_end_the_guessing(void **state) {

@@ -32,7 +32,7 @@ static void what_was_put_is_there(void **state) {
 static void the_least_recently_used_goes_first(void **state) {
     (void)state;
     uint8_t byte;
-    struct block_cache *cache = block_cache_new(4 * (BLOCK_CACHE_BLOCK_BYTES + 200));
+    struct block_cache *cache = block_cache_new((size_t)4 * (BLOCK_CACHE_BLOCK_BYTES + 200));
     for (uint64_t block = 0; block < 4; block++) put(cache, &first, block, (uint8_t)block, BLOCK_CACHE_BLOCK_BYTES);
     assert_int_equal(block_cache_copy(cache, &first, 0, 0, &byte, 1), 1);
     put(cache, &first, 4, 4, BLOCK_CACHE_BLOCK_BYTES);

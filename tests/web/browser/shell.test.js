@@ -140,7 +140,7 @@ test("the capacity is the profile's where it tells one; what was asked for comes
   await page.keyboard.type("v5e_matmul");
   await page.keyboard.press("Enter");
   await page.waitForFunction(() => new URLSearchParams(location.search).get("run") === "v5e_matmul");
-  await page.waitForSelector(".headline");
+  await page.waitForFunction(() => document.querySelector("#capacity")?.value === "");
   await settle(page);
   assert.equal(await page.inputValue("#capacity"), "");
   await open(page, server, "?run=v5e_gpt_12layer_oom&tag=memory_viewer&capacity=64GiB");
