@@ -26,7 +26,7 @@ def ask(server, question):
 
 
 def asked_of_both(folder, prefix, bucket):
-    root = str(pathlib.Path(folder, prefix))
+    root = str(pathlib.Path(folder, prefix).resolve())  # as the program tells it
     with Server(logdir=root) as local, \
             Server(logdir=bucket.url(prefix), environment=bucket.environment()) as remote:
         for question in every_question(local):
