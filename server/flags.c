@@ -171,8 +171,31 @@ static bool take_word(const struct flag_set *set, const char *word, char *proble
     return false;
 }
 
+static const char *kind_name(enum flag_kind kind) {
+    static const char *const names[] = {
+        [FLAG_TEXT] = "text", [FLAG_PATH] = "path",         [FLAG_NUMBER] = "number", [FLAG_SWITCH] = "switch",
+        [FLAG_SIZE] = "size", [FLAG_CAPACITY] = "capacity", [FLAG_CHOICE] = "choice"};
+    return names[kind];
+}
+
+static void print_listing(const struct flag_set *set) {
+    if (set->word_name) printf("word\t%s\n", set->second_word ? "A B" : set->word_name);
+    for (size_t i = 0; i < set->count; i++) {
+        const struct flag *flag = &set->flags[i];
+        printf("flag\t%s\t%s", flag->name, kind_name(flag->kind));
+        for (const struct flag_choice *at = flag->choices; at && at->name; at++)
+            printf("%c%s", at == flag->choices ? '\t' : ' ', at->name);
+        printf("\n");
+    }
+}
+
 bool flags_read(int count, char *const arguments[], const struct flag_set *set, char problem[FLAGS_PROBLEM_BYTES]) {
     struct walk walk = {count, arguments, 0};
+    if (count == 1 && strcmp(arguments[0], FLAGS_LISTING) == 0) {
+        print_listing(set);
+        problem[0] = '\0';
+        return false;
+    }
     while (walk.at < walk.count) {
         const char *argument = walk.arguments[walk.at++];
         bool is_word = argument[0] != '-' || !argument[1];

@@ -2,6 +2,7 @@
 //
 // Finds the command and runs it. Without a command's name: serve.
 #include <malloc.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "server/command/command.h"
@@ -26,8 +27,19 @@ static const struct {
     {"advise", advise_run}, {"diff", diff_run},     {"watch", watch_run},
 };
 
+// What the man page and the shells' completions are made of.
+static int list_commands(void) {
+    char listing[] = FLAGS_LISTING, *arguments[] = {listing};
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
+        printf("command\t%s\n", commands[i].name);
+        if (commands[i].run(1, arguments) != EXIT_CODE_GOOD) return EXIT_CODE_USAGE;
+    }
+    return EXIT_CODE_GOOD;
+}
+
 int main(int argc, char *argv[]) {
     tune_memory();
+    if (argc == 2 && strcmp(argv[1], FLAGS_LISTING) == 0) return list_commands();
     for (size_t i = 0; argc > 1 && i < sizeof commands / sizeof commands[0]; i++) {
         if (strcmp(argv[1], commands[i].name) == 0) return (int)commands[i].run(argc - 2, argv + 2);
     }

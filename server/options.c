@@ -41,7 +41,7 @@ bool options_parse(int count, char *const arguments[], struct options *options, 
     *options = (struct options){
         .port = DEFAULT_PORT, .cache_mib = DEFAULT_CACHE_MIB, .storage = storage_settings_usual()};
     const struct flag flags[] = {
-        {"logdir", FLAG_TEXT, .text = &options->logdir},
+        {"logdir", FLAG_PATH, .text = &options->logdir},
         {"port", FLAG_NUMBER, .number = &options->port, .min = 0, .max = PORT_MAX},
         {"host", FLAG_TEXT, .text = &options->host},
         {"follow_symlinks", FLAG_SWITCH, .on = &options->follow_symlinks},
@@ -52,7 +52,7 @@ bool options_parse(int count, char *const arguments[], struct options *options, 
         {"threads", FLAG_NUMBER, .number = &options->threads, .min = 1, .max = THREADS_MAX},
         {"open", FLAG_SWITCH, .on = &options->open_browser},
         {"verbose", FLAG_SWITCH, .on = &options->verbose},
-        {"web_dir", FLAG_TEXT, .text = &options->web_dir},
+        {"web_dir", FLAG_PATH, .text = &options->web_dir},
         {"version", FLAG_SWITCH, .on = &options->show_version},
         {"help", FLAG_SWITCH, .on = &options->show_help},
     };

@@ -141,10 +141,11 @@ static enum exit_code serve(const struct options *options) {
 enum exit_code serve_run(int count, char *const arguments[]) {
     struct options options;
     char problem[OPTIONS_PROBLEM_BYTES];
-    if (!options_parse(count, arguments, &options, problem)) return command_complain(EXIT_CODE_USAGE, problem);
-    if (options.show_help || options.show_version) {
-        fputs(options.show_help ? options_help() : "hbmview " HBMVIEW_VERSION "\n", stdout);
-        return EXIT_CODE_GOOD;
-    }
-    return serve(&options);
+    enum exit_code code;
+    bool is_good = options_parse(count, arguments, &options, problem);
+    const char *told = !is_good               ? NULL
+                       : options.show_help    ? options_help()
+                       : options.show_version ? "hbmview " HBMVIEW_VERSION "\n"
+                                              : NULL;
+    return command_begins(is_good ? NULL : problem, told, &code) ? serve(&options) : code;
 }

@@ -17,7 +17,7 @@ enum exit_code command_complain(enum exit_code code, const char *problem) {
 }
 
 bool command_begins(const char *problem, const char *help, enum exit_code *code) {
-    *code = problem ? command_complain(EXIT_CODE_USAGE, problem) : EXIT_CODE_GOOD;
+    *code = problem && problem[0] ? command_complain(EXIT_CODE_USAGE, problem) : EXIT_CODE_GOOD;
     if (!problem && help) fputs(help, stdout);
     signal(SIGPIPE, SIG_IGN);
     return !problem && !help;

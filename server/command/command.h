@@ -23,8 +23,8 @@ extern const struct flag_choice format_choices[], format_choices_without_csv[], 
 // One line on stderr; returns `code`.
 enum exit_code command_complain(enum exit_code code, const char *problem);
 
-// False: the command is done with *code, having told the problem of its arguments (NULL: there is none), or its help
-// (NULL: not asked for).
+// False: the command is done with *code, having told the problem of its arguments (NULL: there is none; empty: they
+// were answered already, flags_read), or its help (NULL: not asked for).
 bool command_begins(const char *problem, const char *help, enum exit_code *code);
 
 // Writes the rest of `what` ("report"), tells the errors (NULL: none), and returns how the command ends.

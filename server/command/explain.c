@@ -49,7 +49,7 @@ static const char help[] = "hbmview explain: why did it run out of memory, and w
 static bool parse(int count, char *const arguments[], struct explain_options *options, char *problem) {
     *options = (struct explain_options){.capacity_bytes = OOM_ABSENT, .storage = storage_settings_usual()};
     const struct flag flags[] = {
-        {"logdir", FLAG_TEXT, .text = &options->logdir},
+        {"logdir", FLAG_PATH, .text = &options->logdir},
         STORAGE_FLAGS(options->storage),
         {"session", FLAG_TEXT, .text = &options->session},
         {"module", FLAG_TEXT, .text = &options->module},
