@@ -73,6 +73,7 @@ C_FILES = $(CORE_SRC) $(ALL_SERVER_SRC) $(UNIT_SHARED_SRC) $(ALL_UNIT_SRC) $(wil
 object = $(patsubst %.c,$(DIR)/obj/%.o,$(1))
 GEN_SRC = $(PROTO:%.proto=$(GEN)/%.pb-c.c)
 GEN_OBJ = $(GEN_SRC:$(GEN)/%.c=$(DIR)/gen/%.o)
+GENERATED = $(GEN_SRC) $(GEN)/version.h
 CORE_LIB = $(DIR)/libcore.a
 ASSETS_OBJ = $(DIR)/gen/assets.o
 SERVER_OBJ = $(call object,$(filter-out server/main.c,$(SERVER_SRC))) $(ASSETS_OBJ)
@@ -92,7 +93,7 @@ $(BIN): $(call object,server/main.c) $(SERVER_OBJ) $(CORE_LIB)
 $(CORE_LIB): $(call object,$(CORE_SRC)) $(GEN_OBJ) $(DIR)/sources
 	$(call say,AR)rm -f $@ && ar rcs $@ $(filter %.o,$^)
 
-$(DIR)/obj/%.o: %.c $(DIR)/flags | $(GEN_SRC)
+$(DIR)/obj/%.o: %.c $(DIR)/flags | $(GENERATED)
 	@mkdir -p $(@D)
 	$(call say,CC)$(COMPILE) $(WARNINGS) $(UNIT_FLAGS) $(HEADERS_USED) -c -o $@ $<
 
@@ -111,6 +112,10 @@ $(DIR)/gen/%.o: $(GEN)/%.c $(DIR)/flags
 $(GEN)/proto/%.pb-c.c $(GEN)/proto/%.pb-c.h: proto/%.proto
 	@mkdir -p $(GEN)
 	$(call say,PROTO)protoc-c --c_out=$(GEN) $<
+
+$(GEN)/version.h: VERSION
+	@mkdir -p $(@D)
+	$(call say,GEN)printf '#define HBMVIEW_VERSION "%s"\n' "$$(cat $<)" > $@
 
 EMBED = $(GEN)/embed_assets
 $(EMBED): scripts/embed_assets.c
@@ -155,6 +160,8 @@ check-cli: $(BIN)  ## the commands for terminals and CI (python3)
 	HBMVIEW=$(BIN) tests/run-python.sh cli
 check-scripts: programs  ## the Makefile and the scripts themselves (python3)
 	HBMVIEW=$(BIN) tests/run-python.sh scripts
+check-packaging: $(BIN) share  ## what is installed beside the program: completions, man page, unit, one version (python3)
+	HBMVIEW=$(BIN) tests/run-python.sh packaging
 check-web: $(BIN)  ## the page's modules (node)
 	tests/run-node.sh unit
 check-browser: $(BIN)  ## the page in a real browser
@@ -211,11 +218,11 @@ PASSED = $(BUILD)/passed
 $(call stamp,$(PASSED)/flags,$(COMPILE) $(WARNINGS))
 note_headers_used = $(COMPILE) -w -M -MP -MT $@ -MF $@.d -x c $<
 check-headers: $(HEADERS:%=$(PASSED)/headers/%)  # every header compiles alone
-$(PASSED)/headers/%: % $(PASSED)/flags | $(GEN_SRC)
+$(PASSED)/headers/%: % $(PASSED)/flags | $(GENERATED)
 	@mkdir -p $(@D)
 	$(call say,HEADER)echo '#include "$<"' | $(COMPILE) $(WARNINGS) -Werror -x c -fsyntax-only - && $(note_headers_used) && touch $@
 tidy: $(C_FILES:%=$(PASSED)/tidy/%)
-$(PASSED)/tidy/%: % $(PASSED)/flags .clang-tidy tests/.clang-tidy | $(GEN_SRC)
+$(PASSED)/tidy/%: % $(PASSED)/flags .clang-tidy tests/.clang-tidy | $(GENERATED)
 	@mkdir -p $(@D)
 	$(call say,TIDY)clang-tidy --quiet $< -- -std=c17 $(CPPFLAGS) && $(note_headers_used) && touch $@
 format:  ## clang-format in place

@@ -2,13 +2,13 @@
 // (the cache, the store, the summaries) lock themselves.
 #pragma once
 
+#include <version.h>  // HBMVIEW_VERSION, made from the file VERSION
+
 #include "server/live/live.h"
 #include "server/store/cache.h"
 #include "server/store/module_summaries.h"
 #include "server/options.h"
 #include "server/store/store.h"
-
-#define HBMVIEW_VERSION "0.1.0"
 
 struct access;
 struct under_way;
