@@ -147,8 +147,8 @@ $(DIR)/fuzz_server_%: $(DIR)/obj/tests/fuzz/fuzz_server_%.o $(SERVER_OBJ) $(CORE
 $(DIR)/fuzz_%: $(DIR)/obj/tests/fuzz/fuzz_%.o $(CORE_LIB) ; $(link)
 
 .SECONDARY:
-.PHONY: check check-unit check-golden check-http check-cli check-scripts check-web check-browser check-fuzz check-corpus
-check: check-unit check-golden check-http check-cli check-scripts check-web check-browser check-fuzz  ## all tests of this mode
+.PHONY: check check-unit check-golden check-http check-cli check-scripts check-packaging check-web check-browser check-fuzz check-corpus
+check: check-unit check-golden check-http check-cli check-scripts check-packaging check-web check-browser check-fuzz  ## all tests of this mode
 UNIT_WANTED = $(if $(ONLY),$(ONLY:%=$(DIR)/tests/%),$(UNIT_BIN))
 check-unit: $(UNIT_WANTED)  ## C tests of the parts (cmocka); ONLY=test_wire runs one
 	tests/run-unit.sh $^
@@ -239,7 +239,7 @@ $(LARGE): tests/bench/large_program.py tests/bench/xspace_bytes.py
 	@mkdir -p $(@D)
 	$(call say,LARGE)python3 $< $@
 
-.PHONY: bench bench-xprof bench-page bench-storage bench-advice count-lines install uninstall clean help
+.PHONY: bench bench-xprof bench-page bench-storage bench-advice count-lines clean help
 bench: $(BIN) $(DIR)/bench_analysis  ## times of this program; BENCH_INPUT=FILE for another profile
 	HBMVIEW=$(BIN) BENCH_ANALYSIS=$(DIR)/bench_analysis scripts/bench
 bench-xprof: $(BIN) $(DIR)/bench_analysis  ## the same work against XProf and xprof-rs
@@ -253,9 +253,24 @@ bench-advice: $(BIN)  ## predicted against recompiled programs; PAIRS='gpt_scan_
 count-lines:  ## lines of the program by room; SINCE=COMMIT compares
 	@scripts/count-lines $(SINCE)
 $(DIR)/bench_analysis: $(call object,$(wildcard tests/bench/*.c)) $(SERVER_OBJ) $(CORE_LIB) ; $(link)
-install: $(BIN)  ## to $(DESTDIR)$(PREFIX)/bin
+
+# --- What is delivered: docs/install.md ---
+# The man page and the shells' completions are the same for every machine: made of the flags of a program that runs here.
+SHARE = $(BUILD)/share
+SHARED_FILES = man/man1/hbmview.1 bash-completion/completions/hbmview zsh/site-functions/_hbmview \
+    fish/vendor_completions.d/hbmview.fish
+UNIT_FILE = lib/systemd/system/hbmview.service
+$(SHARED_FILES:%=$(SHARE)/%) &: $(BIN) $(wildcard scripts/packaging/*.mjs) scripts/packaging/hbmview.1.roff CHANGELOG.md
+	$(call say,SHARE)node scripts/packaging/describe.mjs $(BIN) $(SHARE)
+.PHONY: share install uninstall
+share: $(SHARED_FILES:%=$(SHARE)/%)  ## the man page and the completions of bash, zsh and fish: build/share
+install: $(BIN) share  ## to $(DESTDIR)$(PREFIX): program, man page, completions, systemd unit
 	install -D -m 755 $(BIN) '$(DESTDIR)$(PREFIX)/bin/hbmview'
-uninstall: ; rm -f '$(DESTDIR)$(PREFIX)/bin/hbmview'
+	@for file in $(SHARED_FILES); do install -D -m 644 "$(SHARE)/$$file" "$(DESTDIR)$(PREFIX)/share/$$file"; done
+	@mkdir -p '$(DESTDIR)$(PREFIX)/lib/systemd/system'
+	@sed 's|@BINDIR@|$(PREFIX)/bin|' scripts/packaging/hbmview.service >'$(DESTDIR)$(PREFIX)/$(UNIT_FILE)'
+uninstall:  ## removes what install wrote
+	rm -f '$(DESTDIR)$(PREFIX)/bin/hbmview' '$(DESTDIR)$(PREFIX)/$(UNIT_FILE)' $(SHARED_FILES:%='$(DESTDIR)$(PREFIX)/share/%')
 clean: ; rm -rf $(BUILD) compile_commands.json
 help:
 	@sed -n 's/^\([a-z_.-]*\):[^#]*## \(.*\)/  \1|\2/p' Makefile | column -t -s '|'
