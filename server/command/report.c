@@ -2,6 +2,7 @@
 #include "server/command/report_formats.h"
 #include "server/command/report_html.h"
 #include "server/command/report_limit.h"
+#include "server/command/report_session_list.h"
 #include "server/command/report_trend.h"
 
 // False: a program is above --fail-over, and stderr says which.
@@ -43,7 +44,9 @@ static enum exit_code run_followed(const struct report_options *options) {
     if (options->format == FORMAT_HTML) return report_html_run(options);
     struct report report;
     bool is_within = true, has_begun = report_begin(options, &report);
-    if (has_begun && options->tool == REPORT_MEMORY_PROFILE)
+    if (has_begun && options->is_session_list)
+        report_session_list_write(&report);
+    else if (has_begun && options->tool == REPORT_MEMORY_PROFILE)
         is_within = write_profiles(&report);
     else if (has_begun)
         is_within = write_modules(&report);

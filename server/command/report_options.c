@@ -102,8 +102,33 @@ static bool goes_with_trend(const struct report_options *options, const char *gr
     return options->is_trend ? !name : !alone;
 }
 
+// A list of sessions opens none of them.
+static bool goes_with_sessions(const struct report_options *options, const char *space, const char *growth,
+                               char *problem) {
+    const char *name = options->session                         ? "session"
+                       : options->module                        ? "module"
+                       : space                                  ? "memory-space"
+                       : options->top != REPORT_ALL             ? "top"
+                       : options->by != GROUP_BY_COUNT          ? "by"
+                       : options->weight != GROUP_WEIGHT_COUNT  ? "weight"
+                       : options->step != MEMORY_GROUPS_AT_PEAK ? "step"
+                       : options->frameworks                    ? "frameworks"
+                       : options->tool != REPORT_MEMORY_VIEWER  ? "tool"
+                       : options->host                          ? "host"
+                       : options->memory_id                     ? "memory-id"
+                       : options->fail_over_bytes != REPORT_ALL ? "fail-over"
+                       : options->is_trend                      ? "trend"
+                       : growth                                 ? "max-growth"
+                       : options->format == FORMAT_HTML         ? "format=html"
+                                                                : NULL;
+    if (name && options->is_session_list)
+        snprintf(problem, OPTIONS_PROBLEM_BYTES, "--%s does not go with --sessions.", name);
+    return !name || !options->is_session_list;
+}
+
 static bool finish(const char *space, const char *growth, struct report_options *options, char *problem) {
     if (space && !report_space_read(space, &options->space, problem)) return false;
+    if (!goes_with_sessions(options, space, growth, problem)) return false;
     if (is_of_other_tool(options, problem) || !goes_with_trend(options, growth, problem)) return false;
     if (!read_growth(growth, options, problem)) return false;
     options->has_groups = options->by != GROUP_BY_COUNT || options->step != MEMORY_GROUPS_AT_PEAK ||
@@ -157,6 +182,7 @@ bool report_options_parse(int count, char *const arguments[], struct report_opti
         {"memory-id", FLAG_TEXT, .text = &options->memory_id},
         {"fail-over", FLAG_CAPACITY, .bytes = &options->fail_over_bytes},
         {"of", FLAG_CHOICE, .choice = &options->fail_of, .choices = figure_choices},
+        {"sessions", FLAG_SWITCH, .on = &options->is_session_list},
         {"trend", FLAG_SWITCH, .on = &options->is_trend},
         {"max-growth", FLAG_TEXT, .text = &growth},
         {"follow_symlinks", FLAG_SWITCH, .on = &options->follow_symlinks},

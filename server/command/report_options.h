@@ -28,6 +28,7 @@ struct report_options {
     unsigned weight;          // enum memory_group_weight
     int step;                 // MEMORY_GROUPS_AT_PEAK: that of the peak
     const char *frameworks;   // whose files are not the reader's (analysis/groups/frameworks.h)
+    bool is_session_list;     // what there is, instead of what is in it
     bool is_trend;            // over all sessions, as the next three
     int64_t growth_bytes;     // the most that the newest may have grown by; REPORT_ALL: anything
     bool has_growth_percent;  // then it is a part of what was before
