@@ -7,7 +7,7 @@
 #include "server/app.h"
 #include "server/embedded_assets.h"
 #include "server/http/gzip.h"
-#include "server/http/reply.h"
+#include "server/http/inner_ask.h"
 #include "server/text/base64.h"
 #include "server/text/json_writer.h"
 #include "server/text/query_text.h"
@@ -57,47 +57,14 @@ bool saved_ask_read(struct arena *arena, const char *address, struct saved_ask *
     return false;
 }
 
-static void fill_request(const struct saved_page *page, const struct saved_ask *ask, struct bytes body,
-                         struct request *request) {
-    *request = (struct request){.app = page->app, .method = body.size ? "POST" : "GET", .body = body};
-    work_init(&request->work, page->app->cache);
-    request->work.reading = page->reading;
-    request->path = arena_printf(&request->work.arena, "/api/v1/%s", ask->resource);
-    for (const struct request_argument *one = ask->query; one->name; one++) {
-        if (one->value) request->query[request->query_count++] = *one;
-    }
-}
-
-static void tell_refusal(const json_t *body, unsigned status, struct error *error) {
-    const json_t *told = json_object_get(body, "error");
-    const char *message = json_string_value(json_object_get(told, "message"));
-    const char *file = json_string_value(json_object_get(told, "file"));
-    enum error_code code = status == HTTP_NOT_FOUND     ? ERROR_NOT_FOUND
-                           : status == HTTP_BAD_REQUEST ? ERROR_BAD_REQUEST
-                                                        : ERROR_UNREADABLE;
-    error_set(error, code, "%s", message ? message : "There is no answer to keep.");
-    if (file) error_in_file(error, file, json_integer_value(json_object_get(told, "offset")));
-}
-
-// The reply lives as long as the request's work.
-static bool answer(const struct saved_page *page, const struct saved_ask *ask, struct bytes body,
-                   struct request *request, struct reply *reply) {
-    *reply = (struct reply){0};
-    fill_request(page, ask, body, request);
-    if (request->path) page->app->ask_api(request, reply);
-    return reply->status == HTTP_OK;
+static struct inner_question question_of(const struct saved_page *page, const struct saved_ask *ask,
+                                         struct bytes body) {
+    return (struct inner_question){ask->resource, ask->query, body, page->reading};
 }
 
 json_t *saved_page_post(struct saved_page *page, const struct saved_ask *ask, struct bytes body, struct error *error) {
-    struct request request;
-    struct reply reply;
-    bool is_good = answer(page, ask, body, &request, &reply);
-    json_t *told = json_loadb((const char *)reply.body.data, reply.body.size, JSON_ALLOW_NUL, NULL);
-    work_free(&request.work);
-    if (told && is_good) return told;
-    tell_refusal(told, reply.status, error);
-    json_decref(told);
-    return NULL;
+    struct inner_question question = question_of(page, ask, body);
+    return inner_ask_json(page->app, &question, error);
 }
 
 json_t *saved_page_ask(struct saved_page *page, const struct saved_ask *ask, struct error *error) {
@@ -194,11 +161,11 @@ bool saved_page_keep(struct saved_page *page, const struct saved_ask *ask, const
 }
 
 bool saved_page_add(struct saved_page *page, const struct saved_ask *ask, struct error *error) {
-    struct request request;
-    struct reply reply;
-    bool has_answer = answer(page, ask, (struct bytes){0}, &request, &reply);
-    bool is_good = !has_answer || put_body(page, reply.body);
-    work_free(&request.work);
+    struct inner_question question = question_of(page, ask, (struct bytes){0});
+    struct inner_answer answer;
+    bool has_answer = inner_ask(page->app, &question, &answer);
+    bool is_good = !has_answer || put_body(page, answer.reply.body);
+    inner_answer_free(&answer);
     if (has_answer && is_good) list_reply(page, ask, NULL);
     return is_good || error_set(error, ERROR_TOO_BIG, "There is not enough memory to put the page together.");
 }
