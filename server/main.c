@@ -23,8 +23,8 @@ static const struct {
     const char *name;
     enum exit_code (*run)(int count, char *const arguments[]);  // without the names of program and command
 } commands[] = {
-    {"serve", serve_run},   {"report", report_run}, {"explain", explain_run},
-    {"advise", advise_run}, {"diff", diff_run},     {"watch", watch_run},
+    {"serve", serve_run}, {"report", report_run}, {"explain", explain_run}, {"advise", advise_run},
+    {"diff", diff_run},   {"watch", watch_run},   {"mcp", mcp_run},
 };
 
 // What the man page and the shells' completions are made of.

@@ -9,6 +9,7 @@
 enum exit_code advise_run(int count, char *const arguments[]);
 enum exit_code diff_run(int count, char *const arguments[]);
 enum exit_code explain_run(int count, char *const arguments[]);
+enum exit_code mcp_run(int count, char *const arguments[]);
 enum exit_code report_run(int count, char *const arguments[]);
 enum exit_code watch_run(int count, char *const arguments[]);
 

@@ -1,0 +1,167 @@
+#include "server/mcp/mcp_calls.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "server/text/progress_text.h"
+
+// --- What goes out ---
+
+static bool write_all(int fd, const char *text, size_t size) {
+    while (size) {
+        ssize_t written = write(fd, text, size);
+        if (written < 0 && errno != EINTR) return false;
+        if (written < 0) continue;
+        text += written;
+        size -= (size_t)written;
+    }
+    return true;
+}
+
+// Under the lock; takes the line over.
+static void send_line(struct mcp_calls *calls, json_t *line) {
+    char *text = line ? json_dumps(line, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
+    bool is_good = text && write_all(calls->out, text, strlen(text)) && write_all(calls->out, "\n", 1);
+    if (!is_good) calls->is_broken = true;
+    free(text);
+    json_decref(line);
+}
+
+static json_t *answer_line(const json_t *id, const char *key, json_t *value) {
+    json_t *own_id = id ? json_deep_copy(id) : json_null();
+    return json_pack("{s:s, s:o, s:o}", "jsonrpc", "2.0", "id", own_id, key, value);
+}
+
+void mcp_calls_answer(struct mcp_calls *calls, const json_t *id, const char *key, json_t *value) {
+    json_t *line = answer_line(id, key, value);
+    pthread_mutex_lock(&calls->lock);
+    send_line(calls, line);
+    pthread_mutex_unlock(&calls->lock);
+}
+
+bool mcp_calls_is_broken(struct mcp_calls *calls) {
+    pthread_mutex_lock(&calls->lock);
+    bool is_broken = calls->is_broken;
+    pthread_mutex_unlock(&calls->lock);
+    return is_broken;
+}
+
+// --- A call ---
+
+static void end_call(struct mcp_running *one, json_t *result) {
+    struct mcp_calls *calls = one->calls;
+    if (result) mcp_complete_result(result, one->era, false);
+    pthread_mutex_lock(&calls->lock);
+    if (one->is_cancelled)
+        json_decref(result);
+    else
+        send_line(calls, answer_line(one->message.id, "result", result));
+    mcp_message_free(&one->message);
+    one->is_used = false;
+    calls->count--;
+    pthread_cond_signal(&calls->changed);
+    pthread_mutex_unlock(&calls->lock);
+}
+
+static void *run_call(void *context) {
+    struct mcp_running *one = context;
+    struct arena arena;
+    arena_init(&arena, WORK_ARENA_LIMIT_BYTES);
+    struct mcp_call call = {.app = one->calls->app, .arena = &arena, .reading = &one->reading};
+    json_t *result = mcp_tool_call(one->tool, json_object_get(one->message.params, "arguments"), &call);
+    arena_free(&arena);
+    end_call(one, result);
+    return NULL;
+}
+
+static struct mcp_running *free_place(struct mcp_calls *calls) {
+    for (size_t i = 0; i < MCP_CALLS_MAX; i++) {
+        if (!calls->running[i].is_used) return &calls->running[i];
+    }
+    return NULL;
+}
+
+static bool start(struct mcp_running *one) {
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, run_call, one) != 0) return false;
+    pthread_detach(thread);
+    return true;
+}
+
+bool mcp_calls_begin(struct mcp_calls *calls, struct mcp_message *message, enum mcp_era era,
+                     const struct mcp_tool *tool) {
+    pthread_mutex_lock(&calls->lock);
+    struct mcp_running *one = free_place(calls);
+    if (one) {
+        *one = (struct mcp_running){.calls = calls, .message = *message, .era = era, .tool = tool, .is_used = true};
+        reading_init(&one->reading);
+        one->is_used = start(one);
+    }
+    bool has_begun = one && one->is_used;
+    if (has_begun) calls->count++;
+    pthread_mutex_unlock(&calls->lock);
+    if (has_begun) *message = (struct mcp_message){.kind = MCP_BAD};
+    return has_begun;
+}
+
+static void give_up(struct mcp_running *one) {
+    one->is_cancelled = true;
+    cache_abandon(one->calls->app->cache, &one->reading);
+}
+
+void mcp_calls_cancel(struct mcp_calls *calls, const json_t *id) {
+    pthread_mutex_lock(&calls->lock);
+    for (size_t i = 0; i < MCP_CALLS_MAX; i++) {
+        struct mcp_running *one = &calls->running[i];
+        if (one->is_used && json_equal(one->message.id, id)) give_up(one);
+    }
+    pthread_mutex_unlock(&calls->lock);
+}
+
+// --- Progress ---
+
+static void tell(struct mcp_running *one, const json_t *token) {
+    struct reading_state state = cache_look(one->calls->app->cache, &one->reading);
+    uint64_t progress = state.all_bytes + state.listed_names + state.file_count;
+    if (progress <= one->told) return;
+    one->told = progress;
+    const char *slash = strrchr(state.path, '/');
+    json_t *own = json_deep_copy(token), *name = json_string(slash ? slash + 1 : state.path);
+    send_line(one->calls, json_pack("{s:s, s:s, s:{s:o, s:I, s:o}}", "jsonrpc", "2.0", "method",
+                                    "notifications/progress", "params", "progressToken", own, "progress",
+                                    (json_int_t)progress, "message", name ? name : json_string("reading")));
+}
+
+bool mcp_calls_tell_progress(struct mcp_calls *calls) {
+    bool is_any = false;
+    pthread_mutex_lock(&calls->lock);
+    for (size_t i = 0; i < MCP_CALLS_MAX; i++) {
+        struct mcp_running *one = &calls->running[i];
+        const json_t *token = one->is_used ? mcp_message_meta(&one->message, "progressToken") : NULL;
+        if (!json_is_string(token) && !json_is_integer(token)) continue;
+        is_any = true;
+        if (!one->is_cancelled) tell(one, token);
+    }
+    pthread_mutex_unlock(&calls->lock);
+    return is_any;
+}
+
+// --- All of them ---
+
+bool mcp_calls_init(struct mcp_calls *calls, const struct app *app, int out) {
+    *calls = (struct mcp_calls){.app = app, .out = out};
+    return pthread_mutex_init(&calls->lock, NULL) == 0 && pthread_cond_init(&calls->changed, NULL) == 0;
+}
+
+void mcp_calls_end(struct mcp_calls *calls) {
+    pthread_mutex_lock(&calls->lock);
+    for (size_t i = 0; i < MCP_CALLS_MAX; i++) {
+        if (calls->running[i].is_used) give_up(&calls->running[i]);
+    }
+    while (calls->count) pthread_cond_wait(&calls->changed, &calls->lock);
+    pthread_mutex_unlock(&calls->lock);
+    pthread_cond_destroy(&calls->changed);
+    pthread_mutex_destroy(&calls->lock);
+}

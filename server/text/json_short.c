@@ -1,0 +1,54 @@
+#include "server/text/json_short.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+
+enum { KEY_BYTES = 96 };
+
+static bool is_list_of_objects(const json_t *value) {
+    return json_is_array(value) && json_is_object(json_array_get(value, 0));
+}
+
+static void add(json_t *object, const char *key, json_int_t more) {
+    json_object_set_new(object, key, json_integer(json_integer_value(json_object_get(object, key)) + more));
+}
+
+// Where `object` counts what is left out of the list: "left_out" of "rows", else "KEY_left_out".
+static void count_left_out(json_t *object, const char *key, json_int_t count, json_int_t bytes) {
+    char name[KEY_BYTES], bytes_name[KEY_BYTES + 8];
+    snprintf(name, sizeof name, "%s_left_out", key);
+    bool is_told = !json_object_get(object, name) && json_is_integer(json_object_get(object, "left_out"));
+    if (is_told) snprintf(name, sizeof name, "left_out");
+    snprintf(bytes_name, sizeof bytes_name, "%s_bytes", name);
+    add(object, name, count);
+    if (bytes) add(object, bytes_name, bytes);
+}
+
+void json_shorten_list(json_t *object, const char *key, size_t top) {
+    json_t *list = json_object_get(object, key);
+    size_t size = json_array_size(list);
+    json_int_t bytes = 0;
+    if (size <= top) return;
+    for (size_t i = top; i < size; i++)
+        bytes += json_integer_value(json_object_get(json_array_get(list, i), "size_bytes"));
+    while (json_array_size(list) > top) json_array_remove(list, json_array_size(list) - 1);
+    count_left_out(object, key, (json_int_t)(size - top), bytes);
+}
+
+static void shorten_members(json_t *object, size_t top) {
+    const char *key;
+    json_t *value;
+    void *next;
+    json_object_foreach_safe(object, next, key, value) {
+        if (is_list_of_objects(value)) json_shorten_list(object, key, top);
+    }
+}
+
+void json_shorten(json_t *document, size_t top) {
+    const char *key;
+    json_t *value;
+    size_t i;
+    if (json_is_object(document)) shorten_members(document, top);
+    json_object_foreach(document, key, value) json_shorten(value, top);
+    json_array_foreach(document, i, value) json_shorten(value, top);
+}
