@@ -115,11 +115,24 @@ static bool set_switch(const struct flag *flag, const char *value, char *problem
     return true;
 }
 
+static bool add_to_list(const struct flag *flag, const char *value, char *problem) {
+    if (value[0] && flag->list->count < FLAG_LIST_MAX) {
+        flag->list->items[flag->list->count++] = value;
+        return true;
+    }
+    if (value[0])
+        snprintf(problem, FLAGS_PROBLEM_BYTES, "--%s may be given %d times at most.", flag->name, FLAG_LIST_MAX);
+    else
+        snprintf(problem, FLAGS_PROBLEM_BYTES, "--%s wants a value.", flag->name);
+    return false;
+}
+
 static bool set_value(const struct flag *flag, const char *value, char *problem) {
     if (flag->kind == FLAG_NUMBER) return set_number(flag, value, problem);
     if (flag->kind == FLAG_SIZE) return set_size(flag, value, problem);
     if (flag->kind == FLAG_CAPACITY) return set_capacity(flag, value, problem);
     if (flag->kind == FLAG_CHOICE) return set_choice(flag, value, problem);
+    if (flag->kind == FLAG_LIST) return add_to_list(flag, value, problem);
     if (value[0]) {
         *flag->text = value;
         return true;
@@ -174,7 +187,7 @@ static bool take_word(const struct flag_set *set, const char *word, char *proble
 static const char *kind_name(enum flag_kind kind) {
     static const char *const names[] = {
         [FLAG_TEXT] = "text", [FLAG_PATH] = "path",         [FLAG_NUMBER] = "number", [FLAG_SWITCH] = "switch",
-        [FLAG_SIZE] = "size", [FLAG_CAPACITY] = "capacity", [FLAG_CHOICE] = "choice"};
+        [FLAG_SIZE] = "size", [FLAG_CAPACITY] = "capacity", [FLAG_CHOICE] = "choice", "text"};
     return names[kind];
 }
 

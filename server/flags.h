@@ -14,7 +14,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum flag_kind { FLAG_TEXT, FLAG_PATH, FLAG_NUMBER, FLAG_SWITCH, FLAG_SIZE, FLAG_CAPACITY, FLAG_CHOICE };
+enum flag_kind { FLAG_TEXT, FLAG_PATH, FLAG_NUMBER, FLAG_SWITCH, FLAG_SIZE, FLAG_CAPACITY, FLAG_CHOICE, FLAG_LIST };
+
+enum { FLAG_LIST_MAX = 32 };
+
+// The values of a flag that may be given several times, in their order.
+struct flag_list {
+    const char *items[FLAG_LIST_MAX];
+    size_t count;
+};
 
 struct flag_choice {
     const char *name;  // NULL after the last one
@@ -30,6 +38,7 @@ struct flag {
     int64_t *bytes;  // of a size (analysis/base/size_text.h); of a capacity, also a device's (device_kinds.h)
     unsigned *choice;
     const struct flag_choice *choices;
+    struct flag_list *list;
     int min, max;  // of a number
 };
 

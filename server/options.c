@@ -27,6 +27,12 @@ const char *options_help(void) {
            "  --open            open the page in the browser\n"
            "  --host ADDRESS    listen on this address instead of this machine only\n"
            "  --bind_all        listen on all addresses: for colleagues; the printed link carries a token\n"
+           "  --allow_host NAME  be called by this name too (tunnels, proxies); *.NAME for all below it; again\n"
+           "                    for another one\n"
+           "  --behind_proxy    believe the X-Forwarded-Host, -Prefix and -Proto of a proxy on this machine\n"
+           "  --frame_ancestors SOURCES  who may show the page in a frame: \"'self' https://hub.example\" (nobody)\n"
+           "  --unix_socket PATH  listen on this file, for this user alone, instead of on a port\n"
+           "  --token_file FILE  want the token in FILE (or in HBMVIEW_TOKEN), the same for all replicas\n"
            "  --no_token        let anybody in who reaches the port\n"
            "  --cache_mib N     how much to keep in memory between requests (160)\n" STORAGE_FLAGS_HELP
            "  --threads N       how many profiles to read at the same time (by the number of cores)\n"
@@ -47,6 +53,11 @@ bool options_parse(int count, char *const arguments[], struct options *options, 
         {"host", FLAG_TEXT, .text = &options->host},
         {"follow_symlinks", FLAG_SWITCH, .on = &options->follow_symlinks},
         {"bind_all", FLAG_SWITCH, .on = &options->bind_all},
+        {"allow_host", FLAG_LIST, .list = &options->allow_hosts},
+        {"behind_proxy", FLAG_SWITCH, .on = &options->behind_proxy},
+        {"frame_ancestors", FLAG_TEXT, .text = &options->frame_ancestors},
+        {"unix_socket", FLAG_PATH, .text = &options->unix_socket},
+        {"token_file", FLAG_PATH, .text = &options->token_file},
         {"no_token", FLAG_SWITCH, .on = &options->no_token},
         {"cache_mib", FLAG_NUMBER, .number = &options->cache_mib, .min = 0, .max = CACHE_MIB_MAX},
         STORAGE_FLAGS(options->storage),
@@ -68,6 +79,18 @@ bool options_parse(int count, char *const arguments[], struct options *options, 
     if (options->bind_all && options->host) {
         snprintf(problem, OPTIONS_PROBLEM_BYTES,
                  "--bind_all and --host exclude each other: --bind_all is every address.");
+        return false;
+    }
+    if (options->unix_socket && (options->bind_all || options->host || options->open_browser)) {
+        snprintf(problem, OPTIONS_PROBLEM_BYTES,
+                 "--unix_socket and --%s exclude each other: no other machine, and no browser, reaches a file.",
+                 options->bind_all ? "bind_all"
+                 : options->host   ? "host"
+                                   : "open");
+        return false;
+    }
+    if (options->no_token && options->token_file) {
+        snprintf(problem, OPTIONS_PROBLEM_BYTES, "--no_token and --token_file exclude each other.");
         return false;
     }
     return true;

@@ -12,11 +12,15 @@ struct options {
     const char *logdir;   // NULL: the built-in sample
     const char *host;     // NULL: loopback
     const char *web_dir;  // NULL: the embedded page
-    int port;             // 0: any free one
+    struct flag_list allow_hosts;
+    const char *frame_ancestors;  // NULL: nobody
+    const char *unix_socket;      // NULL: a port
+    const char *token_file;       // NULL: HBMVIEW_TOKEN, or a random one
+    int port;                     // 0: any free one
     int cache_mib;
     struct storage_settings storage;
     int threads;  // 0: by the number of cores
-    bool follow_symlinks, bind_all, no_token, open_browser, verbose;
+    bool follow_symlinks, bind_all, no_token, open_browser, verbose, behind_proxy;
     bool show_help, show_version;
 };
 

@@ -11,6 +11,7 @@
 #include "server/app.h"
 #include "server/command/command.h"
 #include "server/http/access.h"
+#include "server/http/given_token.h"
 #include "server/http/http.h"
 #include "server/http/under_way.h"
 #include "server/routes.h"
@@ -25,7 +26,10 @@ extern char **environ;
 
 static void greet(const struct app *app) {
     const struct access *access = app->access;
-    printf("hbmview is ready: %s\n", access->urls[0]);
+    if (access->is_socket)
+        printf("hbmview is ready: unix:%s\n", app->options->unix_socket);
+    else
+        printf("hbmview is ready: %s\n", access->urls[0]);
     for (size_t i = 1; i < access->url_count; i++) printf("                  %s\n", access->urls[i]);
     if (!app->options->logdir) printf("Showing a built-in sample. For your own profiles: hbmview --logdir=DIR\n");
     if (access->is_shared && !access->token[0])
@@ -111,15 +115,38 @@ static enum exit_code serve_on(struct app *app, int socket_fd, const sigset_t *s
     return EXIT_CODE_GOOD;
 }
 
+static bool open_listener(const struct options *options, struct listener *listener, char *problem) {
+    if (options->unix_socket) return listener_open_file(options->unix_socket, listener, problem);
+    *listener = (struct listener){0};
+    return listener_open(options->host, options->bind_all, options->port, listener, problem);
+}
+
+static bool begin_access(const struct options *options, const char *token, int port, struct access *access,
+                         struct arena *arena) {
+    const struct access_settings settings = {.host = options->host,
+                                             .port = port,
+                                             .bind_all = options->bind_all,
+                                             .no_token = options->no_token,
+                                             .behind_proxy = options->behind_proxy,
+                                             .socket_path = options->unix_socket,
+                                             .token = token[0] ? token : NULL,
+                                             .allow_hosts = options->allow_hosts.items,
+                                             .allow_host_count = options->allow_hosts.count,
+                                             .frame_ancestors = options->frame_ancestors};
+    return access_init(access, arena, &settings);
+}
+
 static enum exit_code serve(const struct options *options) {
-    char problem[LISTENER_PROBLEM_BYTES];
+    char problem[LISTENER_PROBLEM_BYTES], token[ACCESS_TOKEN_BYTES];
     struct listener listener;
     struct log_directory_look look;
     sigset_t stops = block_stop_signals();
+    if (options->frame_ancestors && !access_frame_sources_are_plain(options->frame_ancestors))
+        return command_complain(EXIT_CODE_USAGE, "--frame_ancestors is a list of sources with blanks between them.");
+    if (!given_token_read(options->token_file, token, problem)) return command_complain(EXIT_CODE_USAGE, problem);
     if (!log_directory_look_begin(&look, options->logdir, &options->storage))
         return command_complain(EXIT_CODE_UNREADABLE, look.problem);
-    if (!listener_open(options->host, options->bind_all, options->port, &listener, problem))
-        return command_complain(EXIT_CODE_USAGE, problem);
+    if (!open_listener(options, &listener, problem)) return command_complain(EXIT_CODE_USAGE, problem);
     struct arena arena;
     arena_init(&arena, 0);
     struct access access;
@@ -128,10 +155,10 @@ static enum exit_code serve(const struct options *options) {
                       .cache = cache_new((size_t)options->cache_mib << 20, parallel_loads(options)),
                       .store = store_new(options->logdir, &options->storage)};
     if (app.store && options->follow_symlinks) store_follow_links(app.store);
-    bool is_good = app.cache && app.store &&
-                   access_init(&access, &arena, options->host, options->bind_all, options->no_token, listener.port);
+    bool is_good = app.cache && app.store && begin_access(options, token, listener.port, &access, &arena);
     enum exit_code code = is_good ? serve_on(&app, listener.socket, &stops)
                                   : command_complain(EXIT_CODE_USAGE, "There is not enough memory to start.");
+    listener_remove_file(&listener);
     store_free(app.store);
     cache_free(app.cache);
     arena_free(&arena);

@@ -14,6 +14,18 @@ static void write_cache(struct cache *cache, struct json_writer *w) {
     json_close_object(w);
 }
 
+// Where the page is to be found, the best first: for a proxy's request as the proxy's own readers see it.
+static void write_urls(struct request *request, struct json_writer *w) {
+    const struct access *access = request->app->access;
+    const struct access_request asked = {.host = request->headers.host, .forwarded = request->forwarded};
+    bool is_forwarded = asked.forwarded && asked.forwarded->is_there;
+    const char *outer = is_forwarded ? access_outer_url(access, &asked, &request->work.arena) : NULL;
+    json_open_array_key(w, "urls");
+    if (outer) json_write_text(w, outer);
+    for (size_t i = 0; i < access->url_count && !is_forwarded; i++) json_write_text(w, access->urls[i]);
+    json_close_array(w);
+}
+
 bool api_server(struct request *request, struct reply *reply, struct error *error) {
     const struct app *app = request->app;
     const char *logdir = store_logdir(app->store);
@@ -25,9 +37,7 @@ bool api_server(struct request *request, struct reply *reply, struct error *erro
     json_write_text_key(&w, "logdir", logdir ? logdir : "");
     json_write_bool_key(&w, "sample", !logdir);
     json_write_bool_key(&w, "shared", app->access->is_shared);
-    json_open_array_key(&w, "urls");
-    for (size_t i = 0; i < app->access->url_count; i++) json_write_text(&w, app->access->urls[i]);
-    json_close_array(&w);
+    write_urls(request, &w);
     write_cache(app->cache, &w);
     json_close_object(&w);
     return reply_written(reply, REPLY_JSON, output, error);

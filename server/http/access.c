@@ -4,13 +4,15 @@
 #include <ctype.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/random.h>
 
 #include "server/http/machine_names.h"
+#include "server/text/etag.h"
 
-enum { HOST_BYTES = 256, TOKEN_RANDOM_BYTES = (ACCESS_TOKEN_BYTES - 1) / 2 };
+enum { HOST_BYTES = 256, TOKEN_RANDOM_BYTES = 16, TOKEN_GIVEN_MIN = 16, HTTP_PORT = 80 };
 
 // --- Set up ---
 
@@ -27,11 +29,47 @@ static bool is_wildcard(const char *host) {
     return host && (strcmp(host, "0.0.0.0") == 0 || strcmp(host, "::") == 0);
 }
 
-static bool make_token(char token[ACCESS_TOKEN_BYTES]) {
+static bool make_token(char token[ACCESS_TOKEN_BYTES]) {  // hex digits
     unsigned char random[TOKEN_RANDOM_BYTES];
     if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random) return false;
     for (size_t i = 0; i < sizeof random; i++) snprintf(token + 2 * i, 3, "%02x", random[i]);
     return true;
+}
+
+bool access_token_is_plain(const char *token) {
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~";
+    size_t size = strlen(token);
+    return size >= TOKEN_GIVEN_MIN && size < ACCESS_TOKEN_BYTES && strspn(token, letters) == size;
+}
+
+bool access_frame_sources_are_plain(const char *sources) {
+    for (const char *at = sources; *at; at++) {
+        if (*at < ' ' || *at > '~' || *at == ';' || *at == ',') return false;
+    }
+    return true;
+}
+
+bool access_believes(const struct access *access, bool is_near) {
+    return access->behind_proxy && (is_near || access->is_socket);
+}
+
+static bool set_token(struct access *access, const struct access_settings *settings) {
+    char tag[ETAG_BYTES];
+    const char *token = settings->no_token ? NULL : settings->token;
+    snprintf(access->cookie_name, sizeof access->cookie_name, "hbmview_%d", access->port);
+    if (token) {
+        etag_of(bytes_of(token), tag);
+        snprintf(access->token, sizeof access->token, "%s", token);
+        snprintf(access->cookie_name, sizeof access->cookie_name, "hbmview_%.8s", tag + 1);
+    }
+    return token || settings->no_token || !access->is_shared || make_token(access->token);
+}
+
+static const char *content_policy(const char *frame_ancestors, struct arena *arena) {
+    return arena_printf(arena,
+                        "default-src 'self'; style-src 'self'; img-src 'self' data:; object-src 'none'; "
+                        "base-uri 'none'; form-action 'none'; frame-ancestors %s",
+                        frame_ancestors);
 }
 
 static const char *url_of(const struct access *access, const char *host, struct arena *arena) {
@@ -46,6 +84,7 @@ static void add(const char **list, size_t *count, const char *text) {
 
 static void add_urls(struct access *access, const char *host, const struct machine_names *names, struct arena *arena) {
     size_t *count = &access->url_count;
+    if (access->is_socket) return;
     if (!access->is_shared) {
         add(access->urls, count, url_of(access, host && !is_wildcard(host) ? host : "localhost", arena));
         return;
@@ -61,27 +100,34 @@ static void add_urls(struct access *access, const char *host, const struct machi
     if (*count == 0) add(access->urls, count, url_of(access, "localhost", arena));
 }
 
-static void add_hosts(struct access *access, const char *host, const struct machine_names *names) {
+static void add_hosts(struct access *access, const struct access_settings *settings,
+                      const struct machine_names *names) {
     size_t *count = &access->host_count;
     add(access->hosts, count, "localhost");
     add(access->hosts, count, "127.0.0.1");
     add(access->hosts, count, "::1");
-    add(access->hosts, count, host);
+    add(access->hosts, count, settings->host);
     for (size_t i = 0; i < names->name_count; i++) add(access->hosts, count, names->names[i]);
     for (size_t i = 0; i < names->address_count; i++) add(access->hosts, count, names->addresses[i]);
+    for (size_t i = 0; i < settings->allow_host_count; i++) add(access->hosts, count, settings->allow_hosts[i]);
 }
 
-bool access_init(struct access *access, struct arena *arena, const char *host, bool bind_all, bool no_token, int port) {
-    *access = (struct access){.port = port,
-                              .is_everywhere = bind_all || is_wildcard(host),
-                              .is_shared = bind_all || !is_loopback(host),
-                              .hosts = arena_new(arena, const char *, 2 * MACHINE_NAMES_MAX + 4),
+bool access_init(struct access *access, struct arena *arena, const struct access_settings *settings) {
+    const char *host = settings->host, *ancestors = settings->frame_ancestors ? settings->frame_ancestors : "'none'";
+    size_t host_room = 2 * MACHINE_NAMES_MAX + 4 + settings->allow_host_count;
+    *access = (struct access){.port = settings->port,
+                              .is_everywhere = settings->bind_all || is_wildcard(host),
+                              .is_shared = settings->bind_all || !is_loopback(host),
+                              .is_socket = settings->socket_path != NULL,
+                              .behind_proxy = settings->behind_proxy,
+                              .is_framed = strcmp(ancestors, "'none'") != 0,
+                              .content_policy = content_policy(ancestors, arena),
+                              .hosts = arena_new(arena, const char *, host_room),
                               .urls = arena_new(arena, const char *, 2 * MACHINE_NAMES_MAX + 4)};
     struct machine_names names;
-    if (!access->hosts || !access->urls || !machine_names_read(arena, &names)) return false;
-    if (access->is_shared && !no_token && !make_token(access->token)) return false;
-    snprintf(access->cookie_name, sizeof access->cookie_name, "hbmview_%d", port);
-    add_hosts(access, host, &names);
+    if (!access->content_policy || !access->hosts || !access->urls || !machine_names_read(arena, &names)) return false;
+    if (!set_token(access, settings)) return false;
+    add_hosts(access, settings, &names);
     add_urls(access, host, &names, arena);
     return true;
 }
@@ -101,12 +147,27 @@ static bool host_without_port(const char *header, char host[HOST_BYTES]) {
     return *port == '\0' || (*port == ':' && port[1 + strspn(port + 1, "0123456789")] == '\0');
 }
 
-static bool host_is_ours(const struct access *access, const char *header) {
+// "*.hub.example" is every name below hub.example.
+static bool is_called(const char *pattern, const char *host) {
+    size_t pattern_size = strlen(pattern), size = strlen(host);
+    if (pattern[0] != '*' || pattern[1] != '.') return strcasecmp(pattern, host) == 0;
+    return size >= pattern_size && strcasecmp(host + size - (pattern_size - 1), pattern + 1) == 0;
+}
+
+static bool names_our_port(const struct access *access, const char *header) {
+    const char *bracket = strrchr(header, ']'), *colon = strchr(bracket ? bracket : header, ':');
+    return (colon ? strtol(colon + 1, NULL, 10) : HTTP_PORT) == access->port;
+}
+
+static bool host_is_ours(const struct access *access, const struct access_request *request) {
     char host[HOST_BYTES];
+    const char *header = request->host;
+    if (access->is_socket) return true;
     if (!header || !host_without_port(header, host)) return false;
     for (size_t i = 0; i < access->host_count; i++) {
-        if (strcasecmp(access->hosts[i], host) == 0) return true;
+        if (is_called(access->hosts[i], host)) return true;
     }
+    if (request->forwarded && request->forwarded->is_there && !names_our_port(access, header)) return true;
     return access->is_shared && is_address(host);  // the machine's outer address behind NAT; cannot be rebound
 }
 
@@ -140,7 +201,7 @@ static bool bearer_has_token(const struct access *access, const char *authorizat
 }
 
 enum access_verdict access_judge(const struct access *access, const struct access_request *request) {
-    if (!host_is_ours(access, request->host)) return ACCESS_WRONG_HOST;
+    if (!host_is_ours(access, request)) return ACCESS_WRONG_HOST;
     if (!access->token[0]) return ACCESS_GRANTED;
     const char *link = request->query_token;
     if (link && token_equals(access, link, strlen(link))) return ACCESS_GRANTED_BY_LINK;
@@ -148,9 +209,22 @@ enum access_verdict access_judge(const struct access *access, const struct acces
     return is_known ? ACCESS_GRANTED : ACCESS_NO_TOKEN;
 }
 
-void access_cookie(const struct access *access, char cookie[ACCESS_COOKIE_BYTES]) {
-    snprintf(cookie, ACCESS_COOKIE_BYTES, "%s=%s; HttpOnly; SameSite=Strict; Path=/", access->cookie_name,
-             access->token);
+// Browsers send a cookie to a frame inside another site only when it says so, and such a one only by https.
+static const char *cookie_sites(const struct access *access, bool is_https) {
+    if (!is_https) return "SameSite=Strict";
+    return access->is_framed ? "SameSite=None; Secure; Partitioned" : "SameSite=Strict; Secure";
+}
+
+void access_cookie(const struct access *access, const struct forwarded *forwarded, char cookie[ACCESS_COOKIE_BYTES]) {
+    snprintf(cookie, ACCESS_COOKIE_BYTES, "%s=%s; HttpOnly; %s; Path=%s/", access->cookie_name, access->token,
+             cookie_sites(access, forwarded && forwarded->is_https), forwarded ? forwarded->prefix : "");
+}
+
+const char *access_outer_url(const struct access *access, const struct access_request *request, struct arena *arena) {
+    const struct forwarded *forwarded = request->forwarded;
+    return arena_printf(arena, "%s://%s%s/%s%s", forwarded->is_https ? "https" : "http",
+                        forwarded->host[0] ? forwarded->host : request->host, forwarded->prefix,
+                        access->token[0] ? "?token=" : "", access->token);
 }
 
 static int hex_digit(char c) {

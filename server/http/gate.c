@@ -1,23 +1,37 @@
 #include "server/http/gate.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "server/app.h"
 #include "server/http/access.h"
+
+enum { NAME_BYTES = 128 };
 
 static const char no_token_page[] =
     "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>hbmview</title>"
     "<h1>This link needs its token</h1><p>Open the whole link that hbmview printed when it started; it ends in "
     "<code>?token=...</code>. Whoever started the server has it.</p></html>\n";
 
+// The name as --allow_host wants it: without the port.
+static const char *name_of(const char *host, char name[NAME_BYTES]) {
+    const char *port = strrchr(host, ':');
+    bool has_port = port && port[1] && !port[1 + strspn(port + 1, "0123456789")] && !strchr(host, '[');
+    snprintf(name, NAME_BYTES, "%.*s", has_port ? (int)(port - host) : NAME_BYTES, host);
+    return name;
+}
+
 static void refuse_access(struct request *request, struct reply *reply, enum reply_family family, bool is_wrong_host) {
     struct error error;
+    char name[NAME_BYTES];
+    const char *host = request->headers.host;
     if (is_wrong_host)
         error_set(
             &error, ERROR_BAD_REQUEST,
             "The host name \"%.100s\" is none of this machine's (a guard against DNS rebinding). Open the page as "
-            "localhost, by the machine's host name, or by an IP address.",
-            request->headers.host ? request->headers.host : "");
+            "localhost, by the machine's host name, or by an IP address; or start hbmview with --allow_host=%.100s, "
+            "or with --behind_proxy where a proxy on this machine hands requests on (docs/proxies.md).",
+            host ? host : "", host ? name_of(host, name) : "NAME");
     else
         error_set(&error, ERROR_BAD_REQUEST,
                   "This server needs the token of its link: ?token=..., or an Authorization: Bearer header.");
@@ -55,13 +69,13 @@ static void offer_retry(struct request *request, struct reply *reply) {
 // A first visit by the shared link: the token moves into a cookie, and out of the page's address.
 static void welcome(struct request *request, struct reply *reply) {
     char cookie[ACCESS_COOKIE_BYTES];
-    access_cookie(request->app->access, cookie);
+    access_cookie(request->app->access, request->forwarded, cookie);
     reply->set_cookie = arena_string(&request->work.arena, bytes_of(cookie));
 }
 
 static enum access_verdict judge(const struct request *request) {
     struct access_request asked = {request->headers.host, request_query(request, "token"), request->headers.cookie,
-                                   request->headers.authorization};
+                                   request->headers.authorization, request->forwarded};
     return access_judge(request->app->access, &asked);
 }
 

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "server/http/access.h"
+#include "server/http/listener.h"
 #include "server/http/reply.h"
 #include "server/http/under_way.h"
 
@@ -26,6 +27,7 @@ struct connection {
 // A request and what only this file needs of it.
 struct exchange {
     struct request request;
+    struct forwarded forwarded;
     struct reply_stream stream;
     struct reading reading;
     int socket;
@@ -85,6 +87,23 @@ static const char *header(struct MHD_Connection *connection, const char *name) {
     return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
 }
 
+// Whether the request comes from a program on this machine.
+static bool is_near(struct MHD_Connection *handle) {
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(handle, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    return info && info->client_addr && listener_peer_is_near(info->client_addr);
+}
+
+static void read_forwarded(struct MHD_Connection *connection, struct exchange *exchange) {
+    struct request *request = &exchange->request;
+    if (!access_believes(request->app->access, is_near(connection))) return;
+    const struct forwarded_headers headers = {
+        header(connection, "X-Forwarded-Host"), header(connection, "X-Forwarded-Prefix"),
+        header(connection, "X-Forwarded-Proto"), header(connection, "X-Forwarded-For")};
+    forwarded_read(&headers, &exchange->forwarded);
+    request->forwarded = &exchange->forwarded;
+    request->path = forwarded_path(&exchange->forwarded, request->path);
+}
+
 static void read_headers(struct MHD_Connection *connection, const char *method, const char *path,
                          struct exchange *exchange) {
     struct request *request = &exchange->request;
@@ -98,6 +117,7 @@ static void read_headers(struct MHD_Connection *connection, const char *method, 
         .if_none_match = header(connection, MHD_HTTP_HEADER_IF_NONE_MATCH),
         .last_event_id = header(connection, "Last-Event-ID"),
     };
+    read_forwarded(connection, exchange);
     MHD_get_connection_values_n(connection, MHD_GET_ARGUMENT_KIND, add_argument, exchange);
     if (!request->target || strstr(request->target, "%00")) exchange->has_bad_name = true;
     exchange->body.limit_bytes = request->app->body_limit(request);
@@ -109,9 +129,6 @@ static void read_headers(struct MHD_Connection *connection, const char *method, 
 static const struct {
     const char *name, *value;
 } headers_of_all[] = {
-    {"Content-Security-Policy",
-     "default-src 'self'; style-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; "
-     "form-action 'none'; frame-ancestors 'none'"},
     {"X-Content-Type-Options", "nosniff"},
     {"Referrer-Policy", "no-referrer"},
     {"Cross-Origin-Resource-Policy", "same-origin"},
@@ -122,7 +139,8 @@ static void add_header(struct MHD_Response *response, const char *name, const ch
     if (value && value[0]) MHD_add_response_header(response, name, value);
 }
 
-static void add_headers(struct MHD_Response *response, const struct reply *reply) {
+static void add_headers(struct MHD_Response *response, const struct app *app, const struct reply *reply) {
+    add_header(response, "Content-Security-Policy", app->access->content_policy);
     for (size_t i = 0; i < sizeof headers_of_all / sizeof headers_of_all[0]; i++)
         add_header(response, headers_of_all[i].name, headers_of_all[i].value);
     bool has_body = reply->status != HTTP_NOT_MODIFIED && reply->status != HTTP_NO_CONTENT;
@@ -173,7 +191,7 @@ static enum MHD_Result send_reply(struct MHD_Connection *connection, struct exch
                                               mutable_pointer(reply->body.data ? (const void *)reply->body.data : ""),
                                               MHD_RESPMEM_PERSISTENT);
     if (!response) return MHD_NO;
-    add_headers(response, reply);
+    add_headers(response, exchange->request.app, reply);
     exchange->status = reply->status;
     exchange->reply_bytes = reply->body.size;
     enum MHD_Result result = MHD_queue_response(connection, reply->status, response);

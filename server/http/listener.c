@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 enum { WAITING_CONNECTIONS_MAX = 128 };
@@ -78,4 +79,71 @@ bool listener_open(const char *host, bool bind_all, int port, struct listener *l
                    char problem[LISTENER_PROBLEM_BYTES]) {
     if (!bind_all) return open_first(host ? host : "127.0.0.1", port, listener, problem);
     return open_first("::", port, listener, problem) || open_first("0.0.0.0", port, listener, problem);
+}
+
+// --- A socket file ---
+
+static bool is_listened_on(const struct sockaddr_un *address) {
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0) return true;
+    bool is_taken = connect(fd, (const struct sockaddr *)address, sizeof *address) == 0 || errno != ECONNREFUSED;
+    close(fd);
+    return is_taken;
+}
+
+static bool make_room(const struct sockaddr_un *address, char *problem) {
+    struct stat there;
+    if (lstat(address->sun_path, &there) != 0) return true;
+    if (!S_ISSOCK(there.st_mode)) {
+        snprintf(problem, LISTENER_PROBLEM_BYTES, "--unix_socket=%s: something else stands there; it is not replaced.",
+                 address->sun_path);
+        return false;
+    }
+    if (!is_listened_on(address) && unlink(address->sun_path) == 0) return true;
+    snprintf(problem, LISTENER_PROBLEM_BYTES, "--unix_socket=%s: another program listens there.", address->sun_path);
+    return false;
+}
+
+static bool listen_on_file(int fd, const struct sockaddr_un *address) {
+    // Linux makes the file with the mode of the socket: at no moment can others connect.
+    return fchmod(fd, S_IRUSR | S_IWUSR) == 0 && bind(fd, (const struct sockaddr *)address, sizeof *address) == 0 &&
+           listen(fd, WAITING_CONNECTIONS_MAX) == 0;
+}
+
+bool listener_open_file(const char *path, struct listener *listener, char problem[LISTENER_PROBLEM_BYTES]) {
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    if (strlen(path) >= sizeof address.sun_path) {
+        snprintf(problem, LISTENER_PROBLEM_BYTES, "--unix_socket: the path of a socket has at most %zu bytes.",
+                 sizeof address.sun_path - 1);
+        return false;
+    }
+    memcpy(address.sun_path, path, strlen(path));
+    if (!make_room(&address, problem)) return false;
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    *listener = (struct listener){.socket = fd, .path = path};
+    if (fd >= 0 && listen_on_file(fd, &address) && lstat(path, &listener->file) == 0) return true;
+    snprintf(problem, LISTENER_PROBLEM_BYTES, "--unix_socket=%s: %s.", path, strerror(errno));
+    if (fd >= 0) close(fd);
+    return false;
+}
+
+void listener_remove_file(const struct listener *listener) {
+    struct stat now;
+    if (!listener->path || lstat(listener->path, &now) != 0) return;
+    if (now.st_ino == listener->file.st_ino && now.st_dev == listener->file.st_dev) unlink(listener->path);
+}
+
+bool listener_peer_is_near(const struct sockaddr *peer) {
+    static const struct in6_addr v4_in_v6_loopback = {{{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF, 127}}};
+    enum { V4_IN_V6_BYTES = 13 };
+    if (peer->sa_family == AF_UNIX) return true;
+    if (peer->sa_family == AF_INET) {
+        struct sockaddr_in v4;
+        memcpy(&v4, peer, sizeof v4);
+        return ntohl(v4.sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
+    }
+    if (peer->sa_family != AF_INET6) return false;
+    struct sockaddr_in6 v6;
+    memcpy(&v6, peer, sizeof v6);
+    return IN6_IS_ADDR_LOOPBACK(&v6.sin6_addr) || memcmp(&v6.sin6_addr, &v4_in_v6_loopback, V4_IN_V6_BYTES) == 0;
 }

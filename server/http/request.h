@@ -5,6 +5,7 @@
 // entries, deferred outputs).
 #pragma once
 
+#include "server/http/forwarded.h"
 #include "server/store/work.h"
 
 enum { REQUEST_BODY_LIMIT_BYTES = 64 << 10, REQUEST_QUERY_MAX = 64 };
@@ -24,10 +25,11 @@ struct request {
     struct work work;
     const char *method;
     const char *target;  // the URL as it came: path and query, still encoded
-    const char *path;    // decoded, without the query
+    const char *path;    // decoded, without the query and the prefix of a proxy
     struct request_argument query[REQUEST_QUERY_MAX];
     size_t query_count;
     struct request_headers headers;
+    const struct forwarded *forwarded;  // what a trusted proxy tells; NULL: nothing
     struct bytes body;
 };
 

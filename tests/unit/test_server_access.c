@@ -19,7 +19,9 @@ struct fixture {
 
 static void open_fixture(struct fixture *f, const char *host, bool bind_all, bool no_token) {
     arena_init(&f->arena, 0);
-    assert_true(access_init(&f->access, &f->arena, host, bind_all, no_token, 6006));
+    assert_true(
+        access_init(&f->access, &f->arena,
+                    &(struct access_settings){.host = host, .bind_all = bind_all, .no_token = no_token, .port = 6006}));
     if (f->access.token[0]) memcpy(f->access.token, TOKEN, sizeof TOKEN);
 }
 
@@ -94,14 +96,14 @@ static void tokens_are_random_and_in_the_links(void **state) {
     struct arena arena;
     struct access a, b;
     arena_init(&arena, 0);
-    assert_true(access_init(&a, &arena, NULL, true, false, 6006));
-    assert_true(access_init(&b, &arena, NULL, true, false, 6006));
+    assert_true(access_init(&a, &arena, &(struct access_settings){.bind_all = true, .port = 6006}));
+    assert_true(access_init(&b, &arena, &(struct access_settings){.bind_all = true, .port = 6006}));
     assert_int_equal(strlen(a.token), 32);
     assert_string_not_equal(a.token, b.token);
     assert_true(a.url_count > 0);
     for (size_t i = 0; i < a.url_count; i++) assert_non_null(strstr(a.urls[i], a.token));
     char cookie[ACCESS_COOKIE_BYTES];
-    access_cookie(&a, cookie);
+    access_cookie(&a, NULL, cookie);
     assert_non_null(strstr(cookie, "; HttpOnly; SameSite=Strict; Path=/"));
     arena_free(&arena);
 }
@@ -127,6 +129,110 @@ static void the_token_leaves_the_address(void **state) {
     arena_init(&arena, 0);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         assert_string_equal(access_plain_target(cases[i][0], &arena), cases[i][1]);
+    arena_free(&arena);
+}
+
+static void other_names_are_allowed_one_by_one(void **state) {
+    (void)state;
+    struct arena arena;
+    struct access access;
+    const char *const names[] = {"hub.example", "*.tunnels.example"};
+    arena_init(&arena, 0);
+    assert_true(access_init(&access, &arena,
+                            &(struct access_settings){.port = 6006, .allow_hosts = names, .allow_host_count = 2}));
+    static const char *const good[] = {"hub.example", "HUB.example:8443", "abc-6006.tunnels.example", "localhost:6006"};
+    static const char *const bad[] = {"a.hub.example", "tunnels.example", "eviltunnels.example", "hub.example.evil"};
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(access_judge(&access, &(struct access_request){.host = good[i]}), ACCESS_GRANTED);
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(access_judge(&access, &(struct access_request){.host = bad[i]}), ACCESS_WRONG_HOST);
+    arena_free(&arena);
+}
+
+static void a_proxy_is_told_from_a_rebound_name(void **state) {
+    (void)state;
+    struct arena arena;
+    struct access access;
+    struct forwarded told;
+    arena_init(&arena, 0);
+    assert_true(access_init(&access, &arena, &(struct access_settings){.port = 6006, .behind_proxy = true}));
+    assert_true(access_believes(&access, true));
+    assert_false(access_believes(&access, false));
+    forwarded_read(&(struct forwarded_headers){.prefix = "/tools/hbm/"}, &told);
+    static const struct {
+        const char *host;
+        enum access_verdict verdict;
+    } cases[] = {{"hub.example", ACCESS_GRANTED},
+                 {"hub.example:8888", ACCESS_GRANTED},
+                 {"localhost:6006", ACCESS_GRANTED},
+                 {"evil.example:6006", ACCESS_WRONG_HOST},
+                 {"evil.example:06006", ACCESS_WRONG_HOST}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct access_request request = {.host = cases[i].host, .forwarded = &told};
+        assert_int_equal(access_judge(&access, &request), cases[i].verdict);
+    }
+    forwarded_read(&(struct forwarded_headers){0}, &told);
+    struct access_request bare = {.host = "hub.example", .forwarded = &told};
+    assert_int_equal(access_judge(&access, &bare), ACCESS_WRONG_HOST);
+    arena_free(&arena);
+}
+
+static void forwarded_headers_are_read_with_care(void **state) {
+    (void)state;
+    static const char *const prefixes[][2] = {{"/tools/hbm", "/tools/hbm"},
+                                              {"/tools/hbm/", "/tools/hbm"},
+                                              {"/a, /b", "/a"},
+                                              {"/", ""},
+                                              {"//evil.example", ""},
+                                              {"tools", ""},
+                                              {"/a/../b", ""},
+                                              {"/a;Path=/", ""},
+                                              {"/a\"b", ""},
+                                              {"", ""},
+                                              {"/a%20b", "/a%20b"}};
+    struct forwarded told;
+    for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++) {
+        forwarded_read(&(struct forwarded_headers){.prefix = prefixes[i][0]}, &told);
+        assert_string_equal(told.prefix, prefixes[i][1]);
+    }
+    forwarded_read(&(struct forwarded_headers){.host = "hub.example:8443, inner", .proto = "HTTPS", .prefix = "/t"},
+                   &told);
+    assert_string_equal(told.host, "hub.example:8443");
+    assert_true(told.is_https && told.is_there);
+    assert_string_equal(forwarded_path(&told, "/t/runs"), "/runs");
+    assert_string_equal(forwarded_path(&told, "/t"), "/t");
+    assert_string_equal(forwarded_path(&told, "/tt/runs"), "/tt/runs");
+    forwarded_read(&(struct forwarded_headers){.host = "a/b", .proto = "httpsx"}, &told);
+    assert_string_equal(told.host, "");
+    assert_false(told.is_https);
+}
+
+static void cookies_go_where_the_browser_sees_the_server(void **state) {
+    (void)state;
+    struct arena arena;
+    struct access access;
+    struct forwarded told;
+    char cookie[ACCESS_COOKIE_BYTES];
+    struct access_settings settings = {.port = 6006, .token = TOKEN, .frame_ancestors = "https://hub.example"};
+    arena_init(&arena, 0);
+    assert_true(access_init(&access, &arena, &settings));
+    assert_null(strstr(access.cookie_name, "6006"));  // replicas know each other's
+    forwarded_read(&(struct forwarded_headers){.prefix = "/t", .proto = "https"}, &told);
+    access_cookie(&access, &told, cookie);
+    assert_non_null(strstr(cookie, "; HttpOnly; SameSite=None; Secure; Partitioned; Path=/t/"));
+    told.is_https = false;
+    access_cookie(&access, &told, cookie);
+    assert_non_null(strstr(cookie, "; HttpOnly; SameSite=Strict; Path=/t/"));
+    settings.frame_ancestors = NULL;
+    told.is_https = true;
+    assert_true(access_init(&access, &arena, &settings));
+    access_cookie(&access, &told, cookie);
+    assert_non_null(strstr(cookie, "; HttpOnly; SameSite=Strict; Secure; Path=/t/"));
+    assert_non_null(strstr(access.content_policy, "frame-ancestors 'none'"));
+    assert_false(access_token_is_plain("short"));
+    assert_false(access_token_is_plain("0123456789abcdef; Path=/"));
+    assert_false(access_frame_sources_are_plain("'self'; script-src *"));
+    assert_true(access_frame_sources_are_plain("'self' https://hub.example"));
     arena_free(&arena);
 }
 
@@ -207,6 +313,10 @@ int main(void) {
         cmocka_unit_test(a_shared_server_wants_its_token),
         cmocka_unit_test(tokens_are_random_and_in_the_links),
         cmocka_unit_test(the_token_leaves_the_address),
+        cmocka_unit_test(other_names_are_allowed_one_by_one),
+        cmocka_unit_test(a_proxy_is_told_from_a_rebound_name),
+        cmocka_unit_test(forwarded_headers_are_read_with_care),
+        cmocka_unit_test(cookies_go_where_the_browser_sees_the_server),
         cmocka_unit_test(reads_accept_encoding),
         cmocka_unit_test(tags_follow_the_content),
         cmocka_unit_test(gzip_goes_there_and_back),
