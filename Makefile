@@ -122,12 +122,14 @@ $(EMBED): scripts/embed_assets.c
 	@mkdir -p $(@D)
 	$(call say,CC)$(CC) -std=c17 -O2 $(WARNINGS) -D_POSIX_C_SOURCE=200809L -o $@ $< -lz
 
+# A source distribution brings the page, the man page and the completions, which need node, ready made.
+PAGE = $(if $(wildcard page/index.html),page,$(GEN)/page)
 $(GEN)/page/index.html: scripts/build-page.mjs $(WEB_FILES) $(shell find web -type d) $(PAGE_PACKAGES)
 	$(call say,PAGE)node scripts/build-page.mjs web $(@D)
 
-$(GEN)/assets.c: $(EMBED) $(GEN)/page/index.html $(SAMPLE)
+$(GEN)/assets.c: $(EMBED) $(PAGE)/index.html $(SAMPLE)
 	$(call say,EMBED)$(EMBED) $@ sample/tpu-vm-0.xplane.pb=$(SAMPLE) \
-	    $$(find $(GEN)/page -type f | sed 's|^$(GEN)/page/\(.*\)|\1=&|')
+	    $$(find $(PAGE) -type f | sed 's|^$(PAGE)/\(.*\)|\1=&|')
 
 $(PAGE_PACKAGES) &:
 	npm ci
@@ -258,12 +260,12 @@ $(DIR)/bench_analysis: $(call object,$(wildcard tests/bench/*.c)) $(SERVER_OBJ) 
 
 # --- What is delivered: docs/install.md ---
 # The man page and the shells' completions are the same for every machine: made of the flags of a program that runs here.
-SHARE = $(BUILD)/share
+SHARE = $(if $(wildcard share/man),share,$(BUILD)/share)
 SHARED_FILES = man/man1/hbmview.1 bash-completion/completions/hbmview zsh/site-functions/_hbmview \
     fish/vendor_completions.d/hbmview.fish
 UNIT_FILE = lib/systemd/system/hbmview.service
-$(SHARED_FILES:%=$(SHARE)/%) &: $(BIN) $(wildcard scripts/packaging/*.mjs) scripts/packaging/hbmview.1.roff CHANGELOG.md
-	$(call say,SHARE)node scripts/packaging/describe.mjs $(BIN) $(SHARE)
+$(SHARED_FILES:%=$(BUILD)/share/%) &: $(BIN) $(wildcard scripts/packaging/*.mjs) scripts/packaging/hbmview.1.roff CHANGELOG.md
+	$(call say,SHARE)node scripts/packaging/describe.mjs $(BIN) $(BUILD)/share
 .PHONY: share install uninstall
 share: $(SHARED_FILES:%=$(SHARE)/%)  ## the man page and the completions of bash, zsh and fish: build/share
 install: $(BIN) share  ## to $(DESTDIR)$(PREFIX): program, man page, completions, systemd unit
@@ -273,6 +275,9 @@ install: $(BIN) share  ## to $(DESTDIR)$(PREFIX): program, man page, completions
 	@sed 's|@BINDIR@|$(PREFIX)/bin|' scripts/packaging/hbmview.service >'$(DESTDIR)$(PREFIX)/$(UNIT_FILE)'
 uninstall:  ## removes what install wrote
 	rm -f '$(DESTDIR)$(PREFIX)/bin/hbmview' '$(DESTDIR)$(PREFIX)/$(UNIT_FILE)' $(SHARED_FILES:%='$(DESTDIR)$(PREFIX)/share/%')
+.PHONY: wheel
+wheel: share  ## wheels of the static programs (make static comes first) and the source distribution: build/dist
+	scripts/packaging/build-wheel $(BUILD)/dist
 clean: ; rm -rf $(BUILD) compile_commands.json
 help:
 	@sed -n 's/^\([a-z_.-]*\):[^#]*## \(.*\)/  \1|\2/p' Makefile | column -t -s '|'
