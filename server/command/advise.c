@@ -4,10 +4,11 @@
 #include "analysis/advice/advise.h"
 #include "server/document/advice_document.h"
 #include "server/command/report_data.h"
+#include "server/text/json_short.h"
 
 // --- What is asked ---
 
-enum { WAYS_MAX = 1 << 20 };
+enum { WAYS_MAX = 1 << 20, TOP_ALL = -1 };
 
 struct advise_options {
     const char *path;
@@ -15,6 +16,7 @@ struct advise_options {
     const char *module;   // NULL: the largest
     struct advice_request request;
     unsigned format;  // enum format
+    int top;          // TOP_ALL: every row of the JSON
     bool follow_symlinks;
     struct storage_settings storage;
     bool show_help;
@@ -24,6 +26,7 @@ static const char help[] = "hbmview advise: what to change so that a program nee
                            "\n"
                            "  hbmview advise PATH [--session S] [--module M] [--capacity SIZE]\n"
                            "                      [--batch N] [--ways N] [--format text|json|markdown]\n"
+                           "                      [--top N]\n"
                            "\n"
                            "PATH is what `hbmview report` takes. For each change: whether it applies to this\n"
                            "program and why, the total HBM of the changed program with a range, and what to\n"
@@ -37,18 +40,21 @@ static const char help[] = "hbmview advise: what to change so that a program nee
                            "                   changes that together fit it\n"
                            "  --batch N        the size of the batch dimension (found by its effects)\n"
                            "  --ways N         chips to shard over (4)\n"
+                           "  --top N          so many changes in the json, what saves most first; the others\n"
+                           "                   are counted (all, in the order of docs/api.md)\n"
                            "  --format F       text, json or markdown (text)\n" STORAGE_FLAGS_HELP "  --help\n"
                            "\n"
                            "Exit codes: 0 good; 2 wrong usage; 3 something could not be read.\n";
 
 static bool parse(int count, char *const arguments[], struct advise_options *options, char *problem) {
     int batch = 0, ways = ADVICE_WAYS_DEFAULT;
-    *options = (struct advise_options){.storage = storage_settings_usual()};
+    *options = (struct advise_options){.top = TOP_ALL, .storage = storage_settings_usual()};
     const struct flag flags[] = {
         STORAGE_FLAGS(options->storage),
         {"session", FLAG_TEXT, .text = &options->session},
         {"module", FLAG_TEXT, .text = &options->module},
         {"capacity", FLAG_CAPACITY, .bytes = &options->request.capacity_bytes},
+        {"top", FLAG_NUMBER, .number = &options->top, .min = 0, .max = INT_MAX},
         {"format", FLAG_CHOICE, .choice = &options->format, .choices = format_choices_without_csv},
         {"batch", FLAG_NUMBER, .number = &batch, .min = 1, .max = INT_MAX},
         {"ways", FLAG_NUMBER, .number = &ways, .min = 2, .max = WAYS_MAX},
@@ -102,6 +108,7 @@ static void write_document(const struct advise_options *options, const struct ad
         return;
     }
     advice_json_write(document, &w);
+    if (options->top != TOP_ALL) json_shorten_output(output, (size_t)options->top, "interventions", "saves_bytes");
     output_append_char(output, '\n');
 }
 

@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -9,8 +10,9 @@
 #include "server/document/explain_document.h"
 #include "server/command/command.h"
 #include "server/command/progress.h"
+#include "server/text/json_short.h"
 
-enum { CACHE_BYTES = 160 << 20 };
+enum { CACHE_BYTES = 160 << 20, TOP_ALL = -1 };
 
 // --- What is asked ---
 
@@ -19,6 +21,7 @@ struct explain_options {
     const char *logdir, *session, *module;
     int64_t capacity_bytes;  // OOM_ABSENT: the message's own
     unsigned format;         // enum format
+    int top;                 // TOP_ALL: every row of the JSON
     bool follow_symlinks;
     struct storage_settings storage;
     bool show_help;
@@ -27,7 +30,7 @@ struct explain_options {
 static const char help[] = "hbmview explain: why did it run out of memory, and what to change\n"
                            "\n"
                            "  hbmview explain [FILE|-] [--logdir DIR] [--capacity SIZE]\n"
-                           "                  [--format text|json|markdown]\n"
+                           "                  [--format text|json|markdown] [--top N]\n"
                            "\n"
                            "FILE is a log (also .gz), a traceback or just the message; - or nothing reads\n"
                            "standard input (hbmview explain < train.log). Every out-of-memory message of XLA on\n"
@@ -41,19 +44,23 @@ static const char help[] = "hbmview explain: why did it run out of memory, and w
                            "  --module M        the program is this one (the message's own)\n"
                            "  --capacity SIZE   the memory there is, as 15.75G or 16GiB or bytes (K, M, G are\n"
                            "                    powers of 1024), or a device: v5e, H100 (the message's own)\n"
+                           "  --top N           so many rows of each list of the json; the others are counted\n"
+                           "                    (all)\n"
                            "  --format F        text, json or markdown (text)\n" STORAGE_FLAGS_HELP "  --help\n"
                            "\n"
                            "Exit codes: 0 explained; 1 no out-of-memory message found; 2 wrong usage; 3 the log\n"
                            "or DIR could not be read.\n";
 
 static bool parse(int count, char *const arguments[], struct explain_options *options, char *problem) {
-    *options = (struct explain_options){.capacity_bytes = OOM_ABSENT, .storage = storage_settings_usual()};
+    *options = (struct explain_options){
+        .capacity_bytes = OOM_ABSENT, .top = TOP_ALL, .storage = storage_settings_usual()};
     const struct flag flags[] = {
         {"logdir", FLAG_PATH, .text = &options->logdir},
         STORAGE_FLAGS(options->storage),
         {"session", FLAG_TEXT, .text = &options->session},
         {"module", FLAG_TEXT, .text = &options->module},
         {"capacity", FLAG_CAPACITY, .bytes = &options->capacity_bytes},
+        {"top", FLAG_NUMBER, .number = &options->top, .min = 0, .max = INT_MAX},
         {"format", FLAG_CHOICE, .choice = &options->format, .choices = format_choices_without_csv},
         {"follow_symlinks", FLAG_SWITCH, .on = &options->follow_symlinks},
         {"help", FLAG_SWITCH, .on = &options->show_help},
@@ -104,6 +111,7 @@ static void write_explanation(const struct explain_options *options, const struc
         return;
     }
     explain_json_write(explanation, arena, &w);
+    if (options->top != TOP_ALL) json_shorten_output(output, (size_t)options->top, NULL, NULL);
     output_append_char(output, '\n');
 }
 

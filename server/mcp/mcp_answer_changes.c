@@ -40,24 +40,13 @@ json_t *mcp_answer_explain(struct mcp_call *call, struct error *error) {
 
 // --- advise ---
 
-static json_int_t saved(const json_t *intervention) {
-    return json_integer_value(json_object_get(intervention, "saves_bytes"));
-}
-
-// Before the first that saves less.
-static void insert_by_savings(json_t *list, json_t *one) {
-    size_t place = 0;
-    while (place < json_array_size(list) && saved(json_array_get(list, place)) >= saved(one)) place++;
-    json_array_insert(list, place, one);
-}
-
-// What saves most first; the ids of the others.
+// Those that apply; the ids of the others.
 static json_t *applicable(const json_t *document, json_t *others) {
     json_t *list = json_array(), *one;
     size_t i;
     json_array_foreach(json_object_get(document, "interventions"), i, one) {
         if (json_is_true(json_object_get(one, "applies")))
-            insert_by_savings(list, one);
+            json_array_append(list, one);
         else
             json_array_append(others, json_object_get(one, "id"));
     }
@@ -79,6 +68,7 @@ json_t *mcp_answer_advise(struct mcp_call *call, struct error *error) {
     json_t *others = json_array();
     json_object_set_new(document, "interventions", applicable(document, others));
     json_object_set_new(document, "not_applicable", others);
+    json_sort_list(document, "interventions", "saves_bytes");
     json_shorten(document, mcp_top(call));
     mcp_caveat(call, PREDICTED);
     if (!mcp_text(call, "capacity")) mcp_caveat(call, "Without a capacity there is no plan; give a size or a device.");

@@ -2,6 +2,7 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 enum { KEY_BYTES = 96 };
 
@@ -51,4 +52,31 @@ void json_shorten(json_t *document, size_t top) {
     if (json_is_object(document)) shorten_members(document, top);
     json_object_foreach(document, key, value) json_shorten(value, top);
     json_array_foreach(document, i, value) json_shorten(value, top);
+}
+
+static json_int_t figure(const json_t *list, size_t i, const char *by) {
+    return json_integer_value(json_object_get(json_array_get(list, i), by));
+}
+
+void json_sort_list(json_t *object, const char *key, const char *by) {
+    json_t *list = json_object_get(object, key);
+    for (size_t i = 1; i < json_array_size(list); i++) {
+        size_t place = i;
+        while (place && figure(list, place - 1, by) < figure(list, i, by)) place--;
+        json_t *one = json_incref(json_array_get(list, i));
+        json_array_remove(list, i);
+        json_array_insert_new(list, place, one);
+    }
+}
+
+void json_shorten_output(struct output *output, size_t top, const char *sorted, const char *by) {
+    json_t *document = json_loadb(output->data, output->size, JSON_ALLOW_NUL, NULL);
+    if (sorted) json_sort_list(document, sorted, by);
+    json_shorten(document, top);
+    char *text = document ? json_dumps(document, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
+    output->size = 0;
+    output_put(output, text);
+    if (!text) output->failed = true;
+    free(text);
+    json_decref(document);
 }

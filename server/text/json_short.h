@@ -11,8 +11,17 @@
 
 #include <jansson.h>
 
+#include "server/text/output.h"
+
 // At most `top` objects of each list, at any depth.
 void json_shorten(json_t *document, size_t top);
 
 // The same for one list of `object`.
 void json_shorten_list(json_t *object, const char *key, size_t top);
+
+// Puts the objects of a list in order, those with the most in `by` first; equal ones stay as they are.
+void json_sort_list(json_t *object, const char *key, const char *by);
+
+// Shortens an output that holds one document and nothing else, with the list `sorted` put in order before (NULL: none).
+// Out of memory it turns failed.
+void json_shorten_output(struct output *output, size_t top, const char *sorted, const char *by);

@@ -26,6 +26,15 @@ def by_id(document):
     return {item["id"]: item for item in document["interventions"]}
 
 
+class Short(unittest.TestCase):
+    def test_top_keeps_what_saves_most(self):
+        path = ADVICE / f"{sorted(PROGRAMS)[0]}.hlo.pb.gz"
+        whole, short = advise(path), advise(path, "--top=2")
+        most = sorted((item["saves_bytes"] for item in whole["interventions"]), reverse=True)[:2]
+        self.assertEqual([item["saves_bytes"] for item in short["interventions"]], most)
+        self.assertEqual(short["interventions_left_out"], len(IDS) - 2)
+
+
 class Predictions(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
