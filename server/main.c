@@ -23,8 +23,15 @@ static const struct {
     const char *name;
     enum exit_code (*run)(int count, char *const arguments[]);  // without the names of program and command
 } commands[] = {
-    {"serve", serve_run}, {"report", report_run}, {"explain", explain_run}, {"advise", advise_run},
-    {"diff", diff_run},   {"watch", watch_run},   {"mcp", mcp_run},
+    {"serve", serve_run},
+    {"report", report_run},
+    {"explain", explain_run},
+    {"advise", advise_run},
+    {"diff", diff_run},
+    {"watch", watch_run},
+    {"mcp", mcp_run},
+    {"get_memory_profile", get_memory_profile_run},
+    {"get_peak_allocations", get_peak_allocations_run},
 };
 
 // What the man page and the shells' completions are made of.

@@ -18,6 +18,7 @@ const char *options_help(void) {
            "  hbmview diff A B                     what changed between two programs, by line and by buffer\n"
            "  hbmview watch PATH                   a line for each new program or peak, while a run goes on\n"
            "  hbmview mcp [--logdir=DIR]           the same facts for agents (Model Context Protocol on stdio)\n"
+           "  hbmview get_memory_profile PATH, get_peak_allocations PATH    as XProf's commands answer\n"
            "\n"
            "  --logdir PATH     a log directory, a session folder, a folder of XLA's --xla_dump_to, or one\n"
            "                    *.xplane.pb, *.hlo_proto.pb or memory.prof file (each also .gz); also\n"

@@ -9,6 +9,8 @@
 enum exit_code advise_run(int count, char *const arguments[]);
 enum exit_code diff_run(int count, char *const arguments[]);
 enum exit_code explain_run(int count, char *const arguments[]);
+enum exit_code get_memory_profile_run(int count, char *const arguments[]);
+enum exit_code get_peak_allocations_run(int count, char *const arguments[]);
 enum exit_code mcp_run(int count, char *const arguments[]);
 enum exit_code report_run(int count, char *const arguments[]);
 enum exit_code watch_run(int count, char *const arguments[]);
