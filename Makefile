@@ -160,6 +160,8 @@ check-http: $(BIN)  ## the program seen from outside (python3)
 	HBMVIEW=$(BIN) tests/run-python.sh http
 check-cli: $(BIN)  ## the commands for terminals and CI (python3)
 	HBMVIEW=$(BIN) tests/run-python.sh cli
+check-agents: $(BIN)  ## hbmview mcp through the protocol's own client package (from PyPI, once)
+	PYTHON=$$(scripts/test-venv agents) HBMVIEW=$(BIN) tests/run-python.sh agents
 check-scripts: programs  ## the Makefile and the scripts themselves (python3)
 	HBMVIEW=$(BIN) tests/run-python.sh scripts
 check-packaging: $(BIN) share  ## what is installed beside the program: completions, man page, unit, one version (python3)
@@ -175,6 +177,7 @@ check-fuzz: $(FUZZ_BIN)  ## replay the fuzz corpus, with mutations
 check-corpus: $(BIN)  ## the wide comparison with XProf, when CORPUS is there
 	@if [ -d '$(CORPUS)' ]; then HBMVIEW=$(BIN) tests/run-corpus.sh '$(CORPUS)'; else echo 'no corpus at $(CORPUS)'; fi
 
+.PHONY: check-agents
 .PHONY: asan ubsan tsan valgrind fuzz coverage mutate
 asan:  ## the tests under AddressSanitizer and UBSan
 	$(MAKE) --no-print-directory -Otarget MODE=asan check-unit check-fuzz check-golden check-http check-cli
