@@ -1,15 +1,20 @@
 #!/bin/sh
 # Runs the unit test programs given as arguments, shows the output of those that fail, and closes with
-# "N passed, N failed". UNDER is a command to run each under (valgrind). A program that dies without a verdict counts as one failure.
+# "N passed, N failed". UNDER is a command to run each under (valgrind). A program that dies without a verdict counts as one
+# failure. As many run at a time as there are cores.
 set -u
 cd "$(dirname "$0")/.." || exit 2
 logs=build/logs/unit
 mkdir -p "$logs"
 passed=0 failed=0
+log_of() { echo "$logs/$(echo "$1" | tr / -).log"; }
+for program in "$@"; do rm -f "$(log_of "$program").status"; done
+# shellcheck disable=SC2016
+for program in "$@"; do echo "$program $(log_of "$program")"; done |
+    xargs -r -P "$(nproc)" -n 2 sh -c '${UNDER:-} "./$0" >"$1" 2>&1; echo $? >"$1.status"; echo "ran $0"'
 for program in "$@"; do
-    log=$logs/$(echo "$program" | tr / -).log
-    ${UNDER:-} "./$program" >"$log" 2>&1
-    status=$?
+    log=$(log_of "$program")
+    status=$(cat "$log.status" 2>/dev/null || echo 1)
     good=$(grep -c '^\[       OK \]' "$log")
     bad=$(sed -n 's/^\[  FAILED  \] \([0-9][0-9]*\) test(s).*/\1/p' "$log" | tail -n 1)
     bad=${bad:-0}
