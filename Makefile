@@ -212,9 +212,9 @@ fuzz-run: $(DIR)/fuzz_$(T)
 
 # --- Care of the sources ---
 .PHONY: lint check-layers check-style check-types check-headers tidy format format-check compile_commands.json
-lint:  ## all checks of the sources; of C files, those that changed since they last passed
+lint:  ## all checks of the sources; of C files, those that changed since they last passed; TIDY=no without clang-tidy
 	@$(MAKE) --no-print-directory -k -Otarget $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc)) $(LINT)
-LINT = check-layers check-style check-types check-headers format-check tidy
+LINT = check-layers check-style check-types check-headers format-check $(if $(filter no,$(TIDY)),,tidy)
 check-layers check-style:
 	@scripts/$@
 check-types:  ## the page's modules by TypeScript, as their @ts-check says
