@@ -149,7 +149,7 @@ $(DIR)/fuzz_server_%: $(DIR)/obj/tests/fuzz/fuzz_server_%.o $(SERVER_OBJ) $(CORE
 $(DIR)/fuzz_%: $(DIR)/obj/tests/fuzz/fuzz_%.o $(CORE_LIB) ; $(link)
 
 .SECONDARY:
-.PHONY: check check-unit check-golden check-http check-cli check-scripts check-packaging check-fleet check-web check-browser check-fuzz check-corpus
+.PHONY: check check-unit check-golden check-http check-cli check-scripts check-packaging check-fleet check-proxy check-web check-browser check-fuzz check-corpus
 check: check-unit check-golden check-http check-cli check-scripts check-packaging check-web check-browser check-fuzz  ## all tests of this mode
 UNIT_WANTED = $(if $(ONLY),$(ONLY:%=$(DIR)/tests/%),$(UNIT_BIN))
 check-unit: $(UNIT_WANTED)  ## C tests of the parts (cmocka); ONLY=test_wire runs one
@@ -168,6 +168,9 @@ check-packaging: $(BIN) share  ## what is installed beside the program: completi
 	HBMVIEW=$(BIN) tests/run-python.sh packaging
 check-fleet: $(BIN)  ## a bucket of sessions as one table, on Ray (python3, its own packages)
 	HBMVIEW=$(BIN) PYTHON=$$(scripts/test-venv fleet) tests/run-python.sh fleet
+check-proxy: $(BIN)  ## behind nginx, a notebook's proxy and a tunnel: replicas, metrics, the page (slow)
+	HBMVIEW=$(BIN) PYTHON=$$(scripts/test-venv proxy) tests/run-python.sh proxy
+	HBMVIEW=$(BIN) PYTHON=$$(scripts/test-venv proxy) tests/run-node.sh proxied
 check-web: $(BIN)  ## the page's modules (node)
 	tests/run-node.sh unit
 check-browser: $(BIN)  ## the page in a real browser

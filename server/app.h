@@ -11,6 +11,7 @@
 #include "server/store/store.h"
 
 struct access;
+struct traffic;
 struct under_way;
 struct reply;
 struct request;
@@ -26,4 +27,5 @@ struct app {
     struct live *live;            // NULL for what the program asks of itself
     struct under_way *under_way;  // made with the HTTP server; NULL for what the program asks of itself
     const struct access *access;
+    struct traffic *traffic;
 };

@@ -4,6 +4,7 @@
 
 #include "server/api/api_routes.h"
 #include "server/http/gate.h"
+#include "server/http/metrics.h"
 #include "server/http/page.h"
 #include "server/xprof/xprof.h"
 
@@ -11,10 +12,11 @@ static const char API_PREFIX[] = "/api/";
 static const char XPROF_PREFIX[] = "/data/plugin/profile";
 
 static const struct route other_rows[] = {
-    {"/runs", REPLY_XPROF, xprof_runs, ROUTE_GET},       {"/run_tools", REPLY_XPROF, xprof_run_tools, ROUTE_GET},
-    {"/hosts", REPLY_XPROF, xprof_hosts, ROUTE_GET},     {"/module_list", REPLY_XPROF, xprof_module_list, ROUTE_GET},
-    {"/data", REPLY_XPROF, xprof_data, ROUTE_GET},       {"/config", REPLY_XPROF, xprof_config, ROUTE_GET},
-    {"/version", REPLY_XPROF, xprof_version, ROUTE_GET}, {"/favicon.ico", REPLY_PAGE, page_icon, ROUTE_GET},
+    {"/runs", REPLY_XPROF, xprof_runs, ROUTE_GET},        {"/run_tools", REPLY_XPROF, xprof_run_tools, ROUTE_GET},
+    {"/hosts", REPLY_XPROF, xprof_hosts, ROUTE_GET},      {"/module_list", REPLY_XPROF, xprof_module_list, ROUTE_GET},
+    {"/data", REPLY_XPROF, xprof_data, ROUTE_GET},        {"/config", REPLY_XPROF, xprof_config, ROUTE_GET},
+    {"/version", REPLY_XPROF, xprof_version, ROUTE_GET},  {"/favicon.ico", REPLY_PAGE, page_icon, ROUTE_GET},
+    {"/healthz", REPLY_WATCH, metrics_health, ROUTE_GET}, {"/metrics", REPLY_WATCH, metrics_reply, ROUTE_GET},
 };
 
 static const struct routes other_routes = {other_rows, sizeof other_rows / sizeof other_rows[0]};
@@ -67,7 +69,9 @@ size_t routes_body_limit(const struct request *request) {
 void routes_answer(struct request *request, struct reply *reply) {
     const struct route *route = route_of(request);
     struct error error;
-    if (!gate_let_in(request, reply, route->family)) return;
+    reply->family = route->family;
+    bool is_for_anyone = route->handler == metrics_health;
+    if (!is_for_anyone && !gate_let_in(request, reply, route->family)) return;
     if (!takes_method(route, request->method)) {
         refuse_method(request, reply, route);
         return;

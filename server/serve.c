@@ -13,6 +13,7 @@
 #include "server/http/access.h"
 #include "server/http/given_token.h"
 #include "server/http/http.h"
+#include "server/http/traffic.h"
 #include "server/http/under_way.h"
 #include "server/routes.h"
 #include "server/http/listener.h"
@@ -150,8 +151,10 @@ static enum exit_code serve(const struct options *options) {
     struct arena arena;
     arena_init(&arena, 0);
     struct access access;
+    struct traffic traffic = {0};
     struct app app = {.options = options,
                       .access = &access,
+                      .traffic = &traffic,
                       .cache = cache_new((size_t)options->cache_mib << 20, parallel_loads(options)),
                       .store = store_new(options->logdir, &options->storage)};
     if (app.store && options->follow_symlinks) store_follow_links(app.store);

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs the tests of the page in tests/web/unit or tests/web/browser with node's test runner; closes with
+# Runs the tests of the page in tests/web/unit, tests/web/browser or tests/web/proxied with node's test runner; closes with
 # "N passed, N failed".
 set -u
 cd "$(dirname "$0")/.." || exit 2
@@ -12,7 +12,7 @@ if [ -z "$files" ]; then
 fi
 mkdir -p build/logs
 log=$(mktemp build/logs/node-XXXXXX)
-if [ "$kind" = browser ]; then
+if [ "$kind" != unit ]; then
     HBMVIEW_BROWSER=$(scripts/find-browser) || exit 1
     export HBMVIEW_BROWSER
     one_by_one=--test-concurrency=1  # the browser and the server share few cores

@@ -9,6 +9,7 @@
 #include "server/http/access.h"
 #include "server/http/listener.h"
 #include "server/http/reply.h"
+#include "server/http/traffic.h"
 #include "server/http/under_way.h"
 
 enum { BODY_SWALLOWED_MAX_BYTES = 64 << 20, STREAM_BLOCK_BYTES = 4 << 10, STREAM_PATIENCE_MS = 1000 };
@@ -38,6 +39,7 @@ struct exchange {
     bool has_bad_name;  // an argument has a NUL inside, or there are too many
     unsigned status;
     size_t reply_bytes;
+    enum reply_family family;
 };
 
 // --- Making the request ---
@@ -193,6 +195,7 @@ static enum MHD_Result send_reply(struct MHD_Connection *connection, struct exch
     if (!response) return MHD_NO;
     add_headers(response, exchange->request.app, reply);
     exchange->status = reply->status;
+    exchange->family = reply->family;
     exchange->reply_bytes = reply->body.size;
     enum MHD_Result result = MHD_queue_response(connection, reply->status, response);
     MHD_destroy_response(response);
@@ -266,6 +269,15 @@ static double elapsed_ms(const struct timespec *start) {
     return (double)(now.tv_sec - start->tv_sec) * 1e3 + (double)(now.tv_nsec - start->tv_nsec) / 1e6;
 }
 
+static void count_exchange(const struct app *app, const struct exchange *exchange) {
+    const struct traffic_answer answer = {.family = exchange->family,
+                                          .status = exchange->status,
+                                          .bytes = exchange->reply_bytes,
+                                          .took_us = (uint64_t)(elapsed_ms(&exchange->start) * 1e3),
+                                          .is_stream = exchange->stream.read != NULL};
+    if (exchange->status) traffic_count(app->traffic, &answer);
+}
+
 // The target as it may go to a terminal: no control characters.
 static const char *printable_target(struct exchange *exchange) {
     const char *target = exchange->request.target;
@@ -297,6 +309,7 @@ static void end(void *app, struct MHD_Connection *handle, void **state, enum MHD
     const struct app *owner = app;
     struct exchange *exchange = *state;
     if (!exchange) return;
+    count_exchange(owner, exchange);
     if (owner->options->verbose) log_exchange(exchange);
     MHD_set_connection_option(handle, MHD_CONNECTION_OPTION_TIMEOUT, (unsigned)HTTP_IDLE_SECONDS);
     free_exchange(connection_of(handle));

@@ -29,6 +29,8 @@ enum reply_family {
     REPLY_API,    // JSON
     REPLY_XPROF,  // text, with XProf's statuses
     REPLY_PAGE,   // text
+    REPLY_WATCH,  // text, for those who keep the server running
+    REPLY_FAMILY_COUNT
 };
 
 // A reply that goes on: its bytes as they come up. `read` waits for them up to `patience_ms`; 0: there is nothing yet;
@@ -40,6 +42,7 @@ struct reply_stream {
 
 struct reply {
     unsigned status;
+    enum reply_family family;
     const char *content_type;
     struct bytes body;
     struct reply_stream stream;  // where it can be read: instead of the body

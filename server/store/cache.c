@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum {
     BUCKET_COUNT = 4096,         // a power of two
@@ -352,13 +353,23 @@ static void settle(struct cache *cache, struct cache_entry *entry, bool is_good,
     pthread_cond_broadcast(&cache->loaded);
 }
 
+static int64_t now_ns(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
 static void load_entry(struct cache *cache, struct cache_entry *entry, enum cache_weight weight, cache_load *load,
                        void *context, struct error *error) {
     if (weight == CACHE_HEAVY) enter_slot(cache);
     cache->stats.loads++;
     pthread_mutex_unlock(&cache->lock);
+    int64_t begun_ns = now_ns();
     bool is_good = load(context, &entry->value, error);
+    int64_t took_ns = now_ns() - begun_ns;
     pthread_mutex_lock(&cache->lock);
+    cache->stats.load_ns += (uint64_t)took_ns;
+    cache->stats.failures += !is_good;
     if (weight == CACHE_HEAVY) leave_slot(cache);
     settle(cache, entry, is_good, error);
 }
@@ -376,6 +387,7 @@ static struct cache_entry *take(struct cache *cache, const char *key, enum cache
     struct engagement mine = {.reading = reading};
     struct cache_entry *entry = find(cache, key);
     mine.loads = !entry;
+    cache->stats.hits += entry != NULL;
     if (entry)
         use(cache, entry);
     else

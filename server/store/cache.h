@@ -72,6 +72,7 @@ void cache_give_slot(struct cache *cache);
 size_t cache_entry_bytes(const char *key);
 
 struct cache_stats {
-    size_t entries, used_bytes, loads, evictions;
+    size_t entries, used_bytes, loads, evictions, hits, failures;
+    uint64_t load_ns;  // of all loads, each with those inside it
 };
 struct cache_stats cache_stats_read(struct cache *cache);

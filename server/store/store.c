@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "server/embedded_assets.h"
+#include "server/storage/object_storage.h"
 #include "server/storage/opened_storage.h"
 #include "server/store/place.h"
 #include "server/text/utf8.h"
@@ -76,6 +77,11 @@ void store_free(struct store *store) {
 
 const char *store_logdir(const struct store *store) {
     return store->logdir;
+}
+
+struct http_traffic store_bucket_traffic(const struct store *store) {
+    const struct object_storage *objects = store->opened.objects;
+    return objects ? object_storage_traffic(objects) : (struct http_traffic){0};
 }
 
 const struct storage *store_storage(const struct store *store) {

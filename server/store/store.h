@@ -9,6 +9,7 @@
 // Without a log directory there is one session: the sample. Thread-safe.
 #pragma once
 
+#include "server/storage/http_client.h"
 #include "server/storage/opened_storage.h"
 #include "server/store/place.h"
 #include "server/store/work.h"
@@ -29,6 +30,9 @@ void store_free(struct store *store);
 
 // The log directory as given; NULL for the sample.
 const char *store_logdir(const struct store *store);
+
+// What was asked of a bucket so far; nothing for files of this machine.
+struct http_traffic store_bucket_traffic(const struct store *store);
 
 // Where the log directory lies.
 const struct storage *store_storage(const struct store *store);

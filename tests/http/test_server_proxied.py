@@ -113,6 +113,8 @@ class GivenToken(unittest.TestCase):
         with Server(environment={**os.environ, "HBMVIEW_TOKEN": TOKEN}) as server:
             self.assertEqual(server.get("/runs").status, 403)
             self.assertEqual(server.get("/runs", headers={"Authorization": "Bearer " + TOKEN}).status, 200)
+            self.assertEqual(server.get("/metrics").status, 403)
+            self.assertEqual(server.get("/healthz", headers={"Host": "any.example"}).status, 200)
 
     def test_one_that_is_none(self):
         for arguments, environment, said in ((["--token_file=/nothing/here"], {}, "/nothing/here"),

@@ -46,8 +46,8 @@ export function startServer(logdir = LOGDIR, options = [], environment = {}) {
   });
 }
 
-export function startBrowser() {
-  return chromium.launch({ executablePath: BROWSER, headless: true, args: BROWSER_FLAGS });
+export function startBrowser(flags = []) {
+  return chromium.launch({ executablePath: BROWSER, headless: true, args: [...BROWSER_FLAGS, ...flags] });
 }
 
 /**

@@ -72,6 +72,21 @@ function encodeValue(value) {
   return encodeURIComponent(value).replace(/%2C/g, ",").replace(/%2F/g, "/").replace(/%20/g, "+");
 }
 
+export const isOnThisMachine = ({ hostname }) => /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
+
+/**
+ * What a link for others begins with. The server knows its best address; but where the page was reached by another one
+ * (through a proxy, a tunnel), that one is proven, and only the token is the server's to tell.
+ * @param {string[]} urls of the server, the best first @param {URL} root where the page stands
+ */
+export function baseOfLinks(urls, root) {
+  const isItsOwn = isOnThisMachine(root) || urls.some((url) => new URL(url).host === root.host);
+  const isDirect = root.pathname === "/" && isItsOwn;
+  if (isDirect && urls.length > 0) return urls[0];
+  const token = urls.length > 0 ? new URL(urls[0]).search : "";
+  return root.origin + root.pathname + token;
+}
+
 /** The server's address (which may carry the token) with the page's state. */
 export function linkFor(base, query) {
   if (query === "") return base;

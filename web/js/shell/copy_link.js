@@ -2,9 +2,10 @@
 // "copy link": an address a colleague can open, with everything that is on the screen in it, what a tool keeps behind
 // the "#" too (an out-of-memory message).
 import { fetchServer } from "../api.js";
+import { ROOT } from "../early.js";
 import { button, el, setText } from "../base/dom.js";
 import { copyText } from "../base/clipboard.js";
-import { linkFor } from "../base/url_state.js";
+import { baseOfLinks, isOnThisMachine, linkFor } from "../base/url_state.js";
 
 const SHOWN_MS = 6000;
 
@@ -21,10 +22,11 @@ export function createCopyLink(params) {
   async function copy() {
     try {
       const server = await fetchServer();
-      const link = linkFor(server.urls?.[0] ?? `${location.origin}/`, params.query()) + location.hash;
+      const base = baseOfLinks(server.urls ?? [], new URL(ROOT, location.href));
+      const link = linkFor(base, params.query()) + location.hash;
       const done = await copyText(link);
       said.title = link;
-      say(done ? copiedText(server) : `Not allowed to copy. The link: ${link}`);
+      say(done ? copiedText(server, base) : `Not allowed to copy. The link: ${link}`);
     } catch (error) {
       say(error.message);
     }
@@ -35,8 +37,8 @@ export function createCopyLink(params) {
   };
 }
 
-function copiedText(server) {
-  return server.shared
+function copiedText(server, base) {
+  return server.shared || !isOnThisMachine(new URL(base))
     ? "Link copied"
     : "Link copied; it works on this machine only (start with --bind_all to share)";
 }
