@@ -149,7 +149,7 @@ $(DIR)/fuzz_server_%: $(DIR)/obj/tests/fuzz/fuzz_server_%.o $(SERVER_OBJ) $(CORE
 $(DIR)/fuzz_%: $(DIR)/obj/tests/fuzz/fuzz_%.o $(CORE_LIB) ; $(link)
 
 .SECONDARY:
-.PHONY: check check-unit check-golden check-http check-cli check-scripts check-packaging check-fleet check-proxy check-web check-browser check-fuzz check-corpus
+.PHONY: check check-unit check-golden check-http check-cli check-scripts check-packaging check-fleet check-fit check-fit-previous check-proxy check-web check-browser check-fuzz check-corpus
 check: check-unit check-golden check-http check-cli check-scripts check-packaging check-web check-browser check-fuzz  ## all tests of this mode
 UNIT_WANTED = $(if $(ONLY),$(ONLY:%=$(DIR)/tests/%),$(UNIT_BIN))
 check-unit: $(UNIT_WANTED)  ## C tests of the parts (cmocka); ONLY=test_wire runs one
@@ -166,6 +166,10 @@ check-scripts: programs  ## the Makefile and the scripts themselves (python3)
 	HBMVIEW=$(BIN) tests/run-python.sh scripts
 check-packaging: $(BIN) share  ## what is installed beside the program: completions, man page, unit, one version (python3)
 	HBMVIEW=$(BIN) tests/run-python.sh packaging
+check-fit: $(BIN)  ## steps compiled ahead of time for TPUs, with jax and libtpu (python3, its own packages)
+	HBMVIEW=$(BIN) PYTHON=$$(scripts/test-venv fit) tests/run-python.sh fit
+check-fit-previous: $(BIN)  ## the same by the jax before, as a CI job uses it
+	HBMVIEW=$(BIN) PYTHON=$$(scripts/test-venv fit_previous) ONLY=test_command tests/run-python.sh fit
 check-fleet: $(BIN)  ## a bucket of sessions as one table, on Ray (python3, its own packages)
 	HBMVIEW=$(BIN) PYTHON=$$(scripts/test-venv fleet) tests/run-python.sh fleet
 check-proxy: $(BIN)  ## behind nginx, a notebook's proxy and a tunnel: replicas, metrics, the page (slow)
