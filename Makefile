@@ -285,9 +285,13 @@ install: $(BIN) share  ## to $(DESTDIR)$(PREFIX): program, man page, completions
 	@sed 's|@BINDIR@|$(PREFIX)/bin|' scripts/packaging/hbmview.service >'$(DESTDIR)$(PREFIX)/$(UNIT_FILE)'
 uninstall:  ## removes what install wrote
 	rm -f '$(DESTDIR)$(PREFIX)/bin/hbmview' '$(DESTDIR)$(PREFIX)/$(UNIT_FILE)' $(SHARED_FILES:%='$(DESTDIR)$(PREFIX)/share/%')
-.PHONY: wheel
+.PHONY: wheel deb release
 wheel: share  ## wheels of the static programs (make static comes first) and the source distribution: build/dist
 	scripts/packaging/build-wheel $(BUILD)/dist
+deb: share  ## Debian packages of the static programs: build/dist
+	scripts/packaging/build-deb $(BUILD)/dist
+release: share  ## all that is delivered, with checksums and a bill of materials: build/dist (docs/install.md)
+	scripts/packaging/make-release $(BUILD)/dist
 clean: ; rm -rf $(BUILD) compile_commands.json
 help:
 	@sed -n 's/^\([a-z_.-]*\):[^#]*## \(.*\)/  \1|\2/p' Makefile | column -t -s '|'
