@@ -1,6 +1,6 @@
 // What the program says of itself:
 //
-//     {version: "0.1.0", commands: [{name: "report", title, help, word: "PATH", flags: [
+//     {version, commands: [{name: "report", title, help, word: "PATH", flags: [
 //         {name: "by", kind: "choice", choices: ["source", ...], value: "KEY", text: "who holds it: ..."}]}]}
 //
 // The server, which has no command's name, stands first, as "serve". A `text` is one line, in the words of --help.

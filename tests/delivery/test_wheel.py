@@ -79,8 +79,8 @@ class WheelTest(unittest.TestCase):
     def test_what_the_entry_points_name_is_there(self):
         scripts = self.installed(wheel_of(MACHINE))
         look = ("from importlib.metadata import distribution as d\n"
-                "print([(e.name, callable(e.load())) for e in d('hbmview').entry_points])")
-        self.assertEqual("[('hbmview', True)]\n", run(scripts / "python", "-c", look))
+                "print(all(callable(e.load()) for e in d('hbmview').entry_points))")
+        self.assertEqual("True\n", run(scripts / "python", "-c", look))
 
     def test_the_source_distribution_builds_without_node(self):
         with tarfile.open(DIST / f"hbmview-{VERSION}.tar.gz") as archive:
