@@ -175,6 +175,9 @@ check-fleet: $(BIN)  ## a bucket of sessions as one table, on Ray (python3, its 
 check-proxy: $(BIN)  ## behind nginx, a notebook's proxy and a tunnel: replicas, metrics, the page (slow)
 	HBMVIEW=$(BIN) PYTHON=$$(scripts/test-venv proxy) tests/run-python.sh proxy
 	HBMVIEW=$(BIN) PYTHON=$$(scripts/test-venv proxy) tests/run-node.sh proxied
+check-delivery: share  ## the wheels, packages and checksums of a release, as their users get them (make static comes first)
+	scripts/packaging/make-release $(BUILD)/dist
+	HBMVIEW=$(BIN) PYTHON=$$(scripts/test-venv delivery) tests/run-python.sh delivery
 check-web: $(BIN)  ## the page's modules (node)
 	tests/run-node.sh unit
 check-browser: $(BIN)  ## the page in a real browser
