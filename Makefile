@@ -158,6 +158,10 @@ check-golden: $(BIN)  ## XProf's recorded answers for tests/fixtures
 	HBMVIEW=$(BIN) tests/run-golden.sh tests/fixtures
 check-http: $(BIN)  ## the program seen from outside (python3)
 	HBMVIEW=$(BIN) tests/run-python.sh http
+.PHONY: check-python check-python-types
+check: check-python
+check-python: $(BIN)  ## the Python package (python3)
+	HBMVIEW=$(BIN) tests/run-python.sh python
 check-cli: $(BIN)  ## the commands for terminals and CI (python3)
 	HBMVIEW=$(BIN) tests/run-python.sh cli
 check-agents: $(BIN)  ## hbmview mcp through the protocol's own client package (from PyPI, once)
@@ -224,9 +228,11 @@ fuzz-run: $(DIR)/fuzz_$(T)
 .PHONY: lint check-layers check-style check-types check-headers tidy format format-check compile_commands.json
 lint:  ## all checks of the sources; of C files, those that changed since they last passed; TIDY=no without clang-tidy
 	@$(MAKE) --no-print-directory -k -Otarget $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc)) $(LINT)
-LINT = check-layers check-style check-types check-headers format-check $(if $(filter no,$(TIDY)),,tidy)
+LINT = check-layers check-style check-types check-python-types check-headers format-check $(if $(filter no,$(TIDY)),,tidy)
 check-layers check-style:
 	@scripts/$@
+check-python-types:  ## the Python package by mypy, as strictly as it can
+	$$(scripts/test-venv types) -m mypy --strict --cache-dir=$(BUILD)/mypy python/hbmview
 check-types:  ## the page's modules by TypeScript, as their @ts-check says
 	node_modules/.bin/tsc -p .
 
