@@ -16,14 +16,16 @@ struct line {
 };
 
 struct http_client {
-    const char *user_agent, *ca_file;
+    const char *user_agent;
+    struct trusted_certificates trusted;
     struct http_patience patience;
     pthread_mutex_t lock;
     struct line *idle;
     atomic_uint_fast64_t requests, body_bytes;
 };
 
-struct http_client *http_client_new(const char *user_agent, const char *ca_file, struct http_patience patience) {
+struct http_client *http_client_new(const char *user_agent, struct trusted_certificates trusted,
+                                    struct http_patience patience) {
     struct http_client *client = calloc(1, sizeof *client);
     if (!client) return NULL;
     if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
@@ -31,7 +33,7 @@ struct http_client *http_client_new(const char *user_agent, const char *ca_file,
         return NULL;
     }
     client->user_agent = user_agent;
-    client->ca_file = ca_file;
+    client->trusted = trusted;
     client->patience = patience;
     pthread_mutex_init(&client->lock, NULL);
     return client;
@@ -108,11 +110,17 @@ static int64_t wait_of(struct call *call, const struct http_transfer *transfer) 
     return wait / 2 + wait * (call->seed >> 16) / 65536;
 }
 
+// NULL is told as well: what libcurl would take otherwise are places of the machine that built it.
+static void trust(CURL *easy, struct trusted_certificates trusted) {
+    (void)curl_easy_setopt(easy, CURLOPT_CAINFO, trusted.file);
+    (void)curl_easy_setopt(easy, CURLOPT_CAPATH, trusted.folder);
+}
+
 static void start(struct call *call, struct http_transfer *transfer) {
     struct http_patience patience = call->client->patience;
     http_transfer_reset(transfer);
     (void)curl_easy_setopt(transfer->easy, CURLOPT_USERAGENT, call->client->user_agent);
-    if (call->client->ca_file) (void)curl_easy_setopt(transfer->easy, CURLOPT_CAINFO, call->client->ca_file);
+    trust(transfer->easy, call->client->trusted);
     (void)curl_easy_setopt(transfer->easy, CURLOPT_CONNECTTIMEOUT, (long)patience.connect_s);
     (void)curl_easy_setopt(transfer->easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
     (void)curl_easy_setopt(transfer->easy, CURLOPT_LOW_SPEED_TIME, (long)patience.silence_s);

@@ -15,6 +15,7 @@
 
 #include "analysis/base/error.h"
 #include "server/storage/http_message.h"
+#include "server/storage/trusted_certificates.h"
 
 struct http_client;
 
@@ -29,9 +30,9 @@ struct http_traffic {
     uint64_t requests, body_bytes;
 };
 
-// Servers are trusted as the certificates of `ca_file` say (NULL: those of the system). Both texts are borrowed.
-// NULL: no memory.
-struct http_client *http_client_new(const char *user_agent, const char *ca_file, struct http_patience patience);
+// All texts are borrowed. NULL: no memory.
+struct http_client *http_client_new(const char *user_agent, struct trusted_certificates trusted,
+                                    struct http_patience patience);
 void http_client_free(struct http_client *client);  // nobody may be asking; NULL is fine
 
 // Answers lie on the arena, bodies too, unless their question has a place of its own for them. False: *error says which

@@ -4,6 +4,7 @@
 #include <strings.h>
 
 #include "analysis/base/text_scan.h"
+#include "server/storage/trusted_certificates.h"
 
 enum { FIRST_ROOM_BYTES = 16 << 10, REDIRECTS_MAX = 5, UNREACHED_TRIES_MAX = 5, OTHER_BODY_BYTES_MAX = 64 << 10 };
 
@@ -210,9 +211,14 @@ static bool is_given_up(const struct http_transfer *transfer, CURLcode result) {
            transfer->tries >= UNREACHED_TRIES_MAX;
 }
 
+static bool is_distrust(CURLcode result) {
+    return result == CURLE_PEER_FAILED_VERIFICATION || result == CURLE_SSL_CACERT_BADFILE;
+}
+
 static enum transfer_verdict judge_failure(const struct http_transfer *transfer, CURLcode result, struct error *error) {
-    error_in(error, ERROR_UNREADABLE, transfer->question->about, ERROR_WHOLE_FILE, "%s: %s (try %u)",
-             transfer->question->origin, curl_easy_strerror(result), transfer->tries + 1);
+    error_in(error, ERROR_UNREADABLE, transfer->question->about, ERROR_WHOLE_FILE, "%s: %s (try %u)%s%s",
+             transfer->question->origin, curl_easy_strerror(result), transfer->tries + 1,
+             is_distrust(result) ? "; " : "", is_distrust(result) ? trusted_certificates_advice : "");
     return is_passing(result) && !is_given_up(transfer, result) ? TRANSFER_AGAIN : TRANSFER_FAILED;
 }
 

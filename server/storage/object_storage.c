@@ -149,16 +149,6 @@ static uint64_t ahead_bytes_of(size_t cache_bytes) {
     return cache_bytes / 8 < READER_AHEAD_BYTES_MAX ? cache_bytes / 8 : READER_AHEAD_BYTES_MAX;
 }
 
-// Where users name the authorities that they trust, as a company's own server needs it. NULL: those of the system.
-static const char *ca_file(environment_reader *environment) {
-    static const char *const names[] = {"AWS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        const char *file = environment_get(environment, names[i]);
-        if (file) return file;
-    }
-    return NULL;
-}
-
 static bool begin(struct object_storage *storage, const char *url, environment_reader *environment,
                   const struct object_storage_limits *limits, struct error *error) {
     static const struct storage_calls calls = {.look = look,
@@ -175,8 +165,9 @@ static bool begin(struct object_storage *storage, const char *url, environment_r
     static const struct http_patience near = {.connect_s = 1, .silence_s = 5, .deadline_s = 10};
     const char *prefix;
     storage->storage = (struct storage){.calls = &calls, .appears_whole = true, .state = storage};
-    storage->client = http_client_new(USER_AGENT, ca_file(environment), limits->patience);
-    storage->near = http_client_new(USER_AGENT, ca_file(environment), near);
+    struct trusted_certificates trusted = trusted_certificates_find(environment);
+    storage->client = http_client_new(USER_AGENT, trusted, limits->patience);
+    storage->near = http_client_new(USER_AGENT, trusted, near);
     storage->blocks = (struct block_store){&storage->bucket, block_cache_new(limits->cache_bytes), NULL};
     storage->access = (struct object_access){&storage->blocks, read_ahead_new(&storage->blocks),
                                              ahead_bytes_of(limits->cache_bytes)};
