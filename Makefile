@@ -3,13 +3,17 @@
 #     build/gen/             made from proto/*.proto and web/ (no generated file is committed)
 #     build/$(MODE)/obj/     objects; MODE is release (the default), asan, ubsan, tsan, coverage or fuzz; clang has its own
 #     build/hbmview          the program (release, gcc); in the other modes build/$(MODE)/hbmview
+#     build/static/hbmview-$(MACHINE)   one file without shared libraries (make static), objects in build/static/$(MACHINE)
+#     .cache/static/         its compiler's wrappers and libraries; `make clean` keeps them
 #
 # Variables: CC=clang  WERROR=1  V=1 (show commands)  MODE=asan  BUILD=build  STORAGE=no (local files only: no libcurl)
-#     CORPUS=../shared/corpus  PREFIX=/usr/local  DESTDIR=
+#     CORPUS=../shared/corpus  PREFIX=/usr/local  DESTDIR=  HOSTCC=gcc (programs that the build itself runs)
+#     MACHINE=aarch64 (of make static; both when it is not named)
 
 ifeq ($(origin CC),default)
 CC = gcc
 endif
+HOSTCC ?= $(if $(IS_STATIC),gcc,$(CC))
 MODE ?= release
 BUILD ?= build
 CORPUS ?= ../shared/corpus
@@ -19,6 +23,18 @@ IS_CLANG := $(findstring clang,$(CC))
 DIR = $(BUILD)/$(MODE)$(if $(IS_CLANG),-clang)
 GEN = $(BUILD)/gen
 BIN = $(if $(filter $(BUILD)/release,$(DIR)),$(BUILD)/hbmview,$(DIR)/hbmview)
+PKG_CONFIG ?= pkg-config
+# The static modes take compiler and libraries from a folder that scripts/packaging/build-static-libraries fills.
+IS_STATIC := $(filter static%,$(MODE))
+ifneq ($(IS_STATIC),)
+STATIC_HOME = $(CURDIR)/.cache/static/$(MACHINE)
+CC = $(STATIC_HOME)/bin/cc
+AR = $(STATIC_HOME)/bin/ar
+PKG_CONFIG = PKG_CONFIG_LIBDIR=$(STATIC_HOME)/lib/pkgconfig pkg-config
+CRYPTO = mbedtls
+DIR = $(BUILD)/$(MODE)/$(MACHINE)
+BIN = $(BUILD)/$(MODE)/hbmview-$(MACHINE)
+endif
 
 # --- Flags ---
 WARNINGS = -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wundef -Wformat=2 \
@@ -31,17 +47,25 @@ FLAGS_ubsan = $(SANITIZE)undefined
 FLAGS_tsan = $(SANITIZE)thread
 FLAGS_fuzz = $(SANITIZE)fuzzer-no-link,address,undefined
 FLAGS_coverage = -O0 -g --coverage
+STATIC = -fPIE -ffunction-sections -fdata-sections -ffile-prefix-map=$(CURDIR)=.
+FLAGS_static = -O2 -g0 -fstack-protector-strong -fno-sanitize=undefined $(STATIC)
+FLAGS_static-ubsan = -O1 -g -fsanitize=undefined -fsanitize-trap=undefined $(STATIC)
+LDFLAGS_static = -static-pie -Wl,--gc-sections -s
+LDFLAGS_static-ubsan = -static-pie
 ifndef FLAGS_$(MODE)
-$(error MODE=$(MODE) is not one of release, asan, ubsan, tsan, coverage, fuzz)
+$(error MODE=$(MODE) is not one of release, asan, ubsan, tsan, coverage, fuzz, static, static-ubsan)
 endif
 # Buckets and web servers need libcurl, and libcrypto for signing. Without them (STORAGE=no) the program opens local
 # files, and server/storage/no_object_storage.c says why it opens nothing else.
-STORAGE ?= $(if $(shell pkg-config --exists libcurl libcrypto && echo found),yes,no)
+CRYPTO ?= openssl
+CRYPTO_PACKAGE = $(if $(filter mbedtls,$(CRYPTO)),mbedtls,libcrypto)
+STORAGE ?= $(if $(shell $(PKG_CONFIG) --exists libcurl $(CRYPTO_PACKAGE) && echo found),yes,no)
 IS_LOCAL := $(filter no,$(STORAGE))
-PACKAGES = libmicrohttpd jansson libprotobuf-c zlib $(if $(IS_LOCAL),,libcurl libcrypto)
+PACKAGES = libmicrohttpd jansson libprotobuf-c zlib $(if $(IS_LOCAL),,libcurl $(CRYPTO_PACKAGE))
 CFLAGS ?= $(FLAGS_$(MODE))
-PACKAGE_CFLAGS := $(shell pkg-config --cflags $(PACKAGES))
-PACKAGE_LIBS := $(shell pkg-config --libs $(PACKAGES))
+LDFLAGS += $(LDFLAGS_$(MODE))
+PACKAGE_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PACKAGES))
+PACKAGE_LIBS := $(shell $(PKG_CONFIG) --libs $(PACKAGES))
 $(if $(PACKAGE_LIBS),,$(warning Libraries are missing: run scripts/install-deps))
 $(if $(IS_LOCAL),$(warning Building for local files only. For gs://, s3:// and https:// install libcurl4-openssl-dev and libssl-dev (scripts/install-deps does)))
 CPPFLAGS += -I. -isystem $(GEN) -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 $(PACKAGE_CFLAGS)
@@ -58,7 +82,8 @@ CORE_SRC = $(wildcard proto/*.c analysis/*/*.c analysis/*/*/*.c)
 ALL_SERVER_SRC = $(wildcard server/*.c server/*/*.c)
 STAND_IN_SRC = server/storage/no_object_storage.c
 STORAGE_SRC = $(filter-out $(STAND_IN_SRC) server/storage/opened_storage.c,$(wildcard server/storage/*.c))
-SERVER_SRC = $(filter-out $(if $(IS_LOCAL),$(STORAGE_SRC),$(STAND_IN_SRC)),$(ALL_SERVER_SRC))
+OTHER_CRYPTO_SRC = $(filter-out server/storage/crypto_$(CRYPTO).c,$(wildcard server/storage/crypto_*.c))
+SERVER_SRC = $(filter-out $(if $(IS_LOCAL),$(STORAGE_SRC),$(STAND_IN_SRC) $(OTHER_CRYPTO_SRC)),$(ALL_SERVER_SRC))
 NEEDS_STORAGE = $(if $(IS_LOCAL),$(shell grep -l '"server/storage/' tests/unit/*.c tests/fuzz/*.c))
 ALL_UNIT_SRC = $(wildcard tests/unit/test_*.c)
 UNIT_SRC = $(filter-out $(NEEDS_STORAGE),$(ALL_UNIT_SRC))
@@ -87,11 +112,16 @@ all: $(BIN)  ## build/hbmview (the default)
 core: $(CORE_LIB)  ## the analysis library alone
 programs: $(BIN) $(UNIT_BIN) $(FUZZ_BIN)  ## the program and its C tests, without running them
 
+MACHINES = x86_64 aarch64
+.PHONY: static $(MACHINES:%=static-%)
+static: $(if $(MACHINE),static-$(MACHINE),$(MACHINES:%=static-%))  ## one file without shared libraries for each machine: build/static/hbmview-x86_64 and -aarch64
+$(MACHINES:%=static-%): static-%: | $(GEN)/assets.c ; scripts/packaging/build-static $*
+
 $(BIN): $(call object,server/main.c) $(SERVER_OBJ) $(CORE_LIB)
 	$(link)
 
 $(CORE_LIB): $(call object,$(CORE_SRC)) $(GEN_OBJ) $(DIR)/sources
-	$(call say,AR)rm -f $@ && ar rcs $@ $(filter %.o,$^)
+	$(call say,AR)rm -f $@ && $(AR) rcs $@ $(filter %.o,$^)
 
 $(DIR)/obj/%.o: %.c $(DIR)/flags | $(GENERATED)
 	@mkdir -p $(@D)
@@ -120,7 +150,7 @@ $(GEN)/version.h: VERSION
 EMBED = $(GEN)/embed_assets
 $(EMBED): scripts/embed_assets.c
 	@mkdir -p $(@D)
-	$(call say,CC)$(CC) -std=c17 -O2 $(WARNINGS) -D_POSIX_C_SOURCE=200809L -o $@ $< -lz
+	$(call say,CC)$(HOSTCC) -std=c17 -O2 $(WARNINGS) -D_POSIX_C_SOURCE=200809L -o $@ $< -lz
 
 # A source distribution brings the page, the man page and the completions, which need node, ready made.
 PAGE = $(if $(wildcard page/index.html),page,$(GEN)/page)
@@ -188,6 +218,9 @@ check-browser: $(BIN)  ## the page in a real browser
 	HBMVIEW=$(BIN) tests/run-node.sh browser
 check-fuzz: $(FUZZ_BIN)  ## replay the fuzz corpus, with mutations
 	tests/run-fuzz.sh $(FUZZ_BIN)
+.PHONY: check-static
+check-static: $(BIN) static-x86_64  ## the x86-64 file of make static: alone in an empty root, and equal to the ordinary build
+	STATIC=$(CURDIR)/$(BUILD)/static/hbmview-x86_64 HBMVIEW=$(BIN) tests/run-python.sh static
 check-corpus: $(BIN)  ## the wide comparison with XProf, when CORPUS is there
 	@if [ -d '$(CORPUS)' ]; then HBMVIEW=$(BIN) tests/run-corpus.sh '$(CORPUS)'; else echo 'no corpus at $(CORPUS)'; fi
 

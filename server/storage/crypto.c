@@ -1,28 +1,12 @@
 #include "server/storage/crypto.h"
 
-#include <limits.h>
-#include <openssl/err.h>
-#include <openssl/evp.h>
-#include <openssl/hmac.h>
-#include <openssl/pem.h>
-
-struct crypto_hash crypto_sha256(struct bytes text) {
-    struct crypto_hash hash = {{0}};
-    (void)EVP_Digest(text.data, text.size, hash.data, NULL, EVP_sha256(), NULL);
-    return hash;
-}
+#include <string.h>
 
 uint64_t crypto_fingerprint(struct bytes text) {
     struct crypto_hash hash = crypto_sha256(text);
     uint64_t fingerprint;
     memcpy(&fingerprint, hash.data, sizeof fingerprint);
     return fingerprint;
-}
-
-struct crypto_hash crypto_hmac_sha256(struct bytes key, struct bytes text) {
-    struct crypto_hash hash = {{0}};
-    (void)HMAC(EVP_sha256(), key.data, (int)key.size, text.data, text.size, hash.data, NULL);
-    return hash;
 }
 
 const char *crypto_hex(const struct crypto_hash *hash, struct arena *arena) {
@@ -33,38 +17,4 @@ const char *crypto_hex(const struct crypto_hash *hash, struct arena *arena) {
         text[2 * i + 1] = digits[hash->data[i] & 15];
     }
     return text;
-}
-
-static bool no_key(struct error *error) {
-    ERR_clear_error();
-    return error_set(error, ERROR_MALFORMED, "the private key is no RSA key in PEM (\"-----BEGIN PRIVATE KEY-----\")");
-}
-
-static EVP_PKEY *read_key(struct bytes pem) {
-    BIO *text = pem.size <= INT_MAX ? BIO_new_mem_buf(pem.data, (int)pem.size) : NULL;
-    EVP_PKEY *key = text ? PEM_read_bio_PrivateKey(text, NULL, NULL, NULL) : NULL;
-    BIO_free(text);
-    if (key && EVP_PKEY_base_id(key) == EVP_PKEY_RSA) return key;
-    EVP_PKEY_free(key);
-    return NULL;
-}
-
-static bool sign(EVP_MD_CTX *context, EVP_PKEY *key, struct bytes text, struct arena *arena, struct bytes *signature) {
-    size_t size = 0;
-    if (EVP_DigestSignInit(context, NULL, EVP_sha256(), NULL, key) != 1) return false;
-    if (EVP_DigestSign(context, NULL, &size, text.data, text.size) != 1) return false;
-    uint8_t *data = arena_push(arena, size, 1);
-    if (!data || EVP_DigestSign(context, data, &size, text.data, text.size) != 1) return false;
-    *signature = (struct bytes){data, size};
-    return true;
-}
-
-bool crypto_sign_rs256(struct bytes pem, struct bytes text, struct arena *arena, struct bytes *signature,
-                       struct error *error) {
-    EVP_PKEY *key = read_key(pem);
-    EVP_MD_CTX *context = key ? EVP_MD_CTX_new() : NULL;
-    bool is_signed = context && sign(context, key, text, arena, signature);
-    EVP_MD_CTX_free(context);
-    EVP_PKEY_free(key);
-    return is_signed || no_key(error);
 }

@@ -1,4 +1,5 @@
-// What signing requests needs of cryptography: the only room that knows the TLS library. No state.
+// What signing requests needs of cryptography. No state. The library behind it is the TLS library that libcurl uses:
+// would be larger than the program (the Makefile's CRYPTO chooses).
 #pragma once
 
 #include "analysis/base/arena.h"

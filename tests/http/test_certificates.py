@@ -33,7 +33,8 @@ class Certificates(unittest.TestCase):
         cls.bucket = cls.enterClassContext(BucketServer(FIXTURES / "logdir", tls=context))
 
     def report(self, **more):
-        kept = {name: value for name, value in os.environ.items() if not name.startswith("AWS_") and name not in CHOICES}
+        kept = {name: value for name, value in os.environ.items()
+                if not name.startswith("AWS_") and name not in CHOICES}
         return subprocess.run([program(), "report", self.bucket.url("s3", "plugins/profile/v5e_matmul")], text=True,
                               env={**kept, **self.bucket.environment("s3"), **more}, capture_output=True, timeout=60)
 
