@@ -71,7 +71,7 @@ class WheelTest(unittest.TestCase):
         self.assertEqual(f"hbmview {VERSION}\n", run(scripts / "hbmview", "--version"))
         self.assertEqual(f"hbmview {VERSION}\n", run(scripts / "python", "-m", "hbmview", "--version"))
         self.assertIn("No broken requirements", run(scripts / "pip", "check"))
-        told = run(scripts / "python", "-c", f"import hbmview; print(len(hbmview.report({SAMPLE!r})['sessions']))")
+        told = run(scripts / "python", "-c", f"import hbmview; print(len(hbmview.report({SAMPLE!r})['modules']))")
         self.assertGreater(int(told), 1)
         self.assertEqual(f"{VERSION}\n", run(scripts / "python", "-c", "import hbmview; print(hbmview.__version__)"))
         self.assertTrue((scripts.parent / "share/man/man1/hbmview.1").exists())
