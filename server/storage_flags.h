@@ -12,6 +12,6 @@
 
 #define STORAGE_FLAGS_HELP                                                                                             \
     "  --storage_cache_mib N  keep what was read of a bucket in so much memory (64)\n"                                 \
-    "  --disk_cache DIR       keep it in DIR too, for later runs, by version; not in a log\n"                          \
-    "                         directory\n"                                                                             \
+    "  --disk_cache DIR       keep it in DIR too, for later runs, by version; not in\n"                                \
+    "                         a log directory\n"                                                                       \
     "  --disk_cache_mib N     keep so much there; what is longest unused goes (1024)\n"

@@ -3,7 +3,7 @@
 
 Each file is a process of its own (unittest). Most of them wait, for servers and for what is slow on purpose: twice as
 many run as there are cores. Those that took longest the last time begin first. What a file prints is shown whole when
-it ends. Closes with "N passed, N failed".
+it ends, and that of files that failed after all others. Closes with "N passed, N failed".
 """
 import concurrent.futures
 import json
@@ -49,8 +49,8 @@ def recorded(times):
 
 
 def run_all(files, times):
-    """(tests that passed, that failed) of all files; each one's output is printed as it ends."""
-    seconds, passed, failed = recorded(times), 0, 0
+    """(tests that passed, that failed) of all files."""
+    seconds, passed, failed, of_failed = recorded(times), 0, 0, []
     first = sorted(files, key=lambda file: (-seconds.get(file.name, 0), -file.stat().st_size))
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
         running = {pool.submit(run, file): file for file in first}
@@ -58,7 +58,11 @@ def run_all(files, times):
             file, (code, printed, took) = running[done], done.result()
             good, bad = verdict(code, printed)
             passed, failed, seconds[file.name] = passed + good, failed + bad, round(took, 2)
-            print(f"== {file.relative_to(REPO)}, {took:.1f} s\n{printed}", flush=True)
+            told = f"== {file.relative_to(REPO)}, {took:.1f} s\n{printed}"
+            if bad:
+                of_failed.append(told)
+            print(f"== {file.relative_to(REPO)} failed" if bad else told, flush=True)
+    print("".join(of_failed), end="", flush=True)
     times.write_text(json.dumps(seconds))
     return passed, failed
 
