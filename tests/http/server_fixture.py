@@ -77,6 +77,14 @@ class Server:
             self.process.wait()
             raise AssertionError(f"{' '.join(self.command)}: no URL on stdout: {self.printed}\n{self.errors()}")
 
+    def refusal(self):
+        """What it says when it ends by itself. It may have begun to serve: a log directory is looked at meanwhile."""
+        done = subprocess.run(self.command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, cwd=REPO,
+                              env=self.environment, timeout=READY_SECONDS, check=False)
+        if done.returncode == 0:
+            raise AssertionError(f"{' '.join(self.command)} ended with 0, not refused:\n{done.stderr}")
+        return done.stderr
+
     def _read_stdout(self, ready):
         for line in self.process.stdout:
             self.printed.append(line.rstrip("\n"))
