@@ -11,7 +11,7 @@ import uuid
 from wheel_file import REPO, epoch, version
 
 LICENSES = {"zlib": "Zlib", "jansson": "MIT", "protobuf-c": "BSD-2-Clause", "libmicrohttpd": "LGPL-2.1-or-later",
-            "mbedtls": "Apache-2.0", "curl": "curl", "mimalloc": "MIT", "uplot": "MIT", "ziglang": "MIT"}
+            "mbedtls": "Apache-2.0", "curl": "curl", "uplot": "MIT", "ziglang": "MIT"}
 
 
 def component(name, number, purl, digest=None):
