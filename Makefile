@@ -209,8 +209,7 @@ check-fleet: $(BIN)  ## a bucket of sessions as one table, on Ray (python3, its 
 check-proxy: $(BIN)  ## behind nginx, a notebook's proxy and a tunnel: replicas, metrics, the page (slow)
 	HBMVIEW=$(BIN) PYTHON=$$(scripts/test-venv proxy) tests/run-python.sh proxy
 	HBMVIEW=$(BIN) PYTHON=$$(scripts/test-venv proxy) tests/run-node.sh proxied
-check-delivery: share  ## the wheels, packages and checksums of a release, as their users get them (make static comes first)
-	scripts/packaging/make-release $(BUILD)/dist
+check-delivery: release  ## the wheels, packages and checksums of a release, as their users get them (slow)
 	HBMVIEW=$(BIN) PYTHON=$$(scripts/test-venv delivery) tests/run-python.sh delivery
 check-web: $(BIN)  ## the page's modules (node)
 	tests/run-node.sh unit
@@ -329,11 +328,11 @@ install: $(BIN) share  ## to $(DESTDIR)$(PREFIX): program, man page, completions
 uninstall:  ## removes what install wrote
 	rm -f '$(DESTDIR)$(PREFIX)/bin/hbmview' '$(DESTDIR)$(PREFIX)/$(UNIT_FILE)' $(SHARED_FILES:%='$(DESTDIR)$(PREFIX)/share/%')
 .PHONY: wheel deb release
-wheel: share  ## wheels of the static programs (make static comes first) and the source distribution: build/dist
+wheel: share static  ## wheels for both machines and the source distribution: build/dist
 	scripts/packaging/build-wheel $(BUILD)/dist
-deb: share  ## Debian packages of the static programs: build/dist
+deb: share static  ## Debian packages for both machines: build/dist
 	scripts/packaging/build-deb $(BUILD)/dist
-release: share  ## all that is delivered, with checksums and a bill of materials: build/dist (docs/install.md)
+release: share static  ## all that is delivered, with checksums and a bill of materials: build/dist (docs/install.md)
 	scripts/packaging/make-release $(BUILD)/dist
 clean: ; rm -rf $(BUILD) compile_commands.json
 help:
