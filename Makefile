@@ -24,8 +24,8 @@ DIR = $(BUILD)/$(MODE)$(if $(IS_CLANG),-clang)
 GEN = $(BUILD)/gen
 BIN = $(if $(filter $(BUILD)/release,$(DIR)),$(BUILD)/hbmview,$(DIR)/hbmview)
 PKG_CONFIG ?= pkg-config
-# The static modes take compiler and libraries from a folder that scripts/packaging/build-static-libraries fills.
-IS_STATIC := $(filter static%,$(MODE))
+# The static mode takes compiler and libraries from a folder that scripts/packaging/build-static-libraries fills.
+IS_STATIC := $(filter static,$(MODE))
 ifneq ($(IS_STATIC),)
 STATIC_HOME = $(CURDIR)/.cache/static/$(MACHINE)
 CC = $(STATIC_HOME)/bin/cc
@@ -47,13 +47,11 @@ FLAGS_ubsan = $(SANITIZE)undefined
 FLAGS_tsan = $(SANITIZE)thread
 FLAGS_fuzz = $(SANITIZE)fuzzer-no-link,address,undefined
 FLAGS_coverage = -O0 -g --coverage
-STATIC = -fPIE -ffunction-sections -fdata-sections -ffile-prefix-map=$(CURDIR)=.
-FLAGS_static = -O2 -g0 -fstack-protector-strong -fno-sanitize=undefined $(STATIC)
-FLAGS_static-ubsan = -O1 -g -fsanitize=undefined -fsanitize-trap=undefined $(STATIC)
+FLAGS_static = -O2 -g0 -fstack-protector-strong -fno-sanitize=undefined -fPIE -ffunction-sections -fdata-sections \
+    -ffile-prefix-map=$(CURDIR)=.
 LDFLAGS_static = -static-pie -Wl,--gc-sections -s
-LDFLAGS_static-ubsan = -static-pie
 ifndef FLAGS_$(MODE)
-$(error MODE=$(MODE) is not one of release, asan, ubsan, tsan, coverage, fuzz, static, static-ubsan)
+$(error MODE=$(MODE) is not one of release, asan, ubsan, tsan, coverage, fuzz, static)
 endif
 # Buckets and web servers need libcurl, and libcrypto for signing. Without them (STORAGE=no) the program opens local
 # files, and server/storage/no_object_storage.c says why it opens nothing else.
