@@ -1,6 +1,8 @@
 #include "analysis/advice/advise.h"
 
-#include "analysis/advice/advisor.h"
+#include "analysis/advice/advise_together.h"
+#include "analysis/advice/loop_steps.h"
+#include "analysis/hlo/parameter_sharding.h"
 
 typedef bool advise(struct advisor *advisor, struct advice_item *item);
 
@@ -19,6 +21,10 @@ static const struct {
     [ADVICE_HOST_OFFLOAD_OPTIMIZER] = {"host_offload_optimizer", advise_offload_optimizer},
     [ADVICE_HOST_OFFLOAD_ACTIVATIONS] = {"host_offload_activations", advise_offload_activations},
     [ADVICE_REMOVE_DEBUG_PRINT] = {"remove_debug_print", advise_debug_print},
+    [ADVICE_REMATERIALIZE_DOTS] = {"rematerialize_dots", advise_rematerialization_but_products},
+    [ADVICE_INT8_WEIGHTS] = {"int8_weights", advise_int8_weights},
+    [ADVICE_MICRO_BATCH] = {"micro_batch", advise_micro_batch},
+    [ADVICE_HALVE_SEQUENCE] = {"halve_sequence", advise_sequence},
 };
 
 const char *advice_id_name(enum advice_id id) {
@@ -35,18 +41,27 @@ static bool read_program(struct advisor *advisor) {
     advisor->module = advisor->graph.module = &advisor->what_if.residents.module;
     if (!program_roles_find(&advisor->graph, advisor->request.batch, arena, &advisor->roles, &advisor->batch, error))
         return false;
-    if (type_flow_run(&advisor->graph, &advisor->roles, &advisor->batch, arena, &advisor->types) &&
+    if (loop_steps_find(&advisor->graph, arena, &advisor->steps) &&
+        type_flow_run(&advisor->graph, &advisor->roles, &advisor->batch, arena, &advisor->types) &&
         phases_find(&advisor->graph, &advisor->what_if.replay, arena, &advisor->phases))
         return true;
     return error_set(error, ERROR_TOO_BIG, "no memory left for advice on this program");
 }
 
 // XLA's rematerialization names its copies so (hlo_rematerialization.cc).
-static bool is_rematerialized(const struct hlo_module *module) {
-    for (uint32_t i = 0; i < module->instruction_count; i++) {
-        if (bytes_contains(hlo_instruction_read(module, i).name, BYTES(".remat"))) return true;
-    }
-    return false;
+static uint32_t count_rematerialized(const struct hlo_module *module) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < module->instruction_count; i++)
+        count += bytes_contains(hlo_instruction_read(module, i).name, BYTES(".remat"));
+    return count;
+}
+
+// Many of them, and next to no room, where that is known: what a change frees the compiler may fill again.
+static bool is_squeezed(const struct advisor *advisor, uint32_t rematerialized_count) {
+    enum { MANY = 16 };
+    const double almost = 0.85;
+    double capacity = (double)advisor->request.capacity_bytes;
+    return rematerialized_count >= MANY && (double)advisor->what_if.total_bytes >= almost * capacity;
 }
 
 static bool keep_name(struct advisor *advisor, struct advice *advice) {
@@ -55,21 +70,83 @@ static bool keep_name(struct advisor *advisor, struct advice *advice) {
     return name || error_set(advisor->error, ERROR_TOO_BIG, "no memory left for advice on this program");
 }
 
+// A prediction that the buffers do not allow is put where they do, and says so where it matters.
+static void hold_bounds(struct advisor *advisor, struct advice_item *item) {
+    enum { WORTH_SAYING_DIVISOR = 1000 };
+    int64_t replayed = item->predicted_total_bytes;
+    if (!item->applies) advisor->reach = (struct advice_reach){0};
+    if (!advice_bounds_hold(&advisor->what_if, &advisor->reach, item)) return;
+    int64_t moved = item->predicted_total_bytes - replayed;
+    if (item->applies && (moved < 0 ? -moved : moved) > advisor->what_if.total_bytes / WORTH_SAYING_DIVISOR)
+        advisor_say(
+            advisor, item,
+            "The replay leaves what the buffers allow: this change touches %s and adds %s at most, so the total "
+            "is told at that bound.",
+            size_string(item->touched_bytes, advisor->arena), size_string(item->added_bytes, advisor->arena));
+}
+
+static void give_up(const struct advisor *advisor, struct advice_item *item) {
+    const struct advice_doubt *doubt = &advisor->doubt;
+    struct what_if_result now = advisor_now(advisor);
+    item->applies = item->has_dimension = false;
+    advisor_set_totals(advisor, &now, 0, 0, item);
+    if (item->evidence_count == ADVICE_EVIDENCE_MAX) item->evidence_count--;
+    for (size_t i = item->evidence_count++; i > 0; i--) item->evidence[i] = item->evidence[i - 1];
+    const char *why = arena_printf(
+        advisor->kept, "Cannot tell from this program: of %s that this is about, what %s is cannot be seen. %s",
+        size_string(what_if_bytes(doubt->population_bytes), advisor->arena),
+        size_string(what_if_bytes(doubt->may_go_bytes + doubt->may_stay_bytes), advisor->arena),
+        doubt->help ? doubt->help : "");
+    item->evidence[0] = why ? why : "Cannot tell from this program.";
+}
+
+// What the compiler squeezed out comes back when a change makes room: all that donating saves may go on that; after
+// other changes, a part of the temporaries that are left.
+static void widen_squeezed(const struct advisor *advisor, struct advice_item *item) {
+    if (!advisor->is_squeezed || !item->applies || item->saves_bytes <= 0) return;
+    int64_t most = advisor->what_if.total_bytes;
+    int64_t left = item->predicted_total_bytes - item->predicted_indefinite_bytes;
+    int64_t back = item->id == ADVICE_DONATE_INPUTS ? item->saves_bytes : left / 6;
+    int64_t high = back < most - item->predicted_total_bytes ? item->predicted_total_bytes + back : most;
+    if (high > item->high_bytes) item->high_bytes = high;
+    advisor_say(advisor, item,
+                "The compiler has squeezed this program: it recomputes arrays for want of memory (names with .remat). "
+                "What a change frees it may use for these again, so the total can end higher.");
+}
+
+static bool make_item(struct advisor *advisor, enum advice_id id, struct advice_item *item) {
+    item->id = id;
+    advisor->reach = (struct advice_reach){0};
+    advisor->doubt = (struct advice_doubt){0};
+    if (!interventions[id].make(advisor, item)) return false;
+    hold_bounds(advisor, item);
+    if (understanding_judge(&advisor->what_if, &advisor->doubt, item)) give_up(advisor, item);
+    widen_squeezed(advisor, item);
+    return true;
+}
+
 static bool make(struct advisor *advisor, struct advice *advice) {
     const struct hlo_module *module = advisor->module;
     if (!read_program(advisor)) return false;
-    advisor->is_rematerialized = is_rematerialized(module);
+    uint32_t rematerialized_count = count_rematerialized(module);
+    advisor->is_rematerialized = rematerialized_count > 0;
+    advisor->is_squeezed = is_squeezed(advisor, rematerialized_count);
+    advisor->at_peak = understanding_of_peak(&advisor->what_if, &advisor->graph, &advisor->roles, &advisor->batch);
     *advice = (struct advice){.total_bytes = advisor->what_if.total_bytes,
                               .peak_bytes = advisor->what_if.peak_bytes,
                               .indefinite_bytes = advisor->what_if.indefinite_bytes,
                               .batch = advisor->roles.batch,
                               .ways = advisor->request.ways,
-                              .is_training = advisor->roles.is_training};
-    if (!keep_name(advisor, advice)) return false;
+                              .partitions = partition_count(module),
+                              .is_training = advisor->roles.is_training,
+                              .is_for_tpu = advisor->what_if.fast_bytes > 0};
+    advisor->told = arena_new(advisor->arena, struct what_if_result, ADVICE_ID_COUNT);
+    if (!advisor->told || !keep_name(advisor, advice)) return false;
     for (int id = 0; id < ADVICE_ID_COUNT; id++) {
-        advice->items[id].id = (enum advice_id)id;
-        if (!interventions[id].make(advisor, &advice->items[id])) return false;
+        if (!make_item(advisor, (enum advice_id)id, &advice->items[id])) return false;
     }
+    advice->sequence = advisor->sequence;
+    if (!advise_together(advisor, advice)) return false;
     advice_plan_for(advice, advisor->request.capacity_bytes);
     return true;
 }

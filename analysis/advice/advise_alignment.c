@@ -21,6 +21,10 @@ struct candidate {
 struct candidates {
     struct candidate list[CANDIDATES_MAX];
     int count;
+    double kept_bytes, kept_most_bytes;  // of padding in dimensions that are no candidates; in one buffer
+    int64_t kept_size, kept_padded;
+    double useless_bytes;   // of padding in dimensions that were tried, or too many to be, and save nothing
+    int64_t parted, parts;  // the last candidate that no smaller multiple of its parts can be, and one of these
 };
 
 static struct candidate *candidate_for(struct candidates *candidates, int64_t size) {
@@ -39,16 +43,29 @@ static int64_t tile_of(const struct array_shape *shape, int dimension) {
     return 1;
 }
 
+// Padding that no small change takes away.
+static void keep_padding(struct candidates *candidates, int64_t size, int64_t padded, double wasted_bytes) {
+    candidates->kept_bytes += wasted_bytes;
+    if (wasted_bytes <= candidates->kept_most_bytes) return;
+    candidates->kept_most_bytes = wasted_bytes;
+    candidates->kept_size = size;
+    candidates->kept_padded = padded;
+}
+
 static void see_buffer(const struct advisor *advisor, uint32_t buffer, struct candidates *candidates) {
     uint32_t leaf = buffer == HLO_NONE ? HLO_NONE : advisor_leaf(advisor, buffer);
     if (leaf == HLO_NONE || !array_is(&advisor->graph.leaves[leaf])) return;
     const struct array_shape *shape = &advisor->graph.leaves[leaf];
     for (int d = 0; d < shape->rank; d++) {
         int64_t padded = array_padded_dimension(shape, d), size = shape->dimensions[d], tile = tile_of(shape, d);
-        if (padded <= size || size < SMALLEST || size % tile * SHRINK_MAX > size || size % tile > padded - size)
-            continue;
-        struct candidate *c = candidate_for(candidates, size);
         double wasted = (double)advisor->module->buffers[buffer].size_bytes * (double)(padded - size) / (double)padded;
+        if (padded <= size) continue;
+        if (size < SMALLEST || size % tile * SHRINK_MAX > size || size % tile > padded - size) {
+            keep_padding(candidates, size, padded, wasted);
+            continue;
+        }
+        struct candidate *c = candidate_for(candidates, size);
+        candidates->useless_bytes += wasted;
         if (!c) continue;
         c->wasted_bytes += wasted;
         if (tile > c->tile) c->tile = tile;
@@ -98,7 +115,7 @@ static bool predict_aligned(struct advisor *advisor, const struct candidate *c, 
         sizes[i] = advisor_reshaped(advisor, i, &shape);
     }
     struct what_if_change change = {.sizes = sizes};
-    return advisor_predict(advisor, &change, 0.05, 0.03, item);
+    return advisor_predict(advisor, &change, 0.04, 0.02, item);
 }
 
 static void describe(struct advisor *advisor, const struct candidate *c, struct advice_item *item) {
@@ -120,6 +137,22 @@ static void describe(struct advisor *advisor, const struct candidate *c, struct 
                 (long long)c->size, (long long)item->dimension.to, size_string(item->saves_bytes, advisor->arena));
 }
 
+// Is a dimension joined of parts, say 12 heads of 80, of which the new size is no multiple? `*part` gets one of them.
+static bool is_parted(const struct advisor *advisor, const struct candidate *c, const struct dimension_flow *flow,
+                      int64_t *part) {
+    int64_t to = aligned_size(c);
+    for (uint32_t leaf = 0; leaf < advisor->graph.leaf_count; leaf++) {
+        const struct array_shape *shape = &advisor->graph.leaves[leaf];
+        for (int d = 0; flow->marks[leaf] && d < shape->rank; d++) {
+            int64_t size = shape->dimensions[d];
+            if (!(flow->marks[leaf] >> d & 1) || size < 2 || size >= c->size || c->size % size) continue;
+            *part = size;
+            if (to % size && to % (c->size / size)) return true;
+        }
+    }
+    return false;
+}
+
 static int most_wasteful(const struct candidates *candidates) {
     int best = -1;
     for (int i = 0; i < candidates->count; i++) {
@@ -129,11 +162,55 @@ static int most_wasteful(const struct candidates *candidates) {
     return best;
 }
 
+static bool say_parted(const struct advisor *advisor, const struct candidates *candidates, struct advice_item *item) {
+    const char *why = arena_printf(advisor->arena,
+                                   "A dimension that pads, %lld, is joined of %lld parts of %lld: no multiple of "
+                                   "its tile that is an eighth smaller or less can be made of either.",
+                                   (long long)candidates->parted, (long long)candidates->parts,
+                                   (long long)(candidates->parted / candidates->parts));
+    return advisor_no_use(advisor, item, why ? why : "");
+}
+
+// What is padded all the same: dimensions that would have to lose more than an eighth, or the larger part of a tile,
+// and those that save nothing because the peak is elsewhere.
+static bool say_no_dimension(const struct advisor *advisor, const struct candidates *candidates,
+                             struct advice_item *item) {
+    double least = (double)advisor->what_if.total_bytes / 1000;
+    if (candidates->parts) return say_parted(advisor, candidates, item);
+    if (candidates->kept_bytes + candidates->useless_bytes <= least)
+        return advisor_no_use(advisor, item, "Padding is less than a thousandth of the total.");
+    if (candidates->kept_bytes <= candidates->useless_bytes) {
+        const char *tried = arena_printf(
+            advisor->arena,
+            "%s of padding is in dimensions that could be a multiple of their tile, but the "
+            "largest of them made smaller save less than a thousandth of the total.",
+            size_string(what_if_bytes(candidates->useless_bytes), advisor->arena));
+        return advisor_no_use(advisor, item, tried ? tried : "");
+    }
+    const char *why = arena_printf(
+        advisor->arena,
+        "No dimension that could shrink by an eighth or less pads more than a thousandth of the total; %s of padding "
+        "is in dimensions that are too far above a multiple of their tile, most of it in %lld, which lies in %lld.",
+        size_string(what_if_bytes(candidates->kept_bytes), advisor->arena), (long long)candidates->kept_size,
+        (long long)candidates->kept_padded);
+    return advisor_no_use(advisor, item, why ? why : "");
+}
+
+// A TPU's are; compilers for other devices lay arrays out as they are.
+static bool has_tiles(const struct advisor *advisor) {
+    for (uint32_t i = 0; i < advisor->graph.leaf_count; i++) {
+        if (array_is(&advisor->graph.leaves[i]) && advisor->graph.leaves[i].tile_rank) return true;
+    }
+    return false;
+}
+
 bool advise_alignment(struct advisor *advisor, struct advice_item *item) {
     struct candidates *candidates = arena_new(advisor->arena, struct candidates, 1);
     struct dimension_flow flow;
     struct advice_item best = {0};
     struct candidate chosen = {0};
+    item->how = "Nothing: arrays here are as large as their elements, whatever their dimensions.";
+    if (!has_tiles(advisor)) return advisor_no_use(advisor, item, "The compiler pads no array of this program.");
     item->how = "Make the dimension a multiple of its tile where the model defines it: drop the odd elements, or split "
                 "them off.";
     if (!candidates || !dimension_flow_init(&flow, &advisor->graph, advisor->arena))
@@ -143,15 +220,26 @@ bool advise_alignment(struct advisor *advisor, struct advice_item *item) {
         int i = most_wasteful(candidates);
         if (i < 0) break;
         struct advice_item trial = {.id = item->id};
+        int64_t part = 0;
+        struct what_if_result told = advisor->told[item->id];
+        struct advice_reach reach = advisor->reach;
         if (!predict_aligned(advisor, &candidates->list[i], &flow, &trial)) return false;
-        if (trial.saves_bytes > best.saves_bytes) {
+        bool cannot_be = is_parted(advisor, &candidates->list[i], &flow, &part);
+        if (cannot_be) {  // nor is it what sets of changes are made with
+            advisor->told[item->id] = told;
+            advisor->reach = reach;
+        }
+        if (cannot_be && !candidates->parts) {
+            candidates->parted = candidates->list[i].size;
+            candidates->parts = part;
+        }
+        if (!cannot_be && trial.saves_bytes > best.saves_bytes) {
             best = trial;
             chosen = candidates->list[i];
         }
         candidates->list[i].wasted_bytes = 0;
     }
-    if (best.saves_bytes <= advisor->what_if.total_bytes / 1000)
-        return advisor_no_use(advisor, item, "No dimension pads more than a thousandth of the total.");
+    if (best.saves_bytes <= advisor->what_if.total_bytes / 1000) return say_no_dimension(advisor, candidates, item);
     best.how = item->how;
     *item = best;
     item->applies = item->changes_numerics = true;

@@ -40,9 +40,15 @@ static bool predict_without(struct advisor *advisor, const uint8_t *is_handed, s
     if (!advisor_run(advisor, &change, &then)) return false;
     int64_t saved = advisor->what_if.total_bytes - then.total_bytes;
     int64_t more = largest > saved && then.temporary_bytes > largest ? largest - (saved > 0 ? saved : 0) : 0;
+    advisor->reach.temporary_bytes += more;
     then.total_bytes -= more;
     then.peak_bytes -= more;
-    advisor_set_totals(advisor, &then, 0.06, 0.18, item);
+    double above = (double)advisor->what_if.total_bytes / ((double)then.total_bytes + 1) - 1;
+    advisor_say(
+        advisor, item,
+        "What else reads it may need it whole: where the loss does, less is saved, or nothing; the range reaches "
+        "that.");
+    advisor_set_totals(advisor, &then, 0.06, above > 0.18 ? above : 0.18, item);
     return true;
 }
 

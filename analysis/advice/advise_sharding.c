@@ -5,45 +5,19 @@
 //     own propagation, followed here as dimension ties); what no split dimension reaches stays whole
 //     x bf16[8,512,1024], batch split: f32[2,512,1024]
 #include "analysis/advice/advisor.h"
+#include "analysis/advice/loop_steps.h"
 
-enum { BF16_BITS = 16, INPUTS_MAX = 4096 };  // inputs looked at for stacks
+enum { BF16_BITS = 16 };
 
 // A program that is short of memory keeps less than it would: about this part of the temporaries comes back.
 #define HIDDEN 0.15
 
-struct stacking {
-    int64_t layers;  // the leading dimension of weights that a loop goes through; 0 without
-};
-
-// Weights of a scanned model are stacked: most of the state has one leading dimension, and there is a loop.
-static struct stacking find_stacking(const struct advisor *advisor) {
-    const struct program_graph *graph = &advisor->graph;
-    bool has_loop = false;
-    double all = 0, best = 0;
-    struct stacking stacking = {0};
-    for (uint32_t i = 0; i < graph->node_count && !has_loop; i++) has_loop = graph->nodes[i].opcode == OPCODE_WHILE;
-    for (uint32_t i = 0; has_loop && i < advisor->roles.input_count && i < INPUTS_MAX; i++) {
-        uint32_t leaf = advisor->roles.inputs[i].leaf;
-        if (leaf == HLO_NONE || graph->leaves[leaf].rank < 2) continue;
-        double alike = 0;
-        all += 1;
-        for (uint32_t k = 0; k < advisor->roles.input_count && k < INPUTS_MAX; k++) {
-            uint32_t other = advisor->roles.inputs[k].leaf;
-            if (other == HLO_NONE || graph->leaves[other].rank < 2) continue;
-            alike += graph->leaves[other].dimensions[0] == graph->leaves[leaf].dimensions[0];
-        }
-        if (alike <= best) continue;
-        best = alike;
-        stacking.layers = graph->leaves[leaf].dimensions[0];
-    }
-    return best > 1 && best >= all / 2 && stacking.layers <= 1024 ? stacking : (struct stacking){0};
-}
-
 // The dimension that is split: the first of a matrix, after the layers of a stack; the output features of a
 // convolution. -1 when none can be.
-static int split_dimension(const struct advisor *advisor, const struct array_shape *shape, struct stacking stacking) {
+static int split_dimension(const struct advisor *advisor, uint32_t leaf) {
+    const struct array_shape *shape = &advisor->graph.leaves[leaf];
     int64_t ways = advisor->request.ways;
-    int first = stacking.layers && shape->dimensions[0] == stacking.layers && shape->rank > 1 ? 1 : 0;
+    int first = loop_steps_is_stack(&advisor->steps, leaf) ? 1 : 0;
     if (shape->rank - first < 2) return -1;
     if (shape->rank - first == 4 && shape->dimensions[shape->rank - 1] % ways == 0) return shape->rank - 1;
     for (int d = first; d < shape->rank; d++) {
@@ -55,7 +29,7 @@ static int split_dimension(const struct advisor *advisor, const struct array_sha
 static bool is_weight(const struct advisor *advisor, uint32_t input) {
     const struct entry_input *in = &advisor->roles.inputs[input];
     if (in->leaf == HLO_NONE || !array_is(&advisor->graph.leaves[in->leaf])) return false;
-    if (advisor->roles.is_training) return in->is_state;
+    if (advisor->roles.is_training) return in->is_state || in->is_frozen;
     return !advisor->batch.marks[in->leaf];
 }
 
@@ -66,22 +40,23 @@ struct split {
 };
 
 static bool mark_weights(struct advisor *advisor, struct split *split) {
-    struct stacking stacking = find_stacking(advisor);
     split->dimension = arena_push_raw(advisor->arena, advisor->graph.leaf_count, sizeof *split->dimension);
     bool has_room = dimension_flow_init(&split->flow, &advisor->graph, advisor->arena);
     if (!split->dimension || !has_room || !split->flow.marks)
         return error_set(advisor->error, ERROR_TOO_BIG, "no memory left to follow the split dimensions");
-    split->flow.forbidden = advisor->batch.marks;
+    split->flow.other = &advisor->batch;
+    split->flow.ties_parts = true;
     memset(split->dimension, -1, advisor->graph.leaf_count);
     for (uint32_t i = 0; i < advisor->roles.input_count; i++) {
         const struct entry_input *input = &advisor->roles.inputs[i];
         if (!is_weight(advisor, i)) continue;
-        int d = split_dimension(advisor, &advisor->graph.leaves[input->leaf], stacking);
+        int d = split_dimension(advisor, input->leaf);
         split->dimension[input->leaf] = (int8_t)d;
         split->is_by_features |= d == 3;
         if (d >= 0) dimension_flow_mark(&split->flow, input->leaf, d);
         if (input->mirror != HLO_NONE) split->dimension[advisor->roles.outputs[input->mirror].leaf] = (int8_t)d;
     }
+    split->is_by_features = split->is_by_features && advisor_has_convolutions(advisor);
     dimension_flow_run(&split->flow);
     return true;
 }
@@ -115,11 +90,11 @@ static int64_t gathered_inputs(const struct advisor *advisor, const struct split
     return largest * gathered_element_bytes;
 }
 
-// The largest weight, whole and in bfloat16, while it is multiplied with.
+// The largest weight that is trained, whole and in bfloat16, while it is multiplied with.
 static int64_t gathered_weight(const struct advisor *advisor) {
     int64_t largest = 0;
     for (uint32_t i = 0; i < advisor->roles.input_count; i++) {
-        if (!is_weight(advisor, i)) continue;
+        if (!is_weight(advisor, i) || advisor->roles.inputs[i].is_frozen) continue;
         struct array_shape shape = advisor->graph.leaves[advisor->roles.inputs[i].leaf];
         bool is_stacked = shape.rank > 2;  // of a stack, or of experts, a part is gathered at a time
         int64_t bytes = is_stacked ? 0 : array_shape_bytes(&shape);
@@ -145,9 +120,29 @@ static bool is_data(const struct advisor *advisor, uint32_t buffer) {
     return number >= 0 && number < advisor->roles.input_count && !is_weight(advisor, (uint32_t)number);
 }
 
+static struct advice_doubt doubt_of_sharding(const struct advisor *advisor) {
+    const struct peak_bytes *peak = &advisor->at_peak;
+    struct advice_doubt doubt = {.population_bytes = peak->batch + peak->other + peak->state,
+                                 .may_go_bytes = peak->other,
+                                 .part = 1 - 1.0 / (double)advisor->request.ways,
+                                 .help = "The compiler's HloProto with op names tells more than a text dump; give the "
+                                         "number of examples with --batch=N."};
+    for (uint32_t i = 0; i < advisor->roles.input_count; i++) {
+        const struct entry_input *in = &advisor->roles.inputs[i];
+        if (in->allocation == HLO_NONE) continue;
+        double bytes = (double)advisor->module->allocations[in->allocation].size_bytes;
+        if (in->mirror != HLO_NONE && !in->is_donated) bytes *= 2;
+        bool is_doubted = understanding_is_unknown_input(&advisor->roles, &advisor->batch, i);
+        doubt.population_bytes += is_doubted || is_weight(advisor, i) ? bytes : 0;
+        doubt.may_stay_bytes += is_doubted ? bytes : 0;
+    }
+    return doubt;
+}
+
 static bool predict_sharded(struct advisor *advisor, bool is_batch_split, double spread, struct advice_item *item) {
     struct split split = {0};
     int64_t *sizes = advisor_sizes(advisor);
+    advisor->doubt = doubt_of_sharding(advisor);
     if (!sizes || !mark_weights(advisor, &split) || !split.flow.marks || !split.dimension) return false;
     for (uint32_t i = 0; i < advisor->module->buffer_count; i++) {
         uint32_t leaf = advisor_leaf(advisor, i);
@@ -161,16 +156,25 @@ static bool predict_sharded(struct advisor *advisor, bool is_batch_split, double
         struct array_shape part = split_once(&advisor->graph.leaves[leaf], marks, advisor->request.ways);
         sizes[i] = advisor_reshaped(advisor, i, &part);
     }
+    // Between convolutions, and along edges, the partitioner keeps some activations split and gathers others.
+    if ((split.is_by_features && !is_batch_split) || advisor->roles.is_graph)
+        advisor->doubt.may_stay_bytes += advisor->at_peak.batch;
+    if (split.is_by_features && !is_batch_split)
+        advisor->doubt.help =
+            "Compile it sharded: the partitioner gathers the input of each convolution that is split by "
+            "output features, and may keep it for the backward pass.";
     struct what_if_change change = {.sizes = sizes};
     struct what_if_result then;
     if (!advisor_run(advisor, &change, &then)) return false;
     int64_t hidden = advisor->is_rematerialized ? what_if_bytes(HIDDEN * (double)then.temporary_bytes) : 0;
     int64_t added = is_batch_split ? gathered_weight(advisor) - moved_to_fast_memory(advisor, then.small_bytes)
                                    : gathered_inputs(advisor, &split);
+    advisor->reach.added_bytes = hidden + (added > 0 ? added : 0);
+    if (added < 0) advisor->reach.temporary_bytes -= added;
     then.total_bytes += added + hidden;
     then.peak_bytes += added + hidden;
     advisor_set_totals(advisor, &then, spread, spread, item);
-    if (advisor->is_rematerialized)
+    if (advisor->is_rematerialized && !advisor->is_squeezed)
         advisor_say(advisor, item,
                     "The compiler recomputes arrays here for want of memory (names with .remat); with room "
                     "to spare it will keep more of them.");
@@ -181,13 +185,12 @@ static bool predict_sharded(struct advisor *advisor, bool is_batch_split, double
 }
 
 static void say_weights(const struct advisor *advisor, struct advice_item *item) {
-    struct stacking stacking = find_stacking(advisor);
     int64_t split_bytes = 0, whole_bytes = 0;
     for (uint32_t i = 0; i < advisor->roles.input_count; i++) {
         if (!is_weight(advisor, i)) continue;
-        const struct array_shape *shape = &advisor->graph.leaves[advisor->roles.inputs[i].leaf];
-        int64_t bytes = array_shape_bytes(shape);
-        bool is_split = split_dimension(advisor, shape, stacking) >= 0;
+        uint32_t leaf = advisor->roles.inputs[i].leaf;
+        int64_t bytes = array_shape_bytes(&advisor->graph.leaves[leaf]);
+        bool is_split = split_dimension(advisor, leaf) >= 0;
         *(is_split ? &split_bytes : &whole_bytes) += bytes > 0 ? bytes : 0;
     }
     advisor_say(advisor, item, "%s of inputs have a dimension that %lld chips can share; %s stay whole on each.",
@@ -202,6 +205,28 @@ static bool has_weights(const struct advisor *advisor) {
     return false;
 }
 
+static bool can_split_weights(const struct advisor *advisor) {
+    for (uint32_t i = 0; i < advisor->roles.input_count; i++) {
+        if (is_weight(advisor, i) && split_dimension(advisor, advisor->roles.inputs[i].leaf) >= 0) return true;
+    }
+    return false;
+}
+
+// JAX refuses an argument whose dimension the chips do not divide.
+static bool say_no_such_split(struct advisor *advisor, struct advice_item *item) {
+    long long batch = advisor->roles.batch, ways = advisor->request.ways;
+    const char *why = batch < ways
+                          ? arena_printf(advisor->arena,
+                                         "%lld chips cannot share a batch of %lld: no more chips than examples, so "
+                                         "give --ways=%lld or fewer, or a larger batch.",
+                                         ways, batch, batch)
+                          : arena_printf(advisor->arena,
+                                         "A batch of %lld cannot be split %lld ways evenly, which JAX asks for: choose "
+                                         "a batch that the chips divide, or other --ways.",
+                                         batch, ways);
+    return advisor_no_use(advisor, item, why ? why : "");
+}
+
 bool advise_shard_parameters(struct advisor *advisor, struct advice_item *item) {
     item->ways = advisor->request.ways;
     item->how =
@@ -210,9 +235,11 @@ bool advise_shard_parameters(struct advisor *advisor, struct advice_item *item) 
         "convolution), the batch whole on every chip.";
     if (!has_weights(advisor))
         return advisor_no_use(advisor, item, "No input of two or more dimensions stands for weights.");
+    if (!can_split_weights(advisor))
+        return advisor_no_use(advisor, item, "No weight has a dimension that so many chips divide; try fewer --ways.");
     item->applies = true;
     say_weights(advisor, item);
-    return predict_sharded(advisor, false, 0.15, item);
+    return predict_sharded(advisor, false, advisor->roles.is_training ? 0.04 : 0.08, item);
 }
 
 bool advise_shard_all(struct advisor *advisor, struct advice_item *item) {
@@ -221,10 +248,12 @@ bool advise_shard_all(struct advisor *advisor, struct advice_item *item) {
                 "dimension (fully sharded data parallelism).";
     if (!has_weights(advisor) && advisor->roles.batch < 2)
         return advisor_no_use(advisor, item, "Neither weights nor a batch were found among the inputs.");
+    bool has_batch = advisor->roles.batch > 1 && dimension_flow_has_marks(&advisor->batch);
+    if (has_batch && advisor->roles.batch % advisor->request.ways) return say_no_such_split(advisor, item);
     item->applies = true;
     say_weights(advisor, item);
-    if (advisor->roles.batch > 1 && dimension_flow_has_marks(&advisor->batch))
+    if (has_batch)
         advisor_say(advisor, item, "The batch of %lld is split %lld ways.", (long long)advisor->roles.batch,
                     (long long)advisor->request.ways);
-    return predict_sharded(advisor, true, 0.15, item);
+    return predict_sharded(advisor, true, 0.12, item);
 }

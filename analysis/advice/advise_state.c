@@ -1,10 +1,12 @@
 // Donating the inputs, and keeping the optimizer's state on the host.
 #include "analysis/advice/advisor.h"
-#include "analysis/program/op_name.h"
 
 // How far off a donation may be, in parts of the predicted total.
-#define DONATION_BELOW 0.04
-#define DONATION_ABOVE 0.12
+#define DONATION_BELOW 0.01
+#define DONATION_ABOVE 0.02
+#define CACHES_BELOW 0.06    // a cache that is donated needs no copy of its own either
+#define SQUEEZED_ABOVE 0.08  // what lay in the outputs is packed anew
+#define CONVOLUTIONS_ABOVE 0.12
 
 static int64_t input_bytes(const struct advisor *advisor, const struct entry_input *input) {
     if (input->allocation == HLO_NONE) return 0;
@@ -12,36 +14,71 @@ static int64_t input_bytes(const struct advisor *advisor, const struct entry_inp
     return a->color == 0 && !a->is_thread_local ? a->size_bytes : 0;
 }
 
-// Not of XLA:TPU's own: it writes dots as convolutions, but keeps the user's names.
-static bool has_convolutions(const struct program_graph *graph) {
-    for (uint32_t i = 0; i < graph->node_count; i++) {
-        struct bytes primitive = op_name_primitive(graph->nodes[i].op_name);
-        if (bytes_contains(primitive, BYTES("conv_general_dilated")) || bytes_contains(primitive, BYTES("Conv2D")))
-            return true;
-    }
-    return false;
-}
-
 // What the total may be above the predicted one. Where donating binds the layout of a convolution's weights, the copies
 // can cost more than it saves: up to an eighth of today's total.
 static double donation_above(struct advisor *advisor, int64_t predicted, struct advice_item *item) {
-    if (!has_convolutions(&advisor->graph) || predicted <= 0) return DONATION_ABOVE;
+    bool is_short = advisor->is_rematerialized || advisor->what_if.residents.guest_bytes > 0;
+    if (!advisor_has_convolutions(advisor) || predicted <= 0) return is_short ? SQUEEZED_ABOVE : DONATION_ABOVE;
     advisor_say(advisor, item,
                 "With convolutions donating can cost memory: the new weights must then lie as the old ones do, and the "
                 "compiler may copy them for it. Compile both before choosing.");
     double above = 1.12 * (double)advisor->what_if.total_bytes / (double)predicted - 1;
-    if (above < DONATION_ABOVE) return DONATION_ABOVE;
+    if (above < CONVOLUTIONS_ABOVE) return CONVOLUTIONS_ABOVE;
     return above < ADVICE_RANGE_MAX - DONATION_BELOW ? above : ADVICE_RANGE_MAX - DONATION_BELOW;
+}
+
+static bool is_copying(enum opcode opcode) {
+    return opcode == OPCODE_COPY || opcode == OPCODE_COPY_DONE || opcode == OPCODE_COPY_START ||
+           opcode == OPCODE_BITCAST;
+}
+
+// A loop that scans an array and stacks its result reads the one while it writes the other: donating makes no place for
+// both in one.
+static bool is_copied_by_loop(const struct advisor *advisor, const struct entry_input *input) {
+    enum { COPIES_MAX = 8 };
+    const struct program_graph *graph = &advisor->graph;
+    uint32_t last = graph->entry == HLO_NONE ? HLO_NONE : graph->computations[graph->entry].root;
+    if (last == HLO_NONE) return false;
+    const struct graph_node *root = &graph->nodes[last];
+    uint32_t output = root->opcode == OPCODE_TUPLE ? graph_operand(graph, root, input->mirror) : HLO_NONE;
+    for (int i = 0; i < COPIES_MAX && output != HLO_NONE && is_copying(graph->nodes[output].opcode); i++)
+        output = graph_operand(graph, &graph->nodes[output], 0);
+    if (output == HLO_NONE || input->leaf == HLO_NONE) return false;
+    const struct graph_node *element = &graph->nodes[output];
+    uint32_t loop = element->opcode == OPCODE_GET_TUPLE_ELEMENT ? graph_operand(graph, element, 0) : HLO_NONE;
+    if (loop == HLO_NONE || graph->nodes[loop].opcode != OPCODE_WHILE) return false;
+    uint32_t start = graph_operand(graph, &graph->nodes[loop], 0);
+    if (start == HLO_NONE || graph->nodes[start].opcode != OPCODE_TUPLE) return false;
+    for (uint32_t i = 0; i < graph->nodes[start].operand_count; i++) {
+        uint32_t from = graph_operand(graph, &graph->nodes[start], i);
+        bool is_input = from != HLO_NONE && advisor->phases.source[from] == graph->node_of_leaf[input->leaf];
+        if (is_input && (int64_t)i != element->number) return true;
+    }
+    return false;
+}
+
+// What lies in the outputs until they are written, and needs room of its own when they lie in their inputs: as large as
+// the replay says, but never larger than what lies there, nor than the outputs that go.
+static int64_t sent_bytes(const struct advisor *advisor, int64_t saved) {
+    int64_t sent = advisor->what_if.roomy_total_bytes - advisor->what_if.total_bytes;
+    int64_t guests = advisor->what_if.residents.guest_bytes;
+    if (sent > guests) sent = guests;
+    if (sent > saved) sent = saved;
+    return sent > 0 ? sent : 0;
 }
 
 bool advise_donation(struct advisor *advisor, struct advice_item *item) {
     const struct program_roles *roles = &advisor->roles;
-    int64_t saved = 0, donated = 0;
+    int64_t saved = 0, donated = 0, copied = 0;
     uint32_t count = 0;
     for (uint32_t i = 0; i < roles->input_count; i++) {
         const struct entry_input *input = &roles->inputs[i];
         if (input->is_donated) donated += input_bytes(advisor, input);
         if (input->is_donated || input->mirror == HLO_NONE) continue;
+        if (is_copied_by_loop(advisor, input)) {
+            copied += input_bytes(advisor, input);
+            continue;
+        }
         saved += input_bytes(advisor, input);
         count++;
     }
@@ -49,13 +86,16 @@ bool advise_donation(struct advisor *advisor, struct advice_item *item) {
                 "the caller must not use the old arrays afterwards.";
     if (!saved)
         return advisor_no_use(advisor, item,
-                              donated ? "Every input that an output could take the place of is donated already."
-                                      : "No output has the shape and type of an input.");
+                              copied    ? "What could be donated goes through a loop that reads the old array while it "
+                                          "writes the new one: both are needed."
+                              : donated ? "Every input that an output could take the place of is donated already."
+                                        : "No output has the shape and type of an input.");
     item->applies = true;
     advisor_say(advisor, item,
                 "%u inputs of %s in all have an output of the same shape and type that lies beside them.", count,
                 size_string(saved, advisor->arena));
-    int64_t sent = advisor->what_if.roomy_total_bytes - advisor->what_if.total_bytes;
+    int64_t sent = sent_bytes(advisor, saved);
+    advisor->reach.indefinite_bytes = saved;
     if (sent > 0)
         advisor_say(advisor, item,
                     "Of these outputs' bytes the compiler uses %s for temporary arrays until the outputs "
@@ -66,7 +106,8 @@ bool advise_donation(struct advisor *advisor, struct advice_item *item) {
     then.peak_bytes += sent - saved;
     then.temporary_bytes += sent;
     then.indefinite_bytes -= saved;
-    advisor_set_totals(advisor, &then, DONATION_BELOW, donation_above(advisor, then.total_bytes, item), item);
+    double below = advisor->roles.is_training ? DONATION_BELOW : CACHES_BELOW;
+    advisor_set_totals(advisor, &then, below, donation_above(advisor, then.total_bytes, item), item);
     return true;
 }
 
@@ -84,6 +125,7 @@ bool advise_offload_optimizer(struct advisor *advisor, struct advice_item *item)
         count++;
     }
     if (!saved) return advisor_no_use(advisor, item, "No state was found that only the optimizer reads.");
+    advisor->reach.indefinite_bytes = saved;
     item->applies = true;
     advisor_say(advisor, item,
                 "%u inputs are updated but not read by the forward pass; with their outputs they hold %s.", count,

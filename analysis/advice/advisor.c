@@ -5,6 +5,7 @@
 
 #include "analysis/hlo/shape.h"
 #include "analysis/memory/memory_view.h"
+#include "analysis/program/op_name.h"
 
 int64_t *advisor_sizes(struct advisor *advisor) {
     uint32_t count = advisor->module->buffer_count;
@@ -38,18 +39,48 @@ struct what_if_result advisor_now(const struct advisor *advisor) {
     return (struct what_if_result){.total_bytes = now->total_bytes,
                                    .peak_bytes = now->peak_bytes,
                                    .temporary_bytes = now->temporary_bytes,
+                                   .replayed_total_bytes = now->total_bytes,
+                                   .replayed_indefinite_bytes = now->indefinite_bytes,
                                    .indefinite_bytes = now->indefinite_bytes};
 }
 
 bool advisor_is_weight(const struct advisor *advisor, uint32_t input) {
     const struct entry_input *in = &advisor->roles.inputs[input];
-    return in->is_state && in->leaf != HLO_NONE &&
-           advisor->phases.is_read_forward[advisor->graph.node_of_leaf[in->leaf]];
+    return in->is_frozen || (in->is_state && in->leaf != HLO_NONE &&
+                             advisor->phases.is_read_forward[advisor->graph.node_of_leaf[in->leaf]]);
+}
+
+bool advisor_has_convolutions(const struct advisor *advisor) {
+    for (uint32_t i = 0; i < advisor->graph.node_count; i++) {
+        struct bytes primitive = op_name_primitive(advisor->graph.nodes[i].op_name);
+        if (bytes_contains(primitive, BYTES("conv_general_dilated")) || bytes_contains(primitive, BYTES("Conv2D")))
+            return true;
+    }
+    return false;
+}
+
+// Of several tries of one change, the one that saves most is told.
+static void keep_told(const struct advisor *advisor, const struct what_if_result *result, enum advice_id id) {
+    struct what_if_result *told = &advisor->told[id];
+    if (!told->total_bytes || result->total_bytes < told->total_bytes) *told = *result;
+}
+
+// What may move between HBM and fast memory when sizes change, as a part of the total: a quarter of what lies there.
+// Where there is none, no TPU is compiled for, and less is known of where its compiler puts things.
+static double moving_part(const struct advisor *advisor, int64_t total) {
+    const double most = 0.08;
+    double fast = (double)advisor->what_if.fast_bytes;
+    double part = total > 0 ? fast / 4 / (double)total : most;
+    return fast > 0 && part < most ? part : most;
 }
 
 void advisor_set_totals(const struct advisor *advisor, const struct what_if_result *result, double below, double above,
                         struct advice_item *item) {
     int64_t total = result->total_bytes;
+    double moving = below + above > 0 ? moving_part(advisor, total) : 0;
+    below += moving;
+    above += moving;
+    keep_told(advisor, result, item->id);
     item->predicted_total_bytes = total;
     item->predicted_peak_bytes = result->peak_bytes;
     item->predicted_indefinite_bytes = result->indefinite_bytes;
@@ -65,6 +96,7 @@ void advisor_set_totals(const struct advisor *advisor, const struct what_if_resu
 
 bool advisor_run(struct advisor *advisor, const struct what_if_change *change, struct what_if_result *result) {
     struct arena scratch;
+    advisor->reach = advice_reach_join(advisor->reach, advice_reach_of(&advisor->what_if, change));
     arena_init(&scratch, advisor->arena->limit_bytes);
     bool good = what_if_run(&advisor->what_if, change, &scratch, result, advisor->error);
     arena_free(&scratch);
@@ -98,11 +130,25 @@ void advisor_say(const struct advisor *advisor, struct advice_item *item, const 
     if (text && item->evidence_count < ADVICE_EVIDENCE_MAX) item->evidence[item->evidence_count++] = text;
 }
 
+// Who made what the compiler only copied: `copy-start.29` says nothing to a reader.
+static uint32_t maker_of(const struct advisor *advisor, uint32_t instruction) {
+    enum { COPIES_MAX = 8 };
+    uint32_t maker = instruction;
+    for (int i = 0; i < COPIES_MAX && maker != HLO_NONE; i++) {
+        const struct graph_node *node = &advisor->graph.nodes[maker];
+        bool is_copy = node->opcode == OPCODE_COPY || node->opcode == OPCODE_COPY_START ||
+                       node->opcode == OPCODE_COPY_DONE;
+        if (!is_copy) return maker;
+        maker = graph_operand(&advisor->graph, node, 0);
+    }
+    return maker == HLO_NONE ? instruction : maker;
+}
+
 const char *advisor_buffer_text(const struct advisor *advisor, uint32_t buffer) {
     const struct hlo_module *module = advisor->module;
-    struct hlo_instruction instruction = hlo_instruction_read(module, module->buffers[buffer].instruction);
-    struct hlo_metadata metadata = hlo_instruction_metadata(module, module->buffers[buffer].instruction,
-                                                            instruction.metadata);
+    uint32_t maker = maker_of(advisor, module->buffers[buffer].instruction);
+    struct hlo_instruction instruction = hlo_instruction_read(module, maker);
+    struct hlo_metadata metadata = hlo_instruction_metadata(module, maker, instruction.metadata);
     const char *shape = shape_text(memory_view_shape(module, buffer, MEMORY_VIEW_EXACT), advisor->arena);
     const char *where = "";
     if (metadata.source_file.size)

@@ -6,9 +6,11 @@
 
 #include "analysis/base/size_text.h"
 #include "analysis/advice/advice.h"
+#include "analysis/advice/advice_bounds.h"
 #include "analysis/groups/phases.h"
 #include "analysis/advice/program_roles.h"
 #include "analysis/advice/type_flow.h"
+#include "analysis/advice/understanding.h"
 #include "analysis/advice/what_if.h"
 
 struct advisor {
@@ -18,12 +20,19 @@ struct advisor {
     struct program_graph graph;
     struct program_roles roles;
     struct dimension_flow batch;
+    struct dimension_flow steps;  // what loops take one at a time: loop_steps.h
     struct type_flow types;
     struct phases phases;
     struct what_if what_if;
+    struct what_if_result *told;  // by id: what the items' totals are from
     struct advice_request request;
     struct error *error;
+    struct advice_reach reach;  // of the change that is asked for now
+    struct advice_doubt doubt;  // about it
+    struct peak_bytes at_peak;
+    int64_t sequence;        // 0: not found
     bool is_rematerialized;  // by the compiler, to save memory
+    bool is_squeezed;        // that often, and with next to no room where the capacity is known
 };
 
 // The widest range that is still worth telling, as a part of the total.
@@ -36,7 +45,8 @@ int64_t *advisor_sizes(struct advisor *advisor);
 int64_t advisor_reshaped(const struct advisor *advisor, uint32_t buffer, const struct array_shape *shape);
 
 // Fills the item's totals from the change. `below` and `above` say how far off it may be, in parts of the predicted
-// total.
+// total; what fast memory may take or give comes on top.
+// The run's buffers are added to what the change reaches.
 MUST_USE bool advisor_run(struct advisor *advisor, const struct what_if_change *change, struct what_if_result *result);
 MUST_USE bool advisor_predict(struct advisor *advisor, const struct what_if_change *change, double below, double above,
                               struct advice_item *item);
@@ -54,8 +64,11 @@ __attribute__((format(printf, 3, 4))) void advisor_say(const struct advisor *adv
 // "fusion.14, f32[8,1023,50257], train.py:12"; on the arena.
 const char *advisor_buffer_text(const struct advisor *advisor, uint32_t buffer);
 
-// Is an input state that the forward pass reads (the optimizer's own is not)?
+// Is an input state that the forward pass reads (the optimizer's own is not), or a weight that nobody trains?
 bool advisor_is_weight(const struct advisor *advisor, uint32_t input);
+
+// Has the user's program any? XLA:TPU writes dots as convolutions too, but keeps the user's names.
+bool advisor_has_convolutions(const struct advisor *advisor);
 
 // What one repeated block gets from the one before; 0 without blocks.
 int64_t advisor_stream_bytes(const struct advisor *advisor);
@@ -68,11 +81,21 @@ static inline uint32_t advisor_leaf(const struct advisor *advisor, uint32_t buff
     return advisor->graph.leaf_of_buffer[buffer];
 }
 
+// Everything that grows with the marked dimensions at half their size.
+MUST_USE bool advisor_halve(struct advisor *advisor, const struct dimension_flow *flow, struct what_if_result *result);
+
+// What of the batch's bytes is not known.
+struct advice_doubt advisor_doubt_of_batch(const struct advisor *advisor);
+
 bool advise_donation(struct advisor *advisor, struct advice_item *item);
 bool advise_batch(struct advisor *advisor, struct advice_item *item);
+bool advise_sequence(struct advisor *advisor, struct advice_item *item);
+bool advise_micro_batch(struct advisor *advisor, struct advice_item *item);
 bool advise_bf16_parameters(struct advisor *advisor, struct advice_item *item);
 bool advise_bf16_temporaries(struct advisor *advisor, struct advice_item *item);
 bool advise_rematerialization(struct advisor *advisor, struct advice_item *item);
+bool advise_rematerialization_but_products(struct advisor *advisor, struct advice_item *item);
+bool advise_int8_weights(struct advisor *advisor, struct advice_item *item);
 bool advise_shard_parameters(struct advisor *advisor, struct advice_item *item);
 bool advise_shard_all(struct advisor *advisor, struct advice_item *item);
 bool advise_alignment(struct advisor *advisor, struct advice_item *item);

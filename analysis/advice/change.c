@@ -17,10 +17,13 @@ static const struct change changes[] = {
     {"micro_batch", "accumulate gradients over micro-batches",
      "Keep the batch but run it in n parts and add up the gradients before one update: the activations "
      "of one part only are alive, a step takes longer.",
-     "optimizer = optax.MultiSteps(optimizer, every_k_schedule=4)", false},
-    {"shorten_sequence", "shorten the sequence",
-     "Use a shorter sequence or context: activations grow with it, attention scores with its square.",
-     "max_sequence_length = 1024", true},
+     "grads, losses = jax.lax.scan(lambda sums, part: (jax.tree.map(jnp.add, sums, jax.grad(loss)(params, part)), 0), "
+     "jax.tree.map(jnp.zeros_like, params), batch.reshape(4, -1, *batch.shape[1:]))",
+     false},
+    {"halve_sequence", "halve the sequence",
+     "Use a sequence or context half as long: activations and caches grow with it, attention scores with its "
+     "square.",
+     "max_sequence_length = max_sequence_length // 2", true},
     {"donate_inputs", "donate the inputs",
      "Donate inputs that are not used after the call, such as the old parameters and optimizer state, "
      "so that outputs of the same shape and type take their place. A wrong donation is an error, never "
@@ -29,6 +32,10 @@ static const struct change changes[] = {
     {"bf16_parameters", "parameters in bfloat16",
      "Keep parameters in bfloat16: half the bytes of float32. Check that training still converges.",
      "params = jax.tree.map(lambda x: x.astype(jnp.bfloat16), params)", true},
+    {"int8_weights", "weights in int8",
+     "For inference, keep weights in int8 with a scale for each column: a quarter of the bytes of float32, half of "
+     "bfloat16. Check that the results stay good enough.",
+     "scale = abs(w).max(0) / 127; w8 = jnp.round(w / scale).astype(jnp.int8)", true},
     {"bf16_temporaries", "temporaries in bfloat16",
      "Compute the largest intermediate values in bfloat16 instead of float32. Check that the results "
      "stay good enough.",
@@ -37,6 +44,10 @@ static const struct change changes[] = {
      "Recompute the forward values in the backward pass instead of keeping them: wrap each repeated "
      "block. Same numbers, more arithmetic.",
      "block = jax.checkpoint(block)", false},
+    {"rematerialize_dots", "rematerialize all but products",
+     "Recompute in the backward pass what is cheap, and attention's scores, but keep the products with "
+     "weights: a policy of jax.checkpoint. Same numbers, little more arithmetic, less saved.",
+     "block = jax.checkpoint(block, policy=jax.checkpoint_policies.dots_with_no_batch_dims_saveable)", false},
     {"align_dimensions", "align the dimensions",
      "Make the dimensions of large arrays multiples of the tile (128 for the innermost, 8 for the next "
      "one), so that nothing is lost to padding. This alters the model.",

@@ -17,3 +17,22 @@ bool dimension_flow_is_contracted(const struct dimension_flow *flow) {
     }
     return false;
 }
+
+static bool is_stepped(const struct dimension_flow *flow, const struct graph_node *node) {
+    uint32_t operand = node->opcode == OPCODE_RESIZING ? flow_operand_leaf(flow, node, 0) : HLO_NONE;
+    if (operand == HLO_NONE || node->leaf_count != 1 || flow->graph->computations[node->computation].is_entry)
+        return false;
+    const struct array_shape *from = flow_leaf(flow, operand), *to = flow_leaf(flow, node->first_leaf);
+    for (int d = 0; d < from->rank && from->rank == to->rank; d++) {
+        bool is_one = from->dimensions[d] > 1 && to->dimensions[d] == 1;
+        if (is_one && node->operand_count > 1 && (flow->marks[operand] >> d & 1)) return true;
+    }
+    return false;
+}
+
+bool dimension_flow_is_stepped(const struct dimension_flow *flow) {
+    for (uint32_t i = 0; i < flow->graph->node_count; i++) {
+        if (is_stepped(flow, &flow->graph->nodes[i])) return true;
+    }
+    return false;
+}

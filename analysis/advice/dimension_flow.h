@@ -9,7 +9,11 @@
 // dimension to the first of its parts that a mark covers, a fusion or a loop ties operands to the parameters of what it
 // calls. Ties hold both ways, so marks also reach what is only made for marked values (zeros that a loop fills, masks).
 // Where two dimensions of one operation merely happen to have the same size, nothing is tied, except in operations that
-// are not known: there equal shapes correspond.
+// are not known: there equal shapes correspond. The indices of a gather or a scatter, which XLA:TPU pads to multiples
+// of 1024, stay one quantity with what they were before. What a GPU's library computes (library_call.h) is the product,
+// the convolution or the attention that it stands for.
+//
+// A merged dimension remembers which of its factors is marked, so that heads come out of [batch x heads, ...] as heads.
 //
 // Marks are bits, one a dimension, for each leaf of the graph. Runs until nothing changes, or FLOW_PASSES_MAX.
 #pragma once
@@ -19,6 +23,9 @@
 enum { FLOW_PASSES_MAX = 64 };
 
 void dimension_flow_run(struct dimension_flow *flow);
+
+// Do marks reach a dimension that is taken one of at a time, as a loop takes its steps?
+bool dimension_flow_is_stepped(const struct dimension_flow *flow);
 
 // Do marks reach a dimension that a dot or a convolution sums over?
 bool dimension_flow_is_contracted(const struct dimension_flow *flow);

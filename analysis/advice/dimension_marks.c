@@ -4,28 +4,76 @@ bool dimension_flow_init(struct dimension_flow *flow, const struct program_graph
     *flow = (struct dimension_flow){.graph = graph};
     flow->marks = arena_new(arena, uint8_t, graph->leaf_count);
     flow->is_blocked = arena_new(arena, uint8_t, graph->leaf_count);
-    return flow->marks && flow->is_blocked;
+    flow->starts = arena_push_raw(arena, (size_t)graph->leaf_count * ARRAY_RANK_MAX, sizeof *flow->starts);
+    return flow->marks && flow->is_blocked && flow->starts;
 }
 
 void dimension_flow_clear(struct dimension_flow *flow) {
     if (flow->graph->leaf_count) memset(flow->marks, 0, flow->graph->leaf_count);
 }
 
-void dimension_flow_mark(struct dimension_flow *flow, uint32_t leaf, int dimension) {
+static bool has_dimension(const struct array_shape *shape, int dimension) {
+    return array_is(shape) && dimension < shape->rank;
+}
+
+static uint32_t *start_of(const struct dimension_flow *flow, uint32_t leaf, int dimension) {
+    return &flow->starts[(size_t)leaf * ARRAY_RANK_MAX + (size_t)dimension];
+}
+
+static bool is_forbidden(const struct dimension_flow *flow, uint32_t leaf, int dimension, uint32_t start) {
+    const struct dimension_flow *other = flow->other;
+    if (flow->forbidden && (flow->forbidden[leaf] >> dimension & 1)) return true;
+    return other && (other->marks[leaf] >> dimension & 1) && *start_of(other, leaf, dimension) == start;
+}
+
+void dimension_flow_mark_factor(struct dimension_flow *flow, uint32_t leaf, int dimension, double start) {
     const struct array_shape *shape = &flow->graph->leaves[leaf];
-    uint8_t bit = (uint8_t)(1u << dimension);
-    if (!array_is(shape) || dimension >= shape->rank || flow->is_blocked[leaf] || (flow->marks[leaf] & bit)) return;
-    if (flow->forbidden && (flow->forbidden[leaf] & bit)) return;
-    flow->marks[leaf] |= bit;
+    if (!has_dimension(shape, dimension) || flow->is_blocked[leaf] || (flow->marks[leaf] >> dimension & 1)) return;
+    uint32_t whole = start < UINT32_MAX ? (uint32_t)start : UINT32_MAX;
+    if (is_forbidden(flow, leaf, dimension, whole)) return;
+    flow->marks[leaf] |= (uint8_t)(1u << dimension);
+    *start_of(flow, leaf, dimension) = whole;
     flow->has_changed = true;
 }
 
-void dimension_tie(struct dimension_flow *flow, uint32_t leaf_a, int a, uint32_t leaf_b, int b) {
-    if (a >= flow_leaf(flow, leaf_a)->rank || b >= flow_leaf(flow, leaf_b)->rank) return;
-    if (flow_leaf(flow, leaf_a)->dimensions[a] != flow_leaf(flow, leaf_b)->dimensions[b]) return;
+void dimension_flow_mark(struct dimension_flow *flow, uint32_t leaf, int dimension) {
+    dimension_flow_mark_factor(flow, leaf, dimension, 1);
+}
+
+double dimension_flow_start(const struct dimension_flow *flow, uint32_t leaf, int dimension) {
+    return *start_of(flow, leaf, dimension);
+}
+
+void dimension_tie_padded(struct dimension_flow *flow, uint32_t leaf_a, int a, uint32_t leaf_b, int b) {
+    if (!has_dimension(flow_leaf(flow, leaf_a), a) || !has_dimension(flow_leaf(flow, leaf_b), b)) return;
     bool is_a = flow->marks[leaf_a] >> a & 1, is_b = flow->marks[leaf_b] >> b & 1;
-    if (is_a && !is_b) dimension_flow_mark(flow, leaf_b, b);
-    if (is_b && !is_a) dimension_flow_mark(flow, leaf_a, a);
+    if (is_a && !is_b) dimension_flow_mark_factor(flow, leaf_b, b, dimension_flow_start(flow, leaf_a, a));
+    if (is_b && !is_a) dimension_flow_mark_factor(flow, leaf_a, a, dimension_flow_start(flow, leaf_b, b));
+}
+
+// `part`: they may differ by that part of their size; 0: by nothing.
+static void tie_within(struct dimension_flow *flow, uint32_t leaf_a, int a, uint32_t leaf_b, int b, int64_t part) {
+    if (!has_dimension(flow_leaf(flow, leaf_a), a) || !has_dimension(flow_leaf(flow, leaf_b), b)) return;
+    int64_t size_a = flow_leaf(flow, leaf_a)->dimensions[a], size_b = flow_leaf(flow, leaf_b)->dimensions[b];
+    int64_t apart = size_a > size_b ? size_a - size_b : size_b - size_a;
+    if (apart <= (part ? size_a / part : 0)) dimension_tie_padded(flow, leaf_a, a, leaf_b, b);
+}
+
+void dimension_tie(struct dimension_flow *flow, uint32_t leaf_a, int a, uint32_t leaf_b, int b) {
+    tie_within(flow, leaf_a, a, leaf_b, b, 0);
+}
+
+static bool is_more_than_one(const struct dimension_flow *flow, uint32_t leaf, int dimension) {
+    const struct array_shape *shape = flow_leaf(flow, leaf);
+    return has_dimension(shape, dimension) && shape->dimensions[dimension] > 1;
+}
+
+void dimension_tie_cut(struct dimension_flow *flow, uint32_t leaf_a, int a, uint32_t leaf_b, int b) {
+    enum { CUT_DIVISOR = 64 };
+    if (flow->ties_parts && is_more_than_one(flow, leaf_a, a) && is_more_than_one(flow, leaf_b, b))
+        dimension_tie_padded(flow, leaf_a, a, leaf_b, b);
+    else
+        tie_within(flow, leaf_a, a, leaf_b, b, flow->follows_cuts ? CUT_DIVISOR : 0);
 }
 
 void dimension_tie_all(struct dimension_flow *flow, uint32_t leaf_a, uint32_t leaf_b) {

@@ -2,15 +2,21 @@
 // through a program, and its rules carry on; knows no operation.
 //
 //     bf16[8,512,768]   marks 0b001: dimension 0 is marked
+//     bf16[8,12,512,64] marks 0b010 -- bitcast --> bf16[96,512,64]   marks 0b001, starts at 8: of 96 = 8 x 12 the
+//                                                                    factor that begins where 8 end
 #pragma once
 
 #include "analysis/program/program_graph.h"
 
 struct dimension_flow {
     const struct program_graph *graph;
-    uint8_t *marks;            // of each leaf: bit d for dimension d
-    uint8_t *is_blocked;       // leaves that take no marks (weights, when the batch is followed)
-    const uint8_t *forbidden;  // of each leaf: bits of dimensions that take none; NULL: none
+    uint8_t *marks;       // of each leaf: bit d for dimension d
+    uint32_t *starts;     // of each leaf and dimension that is marked: the product of the factors before the marked one
+    uint8_t *is_blocked;  // leaves that take no marks (weights, when the batch is followed)
+    const uint8_t *forbidden;            // of each leaf: bits of dimensions that take none; NULL: none
+    const struct dimension_flow *other;  // a factor that it marks takes none here; NULL: none
+    bool follows_cuts;  // a slice of nearly all of a dimension, and what is padded by little, follow it
+    bool ties_parts;    // so does any slice of it
     bool has_changed;
 };
 
@@ -20,8 +26,18 @@ void dimension_flow_clear(struct dimension_flow *flow);
 void dimension_flow_mark(struct dimension_flow *flow, uint32_t leaf, int dimension);
 bool dimension_flow_has_marks(const struct dimension_flow *flow);
 
-// One dimension of one leaf is one of another.
+// The factor of a dimension that begins after factors of that product.
+void dimension_flow_mark_factor(struct dimension_flow *flow, uint32_t leaf, int dimension, double start);
+double dimension_flow_start(const struct dimension_flow *flow, uint32_t leaf, int dimension);
+
+// One dimension of one leaf is one of another, of the same size.
 void dimension_tie(struct dimension_flow *flow, uint32_t leaf_a, int a, uint32_t leaf_b, int b);
+
+// The same, where one of them is padded.
+void dimension_tie_padded(struct dimension_flow *flow, uint32_t leaf_a, int a, uint32_t leaf_b, int b);
+
+// The same where one was cut from the other, or padded: with follows_cuts they may differ by a sixty-fourth.
+void dimension_tie_cut(struct dimension_flow *flow, uint32_t leaf_a, int a, uint32_t leaf_b, int b);
 
 // Each dimension of two leaves that have the same dimensions.
 void dimension_tie_all(struct dimension_flow *flow, uint32_t leaf_a, uint32_t leaf_b);

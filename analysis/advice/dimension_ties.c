@@ -1,6 +1,8 @@
 #include "analysis/advice/dimension_ties.h"
 
 #include "analysis/program/leaf_links.h"
+#include "analysis/program/library_call.h"
+#include "analysis/program/op_name.h"
 #include "proto/hlo_fields.h"
 #include "proto/wire.h"
 
@@ -40,36 +42,85 @@ static void tie_reduce(struct dimension_flow *flow, const struct graph_node *nod
     }
 }
 
-// The same rank: dimensions of the same size correspond, in operands and result.
+// XLA:TPU pads the indices of a gather or a scatter to 1024 of them, and cuts the padding off inside.
+static bool is_padding_of_indices(const struct dimension_flow *flow, const struct graph_node *node) {
+    enum { INDICES = 1024 };
+    uint32_t operand = flow_operand_leaf(flow, node, 0);
+    if (operand == HLO_NONE || node->leaf_count != 1 || !array_is(flow_leaf(flow, node->first_leaf))) return false;
+    const struct array_shape *from = flow_leaf(flow, operand), *to = flow_leaf(flow, node->first_leaf);
+    if (from->rank != 1 || to->rank != 1) return false;
+    int64_t larger = from->dimensions[0] > to->dimensions[0] ? from->dimensions[0] : to->dimensions[0];
+    struct bytes made_for = op_name_primitive(node->op_name);
+    return larger % INDICES == 0 &&
+           (bytes_contains(made_for, BYTES("gather")) || bytes_contains(made_for, BYTES("scatter")));
+}
+
+// The same rank: dimensions of the same size correspond, in operands and result, and parts when they are asked for.
 static void tie_resizing(struct dimension_flow *flow, const struct graph_node *node) {
+    if (is_padding_of_indices(flow, node)) {
+        dimension_tie_padded(flow, flow_operand_leaf(flow, node, 0), 0, node->first_leaf, 0);
+        return;
+    }
     for (uint32_t i = 0; i < node->operand_count; i++) {
         uint32_t operand = flow_operand_leaf(flow, node, i);
         if (operand == HLO_NONE) continue;
         for (uint32_t k = 0; k < node->leaf_count; k++) {
             uint32_t leaf = node->first_leaf + k;
             if (flow_leaf(flow, operand)->rank != flow_leaf(flow, leaf)->rank) continue;
-            for (int d = 0; d < flow_leaf(flow, leaf)->rank; d++) dimension_tie(flow, operand, d, leaf, d);
+            for (int d = 0; d < flow_leaf(flow, leaf)->rank; d++) dimension_tie_cut(flow, operand, d, leaf, d);
         }
     }
 }
 
 // --- Reshapes ---
 
-struct factors {  // the dimensions larger than one, the most major first
-    int64_t sizes[ARRAY_RANK_MAX];
-    int dimensions[ARRAY_RANK_MAX];
+enum { FACTORS_MAX = 2 * ARRAY_RANK_MAX };
+
+struct factor {
+    int64_t size;
+    int dimension;
+    double start;  // the product of the factors of its dimension before it
+};
+
+struct factors {  // larger than one, the most major first
+    struct factor at[FACTORS_MAX];
     int count;
 };
 
-static struct factors factors_of(const struct array_shape *shape, bool is_physical) {
+static void add_factor(struct factors *factors, int64_t size, int dimension, double start) {
+    if (size != 1 && factors->count < FACTORS_MAX)
+        factors->at[factors->count++] = (struct factor){size, dimension, start};
+}
+
+static struct factors logical_factors(const struct array_shape *shape) {
     struct factors factors = {0};
-    for (int i = 0; i < shape->rank; i++) {
-        int d = is_physical ? shape->minor_to_major[shape->rank - 1 - i] : i;
-        if (shape->dimensions[d] == 1) continue;
-        factors.sizes[factors.count] = shape->dimensions[d];
-        factors.dimensions[factors.count++] = d;
+    for (int d = 0; d < shape->rank; d++) add_factor(&factors, shape->dimensions[d], d, 1);
+    return factors;
+}
+
+static int64_t tile_of(const struct array_shape *shape, int minor) {
+    return minor < shape->tile_rank && shape->tile[minor] > 1 ? shape->tile[minor] : 1;
+}
+
+// f32[4,1024]{1,0:T(4,128)} lies in memory as 8 tiles of 4 x 128: the outer parts of all dimensions, then the tile's.
+static struct factors physical_factors(const struct array_shape *shape) {
+    struct factors factors = {0};
+    for (int minor = shape->rank - 1; minor >= 0; minor--) {
+        int64_t tile = tile_of(shape, minor), size = shape->dimensions[shape->minor_to_major[minor]];
+        add_factor(&factors, tile == 1 ? size : size / tile + (size % tile != 0), shape->minor_to_major[minor], 1);
+    }
+    for (int minor = shape->rank - 1; minor >= 0; minor--) {
+        int64_t tile = tile_of(shape, minor), size = shape->dimensions[shape->minor_to_major[minor]];
+        int64_t tiles = tile > 1 ? size / tile + (size % tile != 0) : 0;
+        if (tile > 1) add_factor(&factors, tile, shape->minor_to_major[minor], (double)tiles);
     }
     return factors;
+}
+
+static bool is_marked(const struct dimension_flow *flow, uint32_t leaf, const struct factor *factor) {
+    if (!(flow->marks[leaf] >> factor->dimension & 1)) return false;
+    double start = dimension_flow_start(flow, leaf, factor->dimension);
+    return start >= factor->start && start < factor->start * (double)factor->size;
 }
 
 // Factors [first, end) of one side and of the other have the same product: a mark goes to the factor that holds the
@@ -77,30 +128,32 @@ static struct factors factors_of(const struct array_shape *shape, bool is_physic
 static void tie_group(struct dimension_flow *flow, uint32_t leaf_a, const struct factors *a, int first_a, int end_a,
                       uint32_t leaf_b, const struct factors *b, int first_b, int end_b) {
     for (int j = first_b; j < end_b; j++) {
-        if (flow->marks[leaf_b] >> b->dimensions[j] & 1) return;
+        if (is_marked(flow, leaf_b, &b->at[j])) return;
     }
     double start_a = 1;
-    for (int i = first_a; i < end_a; start_a *= (double)a->sizes[i++]) {
-        if (!(flow->marks[leaf_a] >> a->dimensions[i] & 1)) continue;
-        double start_b = 1;
+    for (int i = first_a; i < end_a; start_a *= (double)a->at[i++].size) {
+        const struct factor *from = &a->at[i];
+        if (!is_marked(flow, leaf_a, from)) continue;
+        double start = start_a * dimension_flow_start(flow, leaf_a, from->dimension) / from->start, start_b = 1;
         int j = first_b;
-        while (j < end_b - 1 && start_b * (double)b->sizes[j] <= start_a) start_b *= (double)b->sizes[j++];
-        dimension_flow_mark(flow, leaf_b, b->dimensions[j]);
+        while (j < end_b - 1 && start_b * (double)b->at[j].size <= start) start_b *= (double)b->at[j++].size;
+        dimension_flow_mark_factor(flow, leaf_b, b->at[j].dimension, b->at[j].start * start / start_b);
     }
 }
 
 static void tie_reshaped(struct dimension_flow *flow, uint32_t leaf_a, uint32_t leaf_b, bool is_physical) {
-    struct factors a = factors_of(flow_leaf(flow, leaf_a), is_physical);
-    struct factors b = factors_of(flow_leaf(flow, leaf_b), is_physical);
+    const struct array_shape *shape_a = flow_leaf(flow, leaf_a), *shape_b = flow_leaf(flow, leaf_b);
+    struct factors a = is_physical ? physical_factors(shape_a) : logical_factors(shape_a);
+    struct factors b = is_physical ? physical_factors(shape_b) : logical_factors(shape_b);
     int i = 0, j = 0;
     while (i < a.count && j < b.count) {
         int first_a = i, first_b = j;
-        double product_a = (double)a.sizes[i++], product_b = (double)b.sizes[j++];
+        double product_a = (double)a.at[i++].size, product_b = (double)b.at[j++].size;
         while (product_a != product_b) {
             if (product_a < product_b && i < a.count)
-                product_a *= (double)a.sizes[i++];
+                product_a *= (double)a.at[i++].size;
             else if (product_b < product_a && j < b.count)
-                product_b *= (double)b.sizes[j++];
+                product_b *= (double)b.at[j++].size;
             else
                 return;  // not the same elements: a bitcast between element types, padding
         }
@@ -197,6 +250,7 @@ void dimension_ties_apply(struct dimension_flow *flow, uint32_t index) {
             tie_resizing(flow, node);
             return;
         case OPCODE_CUSTOM_CALL:
+            if (dimension_ties_of_library_call(flow, node)) return;
             tie_sliced(flow, node);
             tie_alike(flow, node);
             return;

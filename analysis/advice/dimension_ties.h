@@ -12,8 +12,8 @@ void dimension_ties_of_convolution(struct dimension_flow *flow, const struct gra
 void dimension_ties_of_gather(struct dimension_flow *flow, const struct graph_node *node);
 void dimension_ties_of_scatter(struct dimension_flow *flow, const struct graph_node *node);
 
+// False: the node calls no library that is known.
+bool dimension_ties_of_library_call(struct dimension_flow *flow, const struct graph_node *node);
+
 // Does a dot or a convolution sum over a marked dimension? False for all else.
 bool dimension_ties_is_contracted(const struct dimension_flow *flow, const struct graph_node *node);
-
-// A repeated field of small numbers inside a message: how many, at most ARRAY_RANK_MAX.
-int dimension_numbers_read(struct bytes message, uint32_t field, int numbers[ARRAY_RANK_MAX]);

@@ -1,18 +1,7 @@
 #include "analysis/advice/dimension_ties.h"
+#include "analysis/program/library_call.h"
 #include "proto/hlo_fields.h"
 #include "proto/wire.h"
-
-int dimension_numbers_read(struct bytes message, uint32_t field, int numbers[ARRAY_RANK_MAX]) {
-    int count = 0;
-    struct wire w = wire_open(message);
-    for (struct wire_field f; wire_next(&w, &f);) {
-        if (f.number != field) continue;
-        struct wire packed = wire_open_packed(&f);
-        if (f.type == WIRE_VARINT && count < ARRAY_RANK_MAX) numbers[count++] = (int)(f.value & 0xff);
-        for (uint64_t n; wire_next_varint(&packed, &n) && count < ARRAY_RANK_MAX;) numbers[count++] = (int)(n & 0xff);
-    }
-    return count;
-}
 
 static unsigned bits_of(const int *numbers, int count) {
     unsigned bits = 0;
@@ -33,54 +22,130 @@ static void tie_free(struct dimension_flow *flow, uint32_t operand, unsigned tak
     }
 }
 
-void dimension_ties_of_dot(struct dimension_flow *flow, const struct graph_node *node) {
-    struct bytes numbers = wire_find_message(node->message, HLO_INSTRUCTION_DOT);
-    int contracted_l[ARRAY_RANK_MAX], contracted_r[ARRAY_RANK_MAX], batch_l[ARRAY_RANK_MAX], batch_r[ARRAY_RANK_MAX];
-    int contracted = dimension_numbers_read(numbers, DOT_LHS_CONTRACTING, contracted_l);
-    int batches = dimension_numbers_read(numbers, DOT_LHS_BATCH, batch_l);
-    uint32_t left = flow_operand_leaf(flow, node, 0), right = flow_operand_leaf(flow, node, 1);
-    if (left == HLO_NONE || right == HLO_NONE || node->leaf_count != 1) return;
-    if (dimension_numbers_read(numbers, DOT_RHS_CONTRACTING, contracted_r) != contracted) return;
-    if (dimension_numbers_read(numbers, DOT_RHS_BATCH, batch_r) != batches) return;
-    for (int i = 0; i < contracted; i++) dimension_tie(flow, left, contracted_l[i], right, contracted_r[i]);
-    for (int i = 0; i < batches; i++) {
-        dimension_tie(flow, left, batch_l[i], right, batch_r[i]);
-        dimension_tie(flow, left, batch_l[i], node->first_leaf, i);
-        dimension_tie(flow, right, batch_r[i], node->first_leaf, i);
+// `result` is HLO_NONE where only what is summed over and what is a batch is asked for.
+static void tie_product(struct dimension_flow *flow, const struct dot_numbers *n, uint32_t left, uint32_t right,
+                        uint32_t result) {
+    if (left == HLO_NONE || right == HLO_NONE) return;
+    for (int i = 0; i < n->contracted_count; i++)
+        dimension_tie(flow, left, n->contracted_left[i], right, n->contracted_right[i]);
+    for (int i = 0; i < n->batch_count; i++) dimension_tie(flow, left, n->batch_left[i], right, n->batch_right[i]);
+    if (result == HLO_NONE) return;
+    for (int i = 0; i < n->batch_count; i++) {
+        dimension_tie(flow, left, n->batch_left[i], result, i);
+        dimension_tie(flow, right, n->batch_right[i], result, i);
     }
-    int at = batches;
-    tie_free(flow, left, bits_of(contracted_l, contracted) | bits_of(batch_l, batches), node->first_leaf, &at);
-    tie_free(flow, right, bits_of(contracted_r, contracted) | bits_of(batch_r, batches), node->first_leaf, &at);
+    int at = n->batch_count;
+    unsigned batch_left = bits_of(n->batch_left, n->batch_count), batch_right = bits_of(n->batch_right, n->batch_count);
+    tie_free(flow, left, bits_of(n->contracted_left, n->contracted_count) | batch_left, result, &at);
+    tie_free(flow, right, bits_of(n->contracted_right, n->contracted_count) | batch_right, result, &at);
+}
+
+void dimension_ties_of_dot(struct dimension_flow *flow, const struct graph_node *node) {
+    struct dot_numbers numbers;
+    if (!dot_numbers_of(node, &numbers) || !node->leaf_count) return;
+    tie_product(flow, &numbers, flow_operand_leaf(flow, node, 0), flow_operand_leaf(flow, node, 1), node->first_leaf);
 }
 
 // --- convolution ---
 
+struct convolved {  // leaves
+    uint32_t input, kernel, output;
+};
+
+// A library's custom call for a gradient has the array that it makes elsewhere.
+static struct convolved convolved_by(const struct dimension_flow *flow, const struct graph_node *node) {
+    uint32_t a = flow_operand_leaf(flow, node, 0), b = flow_operand_leaf(flow, node, 1), made = node->first_leaf;
+    enum library_call call = library_call_of(node);
+    if (call == LIBRARY_CONVOLUTION_INPUT) return (struct convolved){made, b, a};
+    if (call == LIBRARY_CONVOLUTION_KERNEL) return (struct convolved){a, made, b};
+    return (struct convolved){a, b, made};
+}
+
 // XLA:TPU writes dots as convolutions. A spatial dimension stands for a batch dimension of the dot when it has the same
 // size in all three arrays, for a free or a contracted one when it has in two of them.
-static void tie_spatial(struct dimension_flow *flow, const struct graph_node *node, struct bytes numbers) {
+static void tie_spatial(struct dimension_flow *flow, struct convolved c, struct bytes numbers) {
     int in[ARRAY_RANK_MAX], kernel[ARRAY_RANK_MAX], out[ARRAY_RANK_MAX];
     int count = dimension_numbers_read(numbers, CONVOLUTION_INPUT_SPATIAL, in);
-    uint32_t left = flow_operand_leaf(flow, node, 0), right = flow_operand_leaf(flow, node, 1);
     if (dimension_numbers_read(numbers, CONVOLUTION_KERNEL_SPATIAL, kernel) != count) return;
     if (dimension_numbers_read(numbers, CONVOLUTION_OUTPUT_SPATIAL, out) != count) return;
     for (int i = 0; i < count; i++) {
-        dimension_tie(flow, left, in[i], node->first_leaf, out[i]);
-        dimension_tie(flow, right, kernel[i], node->first_leaf, out[i]);
-        dimension_tie(flow, left, in[i], right, kernel[i]);
+        dimension_tie(flow, c.input, in[i], c.output, out[i]);
+        dimension_tie(flow, c.kernel, kernel[i], c.output, out[i]);
+        dimension_tie(flow, c.input, in[i], c.kernel, kernel[i]);
     }
 }
 
 void dimension_ties_of_convolution(struct dimension_flow *flow, const struct graph_node *node) {
     struct bytes numbers = wire_find_message(node->message, HLO_INSTRUCTION_CONVOLUTION);
-    uint32_t left = flow_operand_leaf(flow, node, 0), right = flow_operand_leaf(flow, node, 1);
-    if (left == HLO_NONE || right == HLO_NONE || node->leaf_count != 1 || !numbers.size) return;
-    dimension_tie(flow, left, number_of(numbers, CONVOLUTION_INPUT_BATCH), node->first_leaf,
+    struct convolved c = convolved_by(flow, node);
+    if (!node->leaf_count || c.input == HLO_NONE || c.kernel == HLO_NONE || c.output == HLO_NONE || !numbers.size)
+        return;
+    dimension_tie(flow, c.input, number_of(numbers, CONVOLUTION_INPUT_BATCH), c.output,
                   number_of(numbers, CONVOLUTION_OUTPUT_BATCH));
-    dimension_tie(flow, left, number_of(numbers, CONVOLUTION_INPUT_FEATURE), right,
+    dimension_tie(flow, c.input, number_of(numbers, CONVOLUTION_INPUT_FEATURE), c.kernel,
                   number_of(numbers, CONVOLUTION_KERNEL_INPUT_FEATURE));
-    dimension_tie(flow, right, number_of(numbers, CONVOLUTION_KERNEL_OUTPUT_FEATURE), node->first_leaf,
+    dimension_tie(flow, c.kernel, number_of(numbers, CONVOLUTION_KERNEL_OUTPUT_FEATURE), c.output,
                   number_of(numbers, CONVOLUTION_OUTPUT_FEATURE));
-    tie_spatial(flow, node, numbers);
+    tie_spatial(flow, c, numbers);
+}
+
+// --- Calls of libraries: results are tuples that end with a workspace, which is nobody's dimension ---
+
+// What is added to a product, and what is kept of it before an activation.
+static void tie_extras(struct dimension_flow *flow, const struct graph_node *node) {
+    for (uint32_t i = 2; i < node->operand_count; i++) {
+        uint32_t operand = flow_operand_leaf(flow, node, i);
+        if (operand != HLO_NONE) dimension_tie_all(flow, operand, node->first_leaf);
+    }
+    for (uint32_t k = 1; k < node->leaf_count; k++) dimension_tie_all(flow, node->first_leaf, node->first_leaf + k);
+}
+
+// mixed [batch, heads, queries, size], its statistics [batch, heads, queries].
+static void tie_attention(struct dimension_flow *flow, const struct graph_node *node) {
+    struct dot_numbers scores, mixed;
+    uint32_t query = flow_operand_leaf(flow, node, 0), key = flow_operand_leaf(flow, node, 1);
+    uint32_t value = flow_operand_leaf(flow, node, 2), made = node->first_leaf;
+    if (query == HLO_NONE || key == HLO_NONE || value == HLO_NONE || !dot_numbers_of_attention(node, &scores, &mixed))
+        return;
+    int free_query = scores.batch_count, free_value = mixed.batch_count + 1;
+    tie_product(flow, &scores, query, key, HLO_NONE);
+    for (int i = 0; i < scores.batch_count; i++) dimension_tie(flow, query, scores.batch_left[i], made, i);
+    for (int i = 0; i < mixed.batch_count; i++) dimension_tie(flow, value, mixed.batch_right[i], made, i);
+    tie_free(flow, query,
+             bits_of(scores.batch_left, scores.batch_count) | bits_of(scores.contracted_left, scores.contracted_count),
+             made, &free_query);
+    tie_free(flow, value,
+             bits_of(mixed.batch_right, mixed.batch_count) | bits_of(mixed.contracted_right, mixed.contracted_count),
+             made, &free_value);
+    for (int d = 0; d < 3 && node->leaf_count > 1; d++) dimension_tie(flow, made, d, made + 1, d);
+}
+
+// cuDNN wants the batch in front of all of them.
+static void tie_in_front(struct dimension_flow *flow, const struct graph_node *node) {
+    uint32_t first = node->first_leaf;
+    for (uint32_t i = 0; i < node->operand_count; i++) {
+        uint32_t operand = flow_operand_leaf(flow, node, i);
+        if (operand != HLO_NONE && flow_leaf(flow, operand)->rank > 2) dimension_tie(flow, operand, 0, first, 0);
+    }
+    for (uint32_t k = 1; k < node->leaf_count; k++) {
+        if (flow_leaf(flow, first + k)->rank > 2) dimension_tie(flow, first, 0, first + k, 0);
+    }
+}
+
+bool dimension_ties_of_library_call(struct dimension_flow *flow, const struct graph_node *node) {
+    enum library_call call = library_call_of(node);
+    if (call == LIBRARY_NONE || !node->leaf_count) return false;
+    if (call == LIBRARY_ATTENTION) tie_attention(flow, node);
+    if (call == LIBRARY_ATTENTION || call == LIBRARY_ATTENTION_BACKWARD) {
+        tie_in_front(flow, node);
+        return true;
+    }
+    if (call == LIBRARY_PRODUCT)
+        dimension_ties_of_dot(flow, node);
+    else
+        dimension_ties_of_convolution(flow, node);
+    if (call == LIBRARY_PRODUCT || call == LIBRARY_CONVOLUTION) tie_extras(flow, node);
+    return true;
 }
 
 // --- What they sum over ---
@@ -89,20 +154,31 @@ static bool has_mark(const struct dimension_flow *flow, uint32_t leaf, int dimen
     return leaf != HLO_NONE && dimension < ARRAY_RANK_MAX && (flow->marks[leaf] >> dimension & 1);
 }
 
-bool dimension_ties_is_contracted(const struct dimension_flow *flow, const struct graph_node *node) {
-    if (node->opcode != OPCODE_DOT && node->opcode != OPCODE_CONVOLUTION) return false;
-    uint32_t left = flow_operand_leaf(flow, node, 0), right = flow_operand_leaf(flow, node, 1);
-    if (node->opcode == OPCODE_DOT) {
-        struct bytes numbers = wire_find_message(node->message, HLO_INSTRUCTION_DOT);
-        int contracted[ARRAY_RANK_MAX];
-        int count = dimension_numbers_read(numbers, DOT_LHS_CONTRACTING, contracted);
-        bool is_marked = false;
-        for (int i = 0; i < count; i++) is_marked |= has_mark(flow, left, contracted[i]);
-        return is_marked;
-    }
+static bool sums_over_product(const struct dimension_flow *flow, const struct graph_node *node) {
+    struct dot_numbers n;
+    bool is_marked = false;
+    uint32_t left = flow_operand_leaf(flow, node, 0);
+    for (int i = 0; dot_numbers_of(node, &n) && i < n.contracted_count; i++)
+        is_marked |= has_mark(flow, left, n.contracted_left[i]);
+    return is_marked;
+}
+
+static bool sums_over_convolution(const struct dimension_flow *flow, const struct graph_node *node) {
     struct bytes numbers = wire_find_message(node->message, HLO_INSTRUCTION_CONVOLUTION);
-    return has_mark(flow, left, number_of(numbers, CONVOLUTION_INPUT_FEATURE)) ||
-           has_mark(flow, right, number_of(numbers, CONVOLUTION_KERNEL_INPUT_FEATURE));
+    struct convolved c = convolved_by(flow, node);
+    if (!node->leaf_count) return false;
+    if (library_call_of(node) == LIBRARY_CONVOLUTION_KERNEL)
+        return has_mark(flow, c.input, number_of(numbers, CONVOLUTION_INPUT_BATCH));
+    if (library_call_of(node) == LIBRARY_CONVOLUTION_INPUT)
+        return has_mark(flow, c.output, number_of(numbers, CONVOLUTION_OUTPUT_FEATURE));
+    return has_mark(flow, c.input, number_of(numbers, CONVOLUTION_INPUT_FEATURE)) ||
+           has_mark(flow, c.kernel, number_of(numbers, CONVOLUTION_KERNEL_INPUT_FEATURE));
+}
+
+bool dimension_ties_is_contracted(const struct dimension_flow *flow, const struct graph_node *node) {
+    if (!library_call_is_product(node)) return false;
+    bool is_dot = node->opcode == OPCODE_DOT || library_call_of(node) == LIBRARY_PRODUCT;
+    return is_dot ? sums_over_product(flow, node) : sums_over_convolution(flow, node);
 }
 
 // --- gather and scatter: window dimensions belong to the operand, the others to the indices ---
@@ -118,6 +194,7 @@ static void tie_window(struct dimension_flow *flow, uint32_t operand, unsigned d
 
 static void tie_indices(struct dimension_flow *flow, uint32_t indices, int vector, uint32_t big, unsigned windows) {
     int at = 0;
+    if (!array_is(flow_leaf(flow, big))) return;
     for (int d = 0; d < flow_leaf(flow, big)->rank; d++) {
         if (windows >> d & 1) continue;
         if (at == vector) at++;

@@ -2,6 +2,8 @@
 
 #include "analysis/program/op_name.h"
 
+enum { BATCH_DIMENSIONS_MAX = 3 };  // [steps, batch, length], [layers, batch, ...]
+
 struct finder {
     const struct program_graph *graph;
     struct program_roles *roles;
@@ -102,10 +104,15 @@ static double score(const struct finder *f) {
     return f->roles->is_training ? buffers : 1024 * outputs + buffers;
 }
 
-static int64_t leading_dimension(const struct finder *f, uint32_t input) {
+static int64_t size_of_dimension(const struct finder *f, uint32_t input, int dimension) {
     uint32_t leaf = f->roles->inputs[input].leaf;
     const struct array_shape *shape = leaf == HLO_NONE ? NULL : &f->graph->leaves[leaf];
-    return shape && array_is(shape) && shape->rank > 0 && shape->dimensions[0] > 1 ? shape->dimensions[0] : 0;
+    bool has_dimension = shape && array_is(shape) && shape->rank > dimension;
+    return has_dimension && shape->dimensions[dimension] > 1 ? shape->dimensions[dimension] : 0;
+}
+
+static int64_t leading_dimension(const struct finder *f, uint32_t input) {
+    return size_of_dimension(f, input, 0);
 }
 
 static bool is_integer(const struct finder *f, uint32_t input) {
@@ -113,11 +120,19 @@ static bool is_integer(const struct finder *f, uint32_t input) {
     return (type >= 2 && type <= 9) || type == 1;
 }
 
-static void mark_inputs(struct finder *f, int64_t batch, bool may_be_state) {
+// Weights of a program that trains nothing may lead with the batch's size, but only what is returned changed has it
+// further back, as a cache has.
+static bool may_have_batch(const struct finder *f, uint32_t input, int dimension) {
+    const struct entry_input *in = &f->roles->inputs[input];
+    if (in->leaf == HLO_NONE || in->is_state) return false;
+    return f->roles->is_training || dimension == 0 || in->mirror != HLO_NONE || is_integer(f, input);
+}
+
+static void mark_inputs(struct finder *f, int64_t batch, int dimension) {
     dimension_flow_clear(f->flow);
     for (uint32_t i = 0; i < f->roles->input_count; i++) {
-        if (f->roles->inputs[i].is_state && !may_be_state) continue;
-        if (leading_dimension(f, i) == batch) dimension_flow_mark(f->flow, f->roles->inputs[i].leaf, 0);
+        if (may_have_batch(f, i, dimension) && size_of_dimension(f, i, dimension) == batch)
+            dimension_flow_mark(f->flow, f->roles->inputs[i].leaf, dimension);
     }
     dimension_flow_run(f->flow);
 }
@@ -128,24 +143,26 @@ static void mark_one(struct finder *f, uint32_t input) {
     dimension_flow_run(f->flow);
 }
 
-// The data input whose leading dimension reaches most. Integers first: nobody trains them.
-static void try_data(struct finder *f, bool only_integers) {
+// The data input whose dimension of that number reaches most. Integers first: nobody trains them. What a loop takes one
+// of at a time are steps: of gradient accumulation, of time.
+static void try_data(struct finder *f, bool only_integers, int dimension) {
     enum { CANDIDATES_MAX = 6 };
     double best = 0;
     int64_t tried[CANDIDATES_MAX];
     int tried_count = 0;
     for (uint32_t i = 0; i < f->roles->input_count && tried_count < CANDIDATES_MAX; i++) {
-        int64_t size = f->roles->inputs[i].is_state ? 0 : leading_dimension(f, i);
+        int64_t size = f->roles->inputs[i].is_state ? 0 : size_of_dimension(f, i, dimension);
         bool is_known = !size || (only_integers && !is_integer(f, i));
         for (int k = 0; k < tried_count; k++) is_known |= tried[k] == size;
         if (is_known) continue;
         tried[tried_count++] = size;
-        mark_inputs(f, size, false);
+        mark_inputs(f, size, dimension);
         double reached = score(f);
-        if (reached <= best) continue;
+        if (reached <= best || dimension_flow_is_stepped(f->flow)) continue;
         best = reached;
         f->roles->batch = size;
         f->roles->batch_input = i;
+        f->roles->batch_dimension = dimension;
     }
 }
 
@@ -219,19 +236,31 @@ static void try_all(struct finder *f, bool only_integers) {
 }
 
 static void try_inputs(struct finder *f, bool only_integers) {
-    if (f->roles->is_training)
-        try_data(f, only_integers);
-    else
+    if (!f->roles->is_training) {
         try_all(f, only_integers);
+        return;
+    }
+    for (int d = 0; d < BATCH_DIMENSIONS_MAX && !f->roles->batch; d++) try_data(f, only_integers, d);
 }
 
-static void find_batch(struct finder *f, int64_t batch) {
+// The first dimension of that size which is no steps; the marks of none where there is none.
+static void mark_told(struct finder *f, int64_t batch) {
+    for (int d = 0; d < BATCH_DIMENSIONS_MAX; d++) {
+        mark_inputs(f, batch, d);
+        f->roles->batch_dimension = d;
+        if (dimension_flow_has_marks(f->flow) && !dimension_flow_is_stepped(f->flow)) return;
+    }
+    f->roles->batch_dimension = 0;
+    mark_inputs(f, batch, 0);
+}
+
+static void mark_batch(struct finder *f, int64_t batch) {
     struct program_roles *roles = f->roles;
     roles->batch_input = HLO_NONE;
     roles->is_batch_told = batch > 0;
     if (batch > 0) {
         roles->batch = batch;
-        mark_inputs(f, batch, !roles->is_training);
+        mark_told(f, batch);
         return;
     }
     try_inputs(f, true);
@@ -239,9 +268,68 @@ static void find_batch(struct finder *f, int64_t batch) {
     dimension_flow_clear(f->flow);
     if (!roles->batch) return;
     if (roles->is_training)
-        mark_inputs(f, roles->batch, false);
+        mark_inputs(f, roles->batch, roles->batch_dimension);
     else
         mark_one(f, roles->batch_input);
+}
+
+// --- Graphs, and weights that nobody trains ---
+
+static bool is_floating(const struct finder *f, uint32_t leaf) {
+    int type = f->graph->leaves[leaf].element_type;
+    return (type >= 10 && type <= 12) || type == 16;
+}
+
+// An input of rows of numbers that is neither trained nor follows the batch.
+static bool is_other_array(const struct finder *f, uint32_t input) {
+    const struct entry_input *in = &f->roles->inputs[input];
+    if (in->leaf == HLO_NONE || in->is_state || f->flow->marks[in->leaf]) return false;
+    const struct array_shape *shape = &f->graph->leaves[in->leaf];
+    return array_is(shape) && shape->rank >= 2 && is_floating(f, in->leaf);
+}
+
+enum { SUMS_MAX = 64 };
+
+struct sums {  // how many rows the forward pass adds rows up to that follow the batch, by numbers; each once
+    int64_t rows[SUMS_MAX];
+    int count;
+};
+
+static bool sums_have(const struct sums *sums, int64_t rows) {
+    for (int i = 0; i < sums->count; i++) {
+        if (sums->rows[i] == rows) return true;
+    }
+    return false;
+}
+
+static void list_sums(const struct finder *f, struct sums *list) {
+    for (uint32_t i = 0; i < f->graph->node_count && list->count < SUMS_MAX; i++) {
+        const struct graph_node *node = &f->graph->nodes[i];
+        if (node->opcode != OPCODE_SCATTER || op_name_phase(node->op_name) == PHASE_BACKWARD) continue;
+        uint32_t sums = flow_operand_leaf(f->flow, node, 0), added = flow_operand_leaf(f->flow, node, 2);
+        if (sums == HLO_NONE || added == HLO_NONE || !(f->flow->marks[added] & 1)) continue;
+        int64_t rows = flow_leaf(f->flow, sums)->dimensions[0];
+        if (!sums_have(list, rows)) list->rows[list->count++] = rows;
+    }
+}
+
+static void find_graph(struct finder *f) {
+    struct sums sums = {0};
+    list_sums(f, &sums);
+    for (uint32_t i = 0; i < f->roles->input_count; i++) {
+        int64_t rows = is_other_array(f, i) ? f->graph->leaves[f->roles->inputs[i].leaf].dimensions[0] : 0;
+        if (rows < 2 || !sums_have(&sums, rows)) continue;
+        f->roles->is_graph = true;
+        dimension_flow_mark(f->flow, f->roles->inputs[i].leaf, 0);
+    }
+    if (f->roles->is_graph) dimension_flow_run(f->flow);
+}
+
+static void find_batch(struct finder *f, int64_t batch) {
+    mark_batch(f, batch);
+    if (!f->roles->is_training || !dimension_flow_has_marks(f->flow)) return;
+    find_graph(f);
+    for (uint32_t i = 0; i < f->roles->input_count; i++) f->roles->inputs[i].is_frozen = is_other_array(f, i);
 }
 
 bool program_roles_find(const struct program_graph *graph, int64_t batch, struct arena *arena,

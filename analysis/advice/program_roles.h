@@ -7,9 +7,14 @@
 //
 // An output mirrors the first input of the same shape and type that none before it mirrors: how JAX pairs donated
 // buffers. In a training step (an op_name says transpose(jvp)) what is mirrored is state: weights and the optimizer's.
-// The batch is dimension 0 of the data; which input that is, is told by trying: the candidate whose marks reach most
+// The batch is dimension 0 of the data, or the next one that a loop does not take one of at a time: such are the steps
+// of gradient accumulation or of time. Which input that is, is told by trying: the candidate whose marks reach most
 // bytes of outputs and temporaries wins. `batch` may be given instead. Where nothing is trained, weights are candidates
 // too, but lose: their dimension 0 is summed over, and is a later dimension of another input.
+//
+// What is neither state nor follows the batch, but is an array of floating numbers, are frozen weights. In a program
+// that sums messages at nodes (segment_sum), the edges are taken for the batch, and the nodes follow with them: both
+// are one graph, which cannot be halved.
 #pragma once
 
 #include "analysis/advice/dimension_flow.h"
@@ -20,6 +25,7 @@ struct entry_input {
     uint32_t mirror;      // output, or HLO_NONE
     bool is_donated;
     bool is_state;
+    bool is_frozen;  // a weight that nobody trains
 };
 
 struct entry_output {
@@ -35,6 +41,8 @@ struct program_roles {
     bool is_training;
     int64_t batch;         // 0: not found
     bool is_batch_told;    // the user gave it
+    bool is_graph;         // it counts the edges of a graph
+    int batch_dimension;   // of that input
     uint32_t batch_input;  // the input that tells it, or HLO_NONE
 };
 

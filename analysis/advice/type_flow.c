@@ -1,6 +1,7 @@
 #include "analysis/advice/type_flow.h"
 
 #include "analysis/program/leaf_links.h"
+#include "analysis/program/library_call.h"
 #include "analysis/program/op_name.h"
 
 enum { F32 = 11, BF16 = 16, PASSES_MAX = 64 };
@@ -83,8 +84,7 @@ static uint8_t class_of_result(const struct runner *r, const struct graph_node *
         if (is_f32 && !is_from_f32) return TYPE_WIDE;
         return is_f32 ? class : TYPE_STAYS;
     }
-    bool is_product = node->opcode == OPCODE_DOT || node->opcode == OPCODE_CONVOLUTION;
-    if (r->judges_products && is_product && is_f32 && class == TYPE_STAYS) return TYPE_WIDE;
+    if (r->judges_products && library_call_is_product(node) && is_f32 && class == TYPE_STAYS) return TYPE_WIDE;
     return class;
 }
 

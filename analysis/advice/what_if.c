@@ -47,26 +47,37 @@ static bool replay_as_is(struct what_if *what_if, struct program_graph *graph, s
     return heap_replay_run(&residents->module, residents->events, NULL, arena, &what_if->replay, error);
 }
 
+static bool pack_as_is(struct what_if *what_if, struct arena *arena, struct error *error) {
+    struct arena scratch;
+    struct heap_replay replay;
+    int64_t roomy;
+    arena_init(&scratch, arena->limit_bytes);
+    bool is_good = heap_replay_run(what_if->module, what_if->events, NULL, &scratch, &replay, error) &&
+                   temporaries_init(&what_if->temporaries, what_if->module, what_if->events, &replay, arena, error) &&
+                   temporaries_predict(&what_if->temporaries, &what_if->residents.module, &what_if->replay, &scratch,
+                                       &roomy, error);
+    arena_free(&scratch);
+    if (!is_good) return false;
+    what_if->roomy_total_bytes = what_if->residents.guest_count ? what_if->indefinite_bytes + roomy
+                                                                : what_if->total_bytes;
+    return true;
+}
+
 bool what_if_init(struct what_if *what_if, const struct hlo_module *module, struct program_graph *graph,
                   struct arena *arena, struct error *error) {
-    *what_if = (struct what_if){.module = module, .packing = 1};
+    *what_if = (struct what_if){.module = module};
     if (!sum_allocations(what_if, error) || !trace_choose_exact(module, HBM, arena, &what_if->events, error) ||
         !replay_as_is(what_if, graph, arena, error))
         return false;
-    int64_t peak = what_if->heap_peak_bytes;
-    what_if->peak_bytes = what_if->indefinite_bytes + peak;
-    if (peak > 0 && what_if->temporary_bytes > peak) what_if->packing = (double)what_if->temporary_bytes / (double)peak;
-    what_if->roomy_total_bytes = what_if->total_bytes +
-                                 what_if_bytes((double)(what_if->replay.peak_bytes - peak) * what_if->packing);
-    return true;
+    what_if->peak_bytes = what_if->indefinite_bytes + what_if->heap_peak_bytes;
+    return pack_as_is(what_if, arena, error);
 }
 
 static int64_t scaled(int64_t bytes, int64_t part, int64_t whole) {
     return whole > 0 && part != whole ? what_if_bytes((double)bytes * ((double)part / (double)whole)) : bytes;
 }
 
-// An allocation that one buffer fills at a time is as large as the largest of them.
-static int64_t resized(const struct hlo_module *module, const struct hlo_allocation *a, const int64_t *sizes) {
+int64_t what_if_resized(const struct hlo_module *module, const struct hlo_allocation *a, const int64_t *sizes) {
     int64_t before = 0, after = 0;
     for (uint32_t i = 0; i < a->assigned_count; i++) {
         uint32_t buffer = module->assigned[a->first_assigned + i].buffer;
@@ -89,8 +100,7 @@ static int64_t sum_resized(const struct hlo_module *module, const struct hlo_all
 }
 
 static bool replay_changed(const struct what_if *what_if, struct heap_events events, const int64_t *sizes,
-                           struct arena *scratch, int64_t *peak_bytes, struct what_if_result *result,
-                           struct error *error) {
+                           struct arena *scratch, struct what_if_result *result, struct error *error) {
     struct hlo_module changed = what_if->residents.module;
     struct heap_replay replay;
     changed.buffers = arena_push_raw(scratch, changed.buffer_count, sizeof *changed.buffers);
@@ -105,7 +115,10 @@ static bool replay_changed(const struct what_if *what_if, struct heap_events eve
         int64_t size = sizes[replay.live_at_peak[i]];
         if (size > 0 && size <= what_if->fast_bytes / 2) result->small_bytes += size;
     }
-    *peak_bytes = replay.peak_bytes;
+    if (!temporaries_predict(&what_if->temporaries, &changed, &replay, scratch, &result->temporary_bytes, error))
+        return false;
+    result->total_bytes = what_if_bytes((double)result->indefinite_bytes + (double)result->temporary_bytes);
+    result->peak_bytes = what_if_bytes((double)result->indefinite_bytes + (double)replay.peak_bytes);
     return true;
 }
 
@@ -116,15 +129,10 @@ static void sum_changed(const struct what_if *what_if, const struct what_if_chan
         const struct hlo_allocation *a = &module->allocations[i];
         if (!is_counted(a) || (change->is_gone && change->is_gone[i])) continue;
         int64_t *sum = is_temporary(a) ? &result->temporary_bytes : &result->indefinite_bytes;
-        int64_t bytes = is_temporary(a) ? sum_resized(module, a, change->sizes) : resized(module, a, change->sizes);
+        int64_t bytes = is_temporary(a) ? sum_resized(module, a, change->sizes)
+                                        : what_if_resized(module, a, change->sizes);
         *sum = what_if_bytes((double)*sum + (double)bytes);
     }
-}
-
-static void set_temporaries(const struct what_if *what_if, int64_t peak, struct what_if_result *result) {
-    result->temporary_bytes = what_if_bytes((double)peak * what_if->packing);
-    result->total_bytes = result->indefinite_bytes + result->temporary_bytes;
-    result->peak_bytes = result->indefinite_bytes + peak;
 }
 
 // As short of memory as it is today: the residents stay where they are.
@@ -133,17 +141,21 @@ static bool is_as_short(const struct what_if *what_if, const struct what_if_resu
            (double)result->total_bytes > AS_SHORT * (double)what_if->roomy_total_bytes;
 }
 
-bool what_if_run(const struct what_if *what_if, const struct what_if_change *change, struct arena *scratch,
-                 struct what_if_result *result, struct error *error) {
-    int64_t peak = 0;
-    *result = (struct what_if_result){0};
+static bool run(const struct what_if *what_if, const struct what_if_change *change, struct arena *scratch,
+                struct what_if_result *result, struct error *error) {
     sum_changed(what_if, change, result);
     result->total_bytes = result->peak_bytes = result->indefinite_bytes + result->temporary_bytes;
     if (what_if->replay.peak_bytes <= 0) return true;
-    if (!replay_changed(what_if, what_if->residents.events, change->sizes, scratch, &peak, result, error)) return false;
-    set_temporaries(what_if, peak, result);
-    if (!is_as_short(what_if, result)) return true;
-    if (!replay_changed(what_if, what_if->events, change->sizes, scratch, &peak, result, error)) return false;
-    set_temporaries(what_if, peak, result);
+    if (!replay_changed(what_if, what_if->residents.events, change->sizes, scratch, result, error)) return false;
+    if (change->has_room || !is_as_short(what_if, result)) return true;
+    return replay_changed(what_if, what_if->events, change->sizes, scratch, result, error);
+}
+
+bool what_if_run(const struct what_if *what_if, const struct what_if_change *change, struct arena *scratch,
+                 struct what_if_result *result, struct error *error) {
+    *result = (struct what_if_result){.sizes = change->sizes};
+    if (!run(what_if, change, scratch, result, error)) return false;
+    result->replayed_total_bytes = result->total_bytes;
+    result->replayed_indefinite_bytes = result->indefinite_bytes;
     return true;
 }

@@ -1,14 +1,15 @@
 // The total and the peak of HBM if buffers had other sizes, or allocations were not there.
 //
 //     sizes of buffers --> indefinite allocations: the largest buffer of each
-//                      --> temporaries: the heap simulator trace replayed with the new sizes
-//                          x what the packing wastes today (temporary allocations / simulated peak)
+//                      --> temporaries: the heap simulator trace replayed with the new sizes, and packed again;
+//                          today's + (packed then - packed today), never less than is live at the peak
 //
 // Temporaries that lie in outputs today (residents.h) go to the heap unless the changed program is as short of memory
 // as this one. A program without a trace gets its temporaries scaled as their sizes. Borrows the module.
 #pragma once
 
 #include "analysis/advice/residents.h"
+#include "analysis/advice/temporaries.h"
 
 struct what_if {
     const struct hlo_module *module;
@@ -20,16 +21,19 @@ struct what_if {
     int64_t roomy_total_bytes;  // were the residents on the heap
     int64_t temporary_bytes, indefinite_bytes;
     int64_t fast_bytes;  // temporaries of memory space 1, which is VMEM on a TPU
-    double packing;      // temporary_bytes / the replay's peak, at least 1
+    struct temporaries temporaries;
 };
 
 struct what_if_change {
     const int64_t *sizes;  // of each buffer
     const bool *is_gone;   // of each allocation; NULL: none
+    bool has_room;         // the residents go to the heap in any case
 };
 
 struct what_if_result {
     int64_t total_bytes, peak_bytes, temporary_bytes, indefinite_bytes;
+    const int64_t *sizes;                                     // of the change; NULL: as they are
+    int64_t replayed_total_bytes, replayed_indefinite_bytes;  // as what_if_run left them
     int64_t small_bytes;  // live at the peak, in buffers that half of the fast memory would hold
 };
 
@@ -42,6 +46,9 @@ static inline int64_t what_if_bytes(double bytes) {
 // `graph` learns the residents' leaves.
 MUST_USE bool what_if_init(struct what_if *what_if, const struct hlo_module *module, struct program_graph *graph,
                            struct arena *arena, struct error *error);
+
+// What an allocation that one buffer fills at a time takes with other sizes.
+int64_t what_if_resized(const struct hlo_module *module, const struct hlo_allocation *a, const int64_t *sizes);
 
 // Works on `scratch`, which may be dropped afterwards.
 MUST_USE bool what_if_run(const struct what_if *what_if, const struct what_if_change *change, struct arena *scratch,

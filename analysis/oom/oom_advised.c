@@ -8,10 +8,8 @@
 enum { TINY_DIVISOR = 1000 };  // a thousandth of the total is not worth a change
 
 // Changes that no advice replays, and what of a program rules them out.
-static const char *unpredicted_why_not(const char *id, const struct advice *advice) {
+static const char *unpredicted_why_not(const char *id) {
     if (strcmp(id, "profile") == 0) return "The buffers are at hand: this is the program.";
-    if (strcmp(id, "micro_batch") == 0 && !advice->is_training)
-        return "The program trains nothing: there are no gradients to accumulate.";
     return NULL;
 }
 
@@ -35,6 +33,21 @@ static bool is_replayed(const char *id) {
     return false;
 }
 
+// A change of which the advice can tell nothing is one that nothing predicts.
+static bool is_untold(const char *id, const struct advice *advice) {
+    for (int i = 0; i < ADVICE_ID_COUNT; i++) {
+        if (strcmp(advice_id_name((enum advice_id)i), id) == 0) return advice->items[i].cannot_tell;
+    }
+    return false;
+}
+
+static bool is_suggested(const struct oom_fix *suggested, size_t count, const char *id) {
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(suggested[i].change.id, id) == 0) return true;
+    }
+    return false;
+}
+
 // Insertion, because few.
 static void offer(struct oom_diagnosis *diagnosis, const struct change *change, const struct advice_item *item) {
     size_t at = diagnosis->fix_count++;
@@ -52,6 +65,7 @@ void oom_fixes_advise(struct oom_diagnosis *diagnosis, const struct advice *advi
         const struct advice_item *item = &advice->items[id];
         const struct change *change = change_find(bytes_of(advice_id_name(item->id)));
         const char *why = change ? why_not(item, advice, arena) : NULL;
+        if (change && item->cannot_tell && is_suggested(suggested, suggested_count, change->id)) continue;
         if (change && why)
             exclude(diagnosis, change, why);
         else if (change)
@@ -59,8 +73,8 @@ void oom_fixes_advise(struct oom_diagnosis *diagnosis, const struct advice *advi
     }
     for (size_t i = 0; i < suggested_count; i++) {
         const struct change *change = &suggested[i].change;
-        const char *why = unpredicted_why_not(change->id, advice);
-        if (is_replayed(change->id)) continue;
+        const char *why = unpredicted_why_not(change->id);
+        if (is_replayed(change->id) && !is_untold(change->id, advice)) continue;
         if (why)
             exclude(diagnosis, change, why);
         else if (diagnosis->fix_count < OOM_FIXES_MAX)

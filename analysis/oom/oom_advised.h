@@ -1,6 +1,6 @@
 // The fixes of a diagnosis with figures: what advice on the joined program predicts of each.
 //
-//     diagnosis.fixes [ donate_inputs, micro_batch ]  +  advice   -->   fixes     [ shard_all 4.9 GiB, micro_batch ]
+//     diagnosis.fixes [ donate_inputs, xla_flags ]  +  advice   -->   fixes     [ shard_all 4.9 GiB, xla_flags ]
 //                                                                       excluded  [ donate_inputs: donated already ]
 //
 // Every change that the advice finds of use is offered, what saves most first; behind them those that nothing predicts,

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "analysis/memory/buffer_description.h"
-#include "analysis/oom/parameter_sharding.h"
+#include "analysis/hlo/parameter_sharding.h"
 
 enum { OOM_LARGEST_MAX = 12 };
 

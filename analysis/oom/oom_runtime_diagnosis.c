@@ -22,7 +22,7 @@ void oom_diagnose_program(struct oom_facts *facts) {
     oom_add_fixes(facts, is_in_pieces ? "unload_programs release_arrays restart_process shared_memory_percent "
                                         "donate_inputs log_allocations profile_memory"
                                       : "release_arrays unload_programs shared_memory_percent halve_batch "
-                                        "shard_parameters shorten_sequence donate_inputs log_allocations "
+                                        "shard_parameters halve_sequence donate_inputs log_allocations "
                                         "profile_memory");
 }
 

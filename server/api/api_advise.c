@@ -14,12 +14,14 @@ static bool read_query(struct request *request, struct advise_query *query, stru
     if (!module_request_of_api(request, &query->asked, error) ||
         !request_capacity(request, 0, &query->request.capacity_bytes, error) ||
         !request_int64(request, "ways", ADVICE_WAYS_DEFAULT, &query->request.ways, error) ||
-        !request_int64(request, "batch", 0, &query->request.batch, error))
+        !request_int64(request, "batch", 0, &query->request.batch, error) ||
+        !request_int64(request, "sequence", 0, &query->request.sequence, error))
         return false;
     if (query->request.ways < 2 || query->request.ways > 1 << 20)
         return error_set(error, ERROR_BAD_REQUEST, "ways is a number of chips, two or more.");
-    if (query->request.batch >= 0) return true;
-    return error_set(error, ERROR_BAD_REQUEST, "batch is a size of the batch dimension.");
+    if (query->request.batch < 0) return error_set(error, ERROR_BAD_REQUEST, "batch is a size of the batch dimension.");
+    if (query->request.sequence >= 0 && query->request.sequence != 1) return true;
+    return error_set(error, ERROR_BAD_REQUEST, "sequence is the length of a sequence, two or more.");
 }
 
 static bool write_advice(struct work *work, void *context, struct json_writer *w, struct error *error) {
@@ -39,9 +41,9 @@ static bool write_advice(struct work *work, void *context, struct json_writer *w
 bool api_advise(struct request *request, struct reply *reply, struct error *error) {
     struct advise_query query;
     if (!read_query(request, &query, error)) return false;
-    const char *endpoint = arena_printf(&request->work.arena, "advise %lld %lld %lld",
+    const char *endpoint = arena_printf(&request->work.arena, "advise %lld %lld %lld %lld",
                                         (long long)query.request.capacity_bytes, (long long)query.request.ways,
-                                        (long long)query.request.batch);
+                                        (long long)query.request.batch, (long long)query.request.sequence);
     if (!endpoint) return work_out_of_memory(error);
     const char *key = module_request_key(request, &query.asked, endpoint, error);
     return key && kept_reply(request, key, REPLY_JSON, write_advice, &query, reply, error);

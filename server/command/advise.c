@@ -3,6 +3,7 @@
 
 #include "analysis/advice/advise.h"
 #include "server/document/advice_document.h"
+#include "server/command/advise_check.h"
 #include "server/command/report_data.h"
 #include "server/text/json_short.h"
 
@@ -18,6 +19,9 @@ struct advise_options {
     unsigned format;  // enum format
     int top;          // TOP_ALL: every row of the JSON
     bool follow_symlinks;
+    bool wants_check;
+    unsigned checked;  // enum advise_checked
+    const char *topology, *hlo;
     struct storage_settings storage;
     bool show_help;
 };
@@ -25,8 +29,9 @@ struct advise_options {
 static const char help[] = "hbmview advise: what to change so that a program needs less memory, with bytes\n"
                            "\n"
                            "  hbmview advise PATH [--session S] [--module M] [--capacity SIZE]\n"
-                           "                      [--batch N] [--ways N] [--format text|json|markdown]\n"
-                           "                      [--top N]\n"
+                           "                      [--batch N] [--sequence N] [--ways N] [--top N]\n"
+                           "                      [--check[=flags]] [--topology T] [--hlo FILE]\n"
+                           "                      [--format text|json|markdown]\n"
                            "\n"
                            "PATH is what `hbmview report` takes. For each change: whether it applies to this\n"
                            "program and why, the total HBM of the changed program with a range, and what to\n"
@@ -39,15 +44,27 @@ static const char help[] = "hbmview advise: what to change so that a program nee
                            "  --capacity SIZE  HBM of a chip, 16GiB or v5e: then also the plan, the\n"
                            "                   changes that together fit it\n"
                            "  --batch N        the size of the batch dimension (found by its effects)\n"
+                           "  --sequence N     the length of the sequence (found by its effects)\n"
                            "  --ways N         chips to shard over (4)\n"
                            "  --top N          so many changes in the json, what saves most first; the others\n"
                            "                   are counted (all, in the order of docs/api.md)\n"
+                           "  --check          then ask the compiler: it compiles what can be changed in the\n"
+                           "                   program itself, predicted beside compiled; --check=flags tries\n"
+                           "                   XLA's flags. Wants hbmview's Python package and jax[tpu] (no\n"
+                           "                   chip) in $HBMVIEW_PYTHON or python3, and a dump with\n"
+                           "                   *before_optimizations.hlo.pb or .txt\n"
+                           "  --topology T     what --check compiles for, such as v6e:2x2 (v5e:2x2)\n"
+                           "  --hlo FILE       the program before optimizations, or its dump's folder, where it\n"
+                           "                   is not in PATH\n"
                            "  --format F       text, json or markdown (text)\n" STORAGE_FLAGS_HELP "  --help\n"
                            "\n"
-                           "Exit codes: 0 good; 2 wrong usage; 3 something could not be read.\n";
+                           "Exit codes: 0 good; 2 wrong usage; 3 something could not be read, or there is no\n"
+                           "compiler for --check.\n";
+
+static const struct flag_choice checks[] = {{"flags", ADVISE_CHECK_FLAGS}, {NULL, 0}};
 
 static bool parse(int count, char *const arguments[], struct advise_options *options, char *problem) {
-    int batch = 0, ways = ADVICE_WAYS_DEFAULT;
+    int batch = 0, sequence = 0, ways = ADVICE_WAYS_DEFAULT;
     *options = (struct advise_options){.top = TOP_ALL, .storage = storage_settings_usual()};
     const struct flag flags[] = {
         STORAGE_FLAGS(options->storage),
@@ -57,13 +74,18 @@ static bool parse(int count, char *const arguments[], struct advise_options *opt
         {"top", FLAG_NUMBER, .number = &options->top, .min = 0, .max = INT_MAX},
         {"format", FLAG_CHOICE, .choice = &options->format, .choices = format_choices_without_csv},
         {"batch", FLAG_NUMBER, .number = &batch, .min = 1, .max = INT_MAX},
+        {"sequence", FLAG_NUMBER, .number = &sequence, .min = 2, .max = INT_MAX},
         {"ways", FLAG_NUMBER, .number = &ways, .min = 2, .max = WAYS_MAX},
         {"follow_symlinks", FLAG_SWITCH, .on = &options->follow_symlinks},
+        {"check", FLAG_SWITCH, .on = &options->wants_check, .choice = &options->checked, .choices = checks},
+        {"topology", FLAG_TEXT, .text = &options->topology},
+        {"hlo", FLAG_PATH, .text = &options->hlo},
         {"help", FLAG_SWITCH, .on = &options->show_help},
     };
     const struct flag_set set = {flags, sizeof flags / sizeof flags[0], &options->path, "PATH", NULL};
     if (!flags_read(count, arguments, &set, problem)) return false;
     options->request.batch = batch;
+    options->request.sequence = sequence;
     options->request.ways = ways;
     if (options->path || options->show_help) return true;
     snprintf(problem, OPTIONS_PROBLEM_BYTES,
@@ -165,11 +187,37 @@ static enum exit_code run(const struct advise_options *options) {
     return code;
 }
 
+// --- Asking the compiler ---
+
+static const char *format_name(unsigned format) {
+    const struct flag_choice *at = format_choices_without_csv;
+    while (at->name && at->value != format) at++;
+    return at->name;
+}
+
+static enum exit_code ask_compiler(const struct advise_options *options) {
+    struct advise_check check;
+    advise_check_begin(&check, options->path, options->checked);
+    advise_check_add(&check, "session", options->session);
+    advise_check_add(&check, "module", options->module);
+    advise_check_add(&check, "topology", options->topology);
+    advise_check_add(&check, "hlo", options->hlo);
+    advise_check_add(&check, "format", format_name(options->format));
+    if (options->request.capacity_bytes) advise_check_add_number(&check, "capacity", options->request.capacity_bytes);
+    if (options->request.batch) advise_check_add_number(&check, "batch", options->request.batch);
+    if (options->request.sequence) advise_check_add_number(&check, "sequence", options->request.sequence);
+    advise_check_add_number(&check, "ways", options->request.ways);
+    if (options->follow_symlinks) advise_check_add_switch(&check, "follow_symlinks");
+    if (options->top != TOP_ALL) advise_check_add_number(&check, "top", options->top);
+    return advise_check_run(&check);
+}
+
 enum exit_code advise_run(int count, char *const arguments[]) {
     struct advise_options options;
     char problem[OPTIONS_PROBLEM_BYTES];
     enum exit_code code;
     bool is_good = parse(count, arguments, &options, problem);
     const char *told = is_good && options.show_help ? help : NULL;
-    return command_begins(is_good ? NULL : problem, told, &code) ? run(&options) : code;
+    if (!command_begins(is_good ? NULL : problem, told, &code)) return code;
+    return options.wants_check ? ask_compiler(&options) : run(&options);
 }

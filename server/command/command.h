@@ -15,6 +15,10 @@ enum exit_code mcp_run(int count, char *const arguments[]);
 enum exit_code report_run(int count, char *const arguments[]);
 enum exit_code watch_run(int count, char *const arguments[]);
 
+// What a command's cache keeps of what is not in use: where to go on in the .gz files that it read last, which is at
+// most 2.7 MB of each (analysis/input/byte_source_points.h). A command reads the rest once.
+enum { COMMAND_CACHE_BYTES = 6 << 20 };
+
 // What a limit is about.
 enum memory_figure { FIGURE_PEAK, FIGURE_TOTAL };
 

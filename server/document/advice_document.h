@@ -14,14 +14,27 @@ struct advice_document {
 
 void advice_json_write(const struct advice_document *document, struct json_writer *w);
 
-// The keys "plan" and "plan_without_sharding" of an open object.
+// The keys "plan", "plan_without_sharding" and "alternatives" of an open object.
 void advice_plan_json_write(const struct advice *advice, struct json_writer *w);
+
+// Which TPUs of device_kinds.h hold the program as it is, by their capacity alone: how many, their names into `names`
+// (device_kind_count of them fit). 0 too where the program is for no TPU.
+size_t advice_holding_devices(const struct advice *advice, const char **names);
 
 // What an intervention is called, and its line of code.
 const struct change *advice_change(enum advice_id id);
 
 // "fits", "may_fit", "too_big"; NULL where no capacity was told.
 const char *advice_fit_name(int64_t low_bytes, int64_t high_bytes, int64_t capacity_bytes);
+
+// The same of one change; NULL too where it cannot be told.
+const char *advice_item_fit_name(const struct advice_item *item, int64_t capacity_bytes);
+
+// What an alternative has over the plan: "same_numerics".
+const char *advice_kind_name(enum advice_kind kind);
+
+// The same as the beginning of a line: "With the same numerics".
+const char *advice_kind_words(enum advice_kind kind);
 
 // "rematerialize and halve the batch: about 11.00 GiB (8.40 GiB to 13.60 GiB), fits 15.75 GiB." On `arena`.
 const char *advice_plan_text(const struct advice_plan *plan, int64_t capacity_bytes, struct arena *arena);

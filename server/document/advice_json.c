@@ -1,6 +1,7 @@
 #include "server/document/advice_document.h"
 
 #include "analysis/advice/change.h"
+#include "analysis/base/device_kinds.h"
 #include "server/text/fields.h"
 
 static const struct field dimension_fields[] = {
@@ -14,14 +15,32 @@ static const struct field dimension_fields[] = {
 };
 
 static const struct field item_fields[] = {
-    FIELD("predicted_total_bytes", struct advice_item, predicted_total_bytes),
     FIELD("predicted_peak_bytes", struct advice_item, predicted_peak_bytes),
     FIELD("saves_bytes", struct advice_item, saves_bytes),
-    FIELD("low_bytes", struct advice_item, low_bytes),
-    FIELD("high_bytes", struct advice_item, high_bytes),
     FIELD("changes_numerics", struct advice_item, changes_numerics),
+    FIELD("understood", struct advice_item, understood),
     FIELD_END,
 };
+
+size_t advice_holding_devices(const struct advice *advice, const char **names) {
+    size_t count = 0;
+    for (size_t i = 0; advice->is_for_tpu && i < device_kind_count; i++) {
+        const struct device_kind *kind = &device_kinds[i];
+        if (kind->is_of_compiler && device_kind_bytes(kind) >= advice->total_bytes) names[count++] = kind->name;
+    }
+    return count;
+}
+
+static void write_holding_devices(const struct advice *advice, struct json_writer *w) {
+    enum { NAMES_MAX = 64 };
+    const char *names[NAMES_MAX];
+    if (!advice->is_for_tpu || device_kind_count > NAMES_MAX) {
+        json_write_text_key(w, "held_by", NULL);
+        return;
+    }
+    size_t count = advice_holding_devices(advice, names);
+    json_write_texts_key(w, "held_by", names, count);
+}
 
 const struct change *advice_change(enum advice_id id) {
     return change_find(bytes_of(advice_id_name(id)));
@@ -35,12 +54,31 @@ const char *advice_fit_name(int64_t low_bytes, int64_t high_bytes, int64_t capac
     return names[advice_fit_of(low_bytes, high_bytes, capacity_bytes)];
 }
 
+const char *advice_item_fit_name(const struct advice_item *item, int64_t capacity_bytes) {
+    return item->cannot_tell ? NULL : advice_fit_name(item->low_bytes, item->high_bytes, capacity_bytes);
+}
+
+const char *advice_kind_name(enum advice_kind kind) {
+    static const char *const names[] = {[ADVICE_PLAN] = "plan",
+                                        [ADVICE_WITHOUT_SHARDING] = "without_sharding",
+                                        [ADVICE_SAME_NUMERICS] = "same_numerics",
+                                        [ADVICE_SAME_SPEED] = "same_speed",
+                                        [ADVICE_FEWER_CHANGES] = "fewer_changes",
+                                        [ADVICE_CHEAPER] = "cheaper",
+                                        [ADVICE_MORE_ROOM] = "more_room"};
+    return names[kind];
+}
+
 static void write_item(const struct advice_item *item, int64_t capacity_bytes, struct json_writer *w) {
     json_open_object(w);
     json_write_text_key(w, "id", advice_id_name(item->id));
     json_write_bool_key(w, "applies", item->applies);
     if (item->ways) json_write_int64_key(w, "ways", item->ways);
+    if (item->parts) json_write_int64_key(w, "parts", item->parts);
+    json_write_known_key(w, "predicted_total_bytes", !item->cannot_tell, item->predicted_total_bytes);
     fields_write(w, item_fields, item);
+    json_write_known_key(w, "low_bytes", !item->cannot_tell, item->low_bytes);
+    json_write_known_key(w, "high_bytes", !item->cannot_tell, item->high_bytes);
     if (item->has_dimension) {
         fields_write_object_key(w, "dimension", dimension_fields, &item->dimension);
         json_write_int64_key(w, "from", item->dimension.from);
@@ -50,19 +88,41 @@ static void write_item(const struct advice_item *item, int64_t capacity_bytes, s
     json_write_text_key(w, "how", item->how);
     json_write_text_key(w, "name", advice_change(item->id)->name);
     json_write_text_key(w, "code", advice_change(item->id)->how);
-    json_write_text_key(w, "fit", advice_fit_name(item->low_bytes, item->high_bytes, capacity_bytes));
+    json_write_text_key(w, "fit", advice_item_fit_name(item, capacity_bytes));
     json_close_object(w);
 }
 
-static void write_plan(const char *key, const struct advice_plan *plan, int64_t capacity_bytes, struct json_writer *w) {
+static const struct field step_fields[] = {
+    FIELD("predicted_total_bytes", struct advice_step, predicted_total_bytes),
+    FIELD("low_bytes", struct advice_step, low_bytes),
+    FIELD("high_bytes", struct advice_step, high_bytes),
+    FIELD("saves_bytes", struct advice_step, saves_bytes),
+    FIELD_END,
+};
+
+static const struct field cost_fields[] = {
+    FIELD("numerics", struct advice_cost, numerics),
+    FIELD("speed", struct advice_cost, speed),
+    FIELD("work", struct advice_cost, work),
+    FIELD("chips", struct advice_cost, chips),
+    FIELD_END,
+};
+
+static void write_step(const struct advice_step *step, struct json_writer *w) {
+    json_open_object(w);
+    json_write_text_key(w, "id", advice_id_name(step->id));
+    json_write_text_key(w, "name", advice_change(step->id)->name);
+    fields_write(w, step_fields, step);
+    json_close_object(w);
+}
+
+// What a plan and a chain have in common.
+static void write_set(const struct advice_plan *plan, int64_t capacity_bytes, struct json_writer *w) {
     const char *ids[ADVICE_ID_COUNT], *names[ADVICE_ID_COUNT];
     for (size_t i = 0; i < plan->count; i++) {
-        ids[i] = advice_id_name(plan->ids[i]);
-        names[i] = advice_change(plan->ids[i])->name;
+        ids[i] = advice_id_name(plan->steps[i].id);
+        names[i] = advice_change(plan->steps[i].id)->name;
     }
-    json_open_object_key(w, key);
-    json_write_bool_key(w, "is_needed", plan->is_needed);
-    json_write_bool_key(w, "fits", plan->fits);
     json_write_texts_key(w, "interventions", ids, plan->count);
     json_write_int64_key(w, "predicted_total_bytes", plan->predicted_total_bytes);
     json_write_int64_key(w, "low_bytes", plan->low_bytes);
@@ -70,7 +130,33 @@ static void write_plan(const char *key, const struct advice_plan *plan, int64_t 
     json_write_text_key(w, "fit", advice_fit_name(plan->low_bytes, plan->high_bytes, capacity_bytes));
     json_write_texts_key(w, "names", names, plan->count);
     json_write_known_key(w, "ways", plan->ways > 0, plan->ways);
+    fields_write_object_key(w, "cost", cost_fields, &plan->cost);
+    json_open_array_key(w, "steps");
+    for (size_t i = 0; i < plan->count; i++) write_step(&plan->steps[i], w);
+    json_close_array(w);
+}
+
+static void write_plan_members(const struct advice_plan *plan, int64_t capacity_bytes, struct json_writer *w) {
+    json_write_bool_key(w, "is_needed", plan->is_needed);
+    json_write_bool_key(w, "fits", plan->fits);
+    write_set(plan, capacity_bytes, w);
+}
+
+static void write_plan(const char *key, const struct advice_plan *plan, int64_t capacity_bytes, struct json_writer *w) {
+    json_open_object_key(w, key);
+    write_plan_members(plan, capacity_bytes, w);
     json_close_object(w);
+}
+
+static void write_alternatives(const struct advice *advice, struct json_writer *w) {
+    json_open_array_key(w, "alternatives");
+    for (size_t i = 0; i < advice->alternative_count; i++) {
+        json_open_object(w);
+        json_write_text_key(w, "kind", advice_kind_name(advice->alternatives[i].kind));
+        write_plan_members(&advice->alternatives[i], advice->capacity_bytes, w);
+        json_close_object(w);
+    }
+    json_close_array(w);
 }
 
 void advice_plan_json_write(const struct advice *advice, struct json_writer *w) {
@@ -79,6 +165,17 @@ void advice_plan_json_write(const struct advice *advice, struct json_writer *w) 
         write_plan("plan_without_sharding", &advice->without_sharding, advice->capacity_bytes, w);
     else
         json_write_text_key(w, "plan_without_sharding", NULL);
+    write_alternatives(advice, w);
+}
+
+static void write_chains(const struct advice *advice, struct json_writer *w) {
+    json_open_array_key(w, "chains");
+    for (size_t i = 0; i < advice->chain_count; i++) {
+        json_open_object(w);
+        write_set(&advice->chains[i], advice->capacity_bytes, w);
+        json_close_object(w);
+    }
+    json_close_array(w);
 }
 
 void advice_json_write(const struct advice_document *document, struct json_writer *w) {
@@ -92,11 +189,14 @@ void advice_json_write(const struct advice_document *document, struct json_write
     json_write_int64_key(w, "total_bytes", advice->total_bytes);
     json_write_int64_key(w, "peak_bytes", advice->peak_bytes);
     json_write_known_key(w, "batch", advice->batch > 0, advice->batch);
+    json_write_known_key(w, "sequence", advice->sequence > 0, advice->sequence);
     json_write_bool_key(w, "is_training", advice->is_training);
+    write_holding_devices(advice, w);
     json_write_texts_key(w, "not_counted", not_counted, sizeof not_counted / sizeof *not_counted);
     json_open_array_key(w, "interventions");
     for (int id = 0; id < ADVICE_ID_COUNT; id++) write_item(&advice->items[id], advice->capacity_bytes, w);
     json_close_array(w);
+    write_chains(advice, w);
     if (advice->capacity_bytes > 0) advice_plan_json_write(advice, w);
     json_close_object(w);
 }

@@ -2,7 +2,18 @@
 
 #include <stdlib.h>
 
+#include "analysis/base/device_kinds.h"
 #include "analysis/base/size_text.h"
+#include "server/document/waterfall_text.h"
+
+static void write_holding_devices(const struct advice *advice, struct arena *arena, struct output *output) {
+    const char **names = arena_push_raw(arena, device_kind_count, sizeof *names), *list = "";
+    size_t count = names ? advice_holding_devices(advice, names) : 0;
+    for (size_t i = 0; i < count && list; i++) list = arena_printf(arena, "%s%s%s", list, i ? ", " : "", names[i]);
+    if (!names || !list || !advice->is_for_tpu) return;
+    output_put(output, count ? arena_printf(arena, "As it is, one of these holds it: %s.\n", list)
+                             : "As it is, no TPU that is known here holds it.\n");
+}
 
 static void write_head(const struct advice_document *document, bool is_markdown, struct arena *arena,
                        struct output *output) {
@@ -13,10 +24,13 @@ static void write_head(const struct advice_document *document, bool is_markdown,
                                     is_markdown ? "# " : "", document->module, size_string(advice->total_bytes, arena),
                                     size_string(advice->peak_bytes, arena)));
     if (advice->batch) output_put(output, arena_printf(arena, "The batch is %lld.\n", (long long)advice->batch));
+    if (advice->sequence)
+        output_put(output, arena_printf(arena, "The sequence is %lld.\n", (long long)advice->sequence));
     if (advice->capacity_bytes > 0)
         output_put(output,
                    arena_printf(arena, "The capacity is %s: it %s.\n", size_string(advice->capacity_bytes, arena),
                                 advice->plan.is_needed ? "does not fit" : "fits"));
+    write_holding_devices(advice, arena, output);
 }
 
 const char *advice_total_text(int64_t total_bytes, int64_t low_bytes, int64_t high_bytes, int64_t capacity_bytes,
@@ -35,14 +49,25 @@ const char *advice_plan_text(const struct advice_plan *plan, int64_t capacity_by
                              !i                    ? ""
                              : i + 1 < plan->count ? ", "
                                                    : " and ",
-                             advice_change(plan->ids[i])->name);
+                             advice_change(plan->steps[i].id)->name);
     if (plan->ways) chips = arena_printf(arena, " over %lld chips", (long long)plan->ways);
     return arena_printf(
         arena, "%s%s: about %s.", names, chips,
         advice_total_text(plan->predicted_total_bytes, plan->low_bytes, plan->high_bytes, capacity_bytes, arena));
 }
 
-static void write_plan(const struct advice *advice, struct arena *arena, struct output *output) {
+const char *advice_kind_words(enum advice_kind kind) {
+    static const char *const words[] = {[ADVICE_PLAN] = "The plan",
+                                        [ADVICE_WITHOUT_SHARDING] = "Without sharding",
+                                        [ADVICE_SAME_NUMERICS] = "With the same numerics",
+                                        [ADVICE_SAME_SPEED] = "As fast as today",
+                                        [ADVICE_FEWER_CHANGES] = "With fewer changes",
+                                        [ADVICE_CHEAPER] = "Gentler, if it fits",
+                                        [ADVICE_MORE_ROOM] = "With more room"};
+    return words[kind];
+}
+
+static void write_plan(const struct advice *advice, bool is_markdown, struct arena *arena, struct output *output) {
     if (!advice->plan.is_needed) return;
     if (!advice->plan.fits) {
         output_put(output, "\nNo set of these changes fits it; a larger chip, or more of them (--ways), is needed.\n");
@@ -50,9 +75,22 @@ static void write_plan(const struct advice *advice, struct arena *arena, struct 
     }
     output_put(output,
                arena_printf(arena, "\nThe plan: %s\n", advice_plan_text(&advice->plan, advice->capacity_bytes, arena)));
-    if (advice->without_sharding.count)
-        output_put(output, arena_printf(arena, "Without sharding: %s\n",
-                                        advice_plan_text(&advice->without_sharding, advice->capacity_bytes, arena)));
+    output_put(output, waterfall_text(advice, &advice->plan, is_markdown, arena));
+    for (size_t i = 0; i < advice->alternative_count; i++) {
+        const struct advice_plan *other = &advice->alternatives[i];
+        const char *text = advice_plan_text(other, advice->capacity_bytes, arena);
+        output_put(output,
+                   arena_printf(arena, "%s%s: %s\n", is_markdown ? "\n" : "", advice_kind_words(other->kind), text));
+    }
+}
+
+// Those that often go together; with a plan there is no need to tell them.
+static void write_chains(const struct advice *advice, bool is_markdown, struct arena *arena, struct output *output) {
+    if (advice->plan.is_needed || !advice->chain_count) return;
+    output_put(output, is_markdown ? "\n## Together\n\n" : "\nTogether:\n");
+    for (size_t i = 0; i < advice->chain_count; i++)
+        output_put(output, arena_printf(arena, "%s%s\n", is_markdown ? "- " : "    ",
+                                        advice_plan_text(&advice->chains[i], advice->capacity_bytes, arena)));
 }
 
 static void write_item(const struct advice_item *item, int64_t capacity_bytes, bool is_markdown, struct arena *arena,
@@ -77,11 +115,14 @@ static int most_saved_first(const void *left, const void *right) {
     return x != y ? (x < y) - (x > y) : ((*a)->id > (*b)->id) - ((*a)->id < (*b)->id);
 }
 
-static void write_others(const struct advice_item *const *items, size_t count, bool is_markdown, struct arena *arena,
-                         struct output *output) {
-    output_put(output, is_markdown ? "\n## Do not apply\n\n" : "\nDo not apply here:\n");
+static void write_others(const struct advice_item *const *items, size_t count, bool is_untold, bool is_markdown,
+                         struct arena *arena, struct output *output) {
+    const char *title = is_untold ? "Cannot be told" : is_markdown ? "Do not apply" : "Do not apply here";
+    bool has_title = false;
     for (size_t i = 0; i < count; i++) {
-        if (items[i]->applies) continue;
+        if (items[i]->applies || items[i]->cannot_tell != is_untold) continue;
+        if (!has_title) output_put(output, arena_printf(arena, is_markdown ? "\n## %s\n\n" : "\n%s:\n", title));
+        has_title = true;
         output_put(output,
                    arena_printf(arena, "%s%s: %s\n", is_markdown ? "- " : "    ", advice_change(items[i]->id)->name,
                                 items[i]->evidence_count ? items[i]->evidence[0] : ""));
@@ -94,9 +135,11 @@ void advice_text_write(const struct advice_document *document, bool is_markdown,
     for (int id = 0; id < ADVICE_ID_COUNT; id++) items[id] = &document->advice->items[id];
     qsort(items, ADVICE_ID_COUNT, sizeof items[0], most_saved_first);
     write_head(document, is_markdown, arena, output);
-    write_plan(document->advice, arena, output);
+    write_plan(document->advice, is_markdown, arena, output);
+    write_chains(document->advice, is_markdown, arena, output);
     for (int i = 0; i < ADVICE_ID_COUNT; i++) {
         if (items[i]->applies) write_item(items[i], document->advice->capacity_bytes, is_markdown, arena, output);
     }
-    write_others(items, ADVICE_ID_COUNT, is_markdown, arena, output);
+    write_others(items, ADVICE_ID_COUNT, true, is_markdown, arena, output);
+    write_others(items, ADVICE_ID_COUNT, false, is_markdown, arena, output);
 }

@@ -22,8 +22,11 @@ static const struct field figure_fields[] = {
 static void write_figures(const struct oom_message *message, struct json_writer *w) {
     fields_write(w, figure_fields, message);
     json_open_object_key(w, "breakdown");
-    for (size_t i = 0; i < message->row_count; i++)
-        json_write_int64_key(w, message->rows[i].name, message->rows[i].value);
+    for (size_t i = 0; i < message->row_count; i++) {  // as the message calls them
+        json_write_text(w, message->rows[i].name);
+        json_end_key(w);
+        json_write_int64(w, message->rows[i].value);
+    }
     json_close_object(w);
 }
 
@@ -108,6 +111,8 @@ static void write_fix(const struct oom_fix *fix, int64_t capacity_bytes, struct 
     json_write_known_key(w, "high_bytes", fix->prediction != NULL, item->high_bytes);
     json_write_text_key(w, "fit", fit);
     json_write_texts_key(w, "evidence", item->evidence, item->evidence_count);
+    json_key(w, "understood");
+    fix->prediction ? json_write_double(w, item->understood) : json_write_null(w);
     json_close_object(w);
 }
 

@@ -208,15 +208,17 @@ static void put_plan(struct page *page, const struct advice *advice) {
         return;
     }
     put_item(page, advice_plan_text(&advice->plan, advice->capacity_bytes, page->arena));
-    for (size_t i = 0; i < advice->plan.count; i++) put_code(page, advice_change(advice->plan.ids[i])->how);
-    if (advice->without_sharding.count)
-        put_item(page, arena_printf(page->arena, "Without sharding: %s",
-                                    advice_plan_text(&advice->without_sharding, advice->capacity_bytes, page->arena)));
+    for (size_t i = 0; i < advice->plan.count; i++) put_code(page, advice_change(advice->plan.steps[i].id)->how);
+    for (size_t i = 0; i < advice->alternative_count; i++) {
+        const struct advice_plan *other = &advice->alternatives[i];
+        put_item(page, arena_printf(page->arena, "%s: %s", advice_kind_words(other->kind),
+                                    advice_plan_text(other, advice->capacity_bytes, page->arena)));
+    }
 }
 
 static bool is_planned(const struct advice *advice, const struct oom_fix *fix) {
     for (size_t i = 0; advice && i < advice->plan.count; i++) {
-        if (fix->prediction == &advice->items[advice->plan.ids[i]]) return true;
+        if (fix->prediction == &advice->items[advice->plan.steps[i].id]) return true;
     }
     return false;
 }

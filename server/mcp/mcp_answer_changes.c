@@ -40,13 +40,20 @@ json_t *mcp_answer_explain(struct mcp_call *call, struct error *error) {
 
 // --- advise ---
 
-// Those that apply; the ids of the others.
-static json_t *applicable(const json_t *document, json_t *others) {
+static bool is_untold(const json_t *one) {
+    return json_is_null(json_object_get(one, "predicted_total_bytes"));
+}
+
+// Those that apply; the ids of the others, and of those of which the program tells too little, with the reason.
+static json_t *applicable(const json_t *document, json_t *others, json_t *untold) {
     json_t *list = json_array(), *one;
     size_t i;
     json_array_foreach(json_object_get(document, "interventions"), i, one) {
         if (json_is_true(json_object_get(one, "applies")))
             json_array_append(list, one);
+        else if (is_untold(one))
+            json_object_set(untold, json_string_value(json_object_get(one, "id")),
+                            json_array_get(json_object_get(one, "evidence"), 0));
         else
             json_array_append(others, json_object_get(one, "id"));
     }
@@ -62,16 +69,21 @@ json_t *mcp_answer_advise(struct mcp_call *call, struct error *error) {
                                        {"capacity", mcp_text(call, "capacity")},
                                        {"ways", mcp_number_text(call, "ways")},
                                        {"batch", mcp_number_text(call, "batch")},
+                                       {"sequence", mcp_number_text(call, "sequence")},
                                        {0}};
     json_t *document = mcp_ask(call, "advise", query, error);
     if (!document) return NULL;
     json_t *others = json_array();
-    json_object_set_new(document, "interventions", applicable(document, others));
+    json_t *untold = json_object();
+    json_object_set_new(document, "interventions", applicable(document, others, untold));
     json_object_set_new(document, "not_applicable", others);
+    json_object_set_new(document, "cannot_tell", untold);
     json_sort_list(document, "interventions", "saves_bytes");
     json_shorten(document, mcp_top(call));
     mcp_caveat(call, PREDICTED);
-    if (!mcp_text(call, "capacity")) mcp_caveat(call, "Without a capacity there is no plan; give a size or a device.");
+    if (!mcp_text(call, "capacity"))
+        mcp_caveat(call, "Without a capacity there is no plan, only pairs that often go together (chains); give a size "
+                         "or a device.");
     return document;
 }
 

@@ -87,6 +87,7 @@ static const struct argument of_advise[] = {
     CAPACITY,
     {"ways", WHOLE, .min = 2, .max = 1 << 20, .words = "Chips to shard over; 4."},
     {"batch", WHOLE, .min = 1, .max = INT_MAX, .words = "The size of the batch dimension, where it is not found."},
+    {"sequence", WHOLE, .min = 2, .max = INT_MAX, .words = "The length of the sequence, where it is not found."},
     TOP,
     END};
 static const struct argument of_diff[] = {

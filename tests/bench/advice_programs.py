@@ -3,6 +3,7 @@
 A family is one model with its training step; a variant is that program with one change a user would make after an
 advice. libtpu compiles each ahead of time, and what comes out is the compiler's own HloProto, buffers included:
     FOLDER/<family>/<variant>.hlo.pb    FOLDER/index.json: {family: {variant: file}}
+    FOLDER/held_out.json: the families that no rule was made or tuned for
 Programs that do not fit the chip are kept too: their buffers are assigned before the compiler gives up.
 """
 import dataclasses
@@ -24,6 +25,8 @@ import numpy as np  # noqa: E402
 from jax.experimental import topologies  # noqa: E402
 from jax.sharding import Mesh, NamedSharding, PartitionSpec  # noqa: E402
 
+import advice_structures as structures  # noqa: E402
+
 WAYS = 4
 F32, BF16 = jnp.float32, jnp.bfloat16
 
@@ -40,6 +43,10 @@ class Change:
     shard: str = ""               # "", "parameters" or "all"
     aligned: bool = False
     prints: bool = False
+    length_divisor: int = 1
+    parts: int = 1                # of the batch, one after the other; their gradients are summed
+    keeps: str = ""               # what a rematerialized block keeps: a policy of jax.checkpoint_policies
+    quantized: bool = False       # weights of two dimensions and more as int8, with a scale for each column
 
 
 CHANGES = {
@@ -54,8 +61,60 @@ CHANGES = {
     "shard_all": Change(shard="all"),
     "align_dimensions": Change(aligned=True),
     "remove_debug_print": Change(prints=False),
+    "halve_sequence": Change(length_divisor=2),
+    "micro_batch": Change(parts=4),
+    "rematerialize_dots": Change(rematerialize=True, keeps="dots_with_no_batch_dims_saveable"),
+    "int8_weights": Change(quantized=True),
 }
 USUAL = ("donate_inputs", "bf16_parameters", "halve_batch", "rematerialize", "shard_parameters", "shard_all")
+TWO = ("donate_inputs+rematerialize", "donate_inputs+halve_batch", "bf16_parameters+halve_batch")  # both at once
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass
+class Int8:
+    """A weight in int8 that is used as it is: a product is scaled after it, by its columns."""
+    values: object
+    scale: object
+
+    @property
+    def dtype(self):
+        return self.scale.dtype
+
+    def astype(self, kind):
+        return Int8(self.values, self.scale.astype(kind))
+
+    def __getitem__(self, rows):
+        return self.values[rows].astype(self.scale.dtype) * self.scale
+
+    def __rmatmul__(self, left):
+        return (left @ self.values.astype(left.dtype)) * self.scale
+
+
+# What XLA:GPU asks of a device that is not there: an H100 as its data sheet and CUDA's tables describe it.
+H100 = """
+gpu_device_info {
+  cuda_compute_capability { major: 9 }
+  core_count: 132  fpus_per_core: 128  clock_rate_ghz: 1.98
+  device_memory_size: 84942979072  memory_bandwidth: 3352320000000  l2_cache_size: 52428800
+  threads_per_block_limit: 1024  threads_per_warp: 32  threads_per_core_limit: 2048
+  shared_memory_per_block: 49152  shared_memory_per_block_optin: 232448  shared_memory_per_core: 233472
+  registers_per_block_limit: 65536  registers_per_core_limit: 65536
+  block_dim_limit_x: 2147483647  block_dim_limit_y: 65535  block_dim_limit_z: 65535
+  runtime_version: "12.8.0"  dnn_version: "9.10.0"
+}
+platform_name: "CUDA"
+dnn_version_info { major: 9 minor: 10 }
+device_description_str: "NVIDIA H100 80GB HBM3"
+"""
+
+
+def topology_of(chip):
+    """Of "v5e:2x2", "h100:1x1x4" (slices x hosts x devices)."""
+    name, _, layout = chip.partition(":")
+    if name == "h100":
+        return topologies.get_topology_desc("", platform="cuda", target_config=H100, topology=layout)
+    return topologies.get_topology_desc(chip, platform="tpu")
 
 
 class Arrays:
@@ -63,7 +122,7 @@ class Arrays:
 
     def __init__(self, chip, change):
         self.change = change
-        devices = topologies.get_topology_desc(chip, platform="tpu").devices[:WAYS if change.shard else 1]
+        devices = topology_of(chip).devices[:WAYS if change.shard else 1]
         self.mesh = Mesh(np.array(devices), ("x",))
 
     def array(self, shape, kind, split=None):
@@ -73,6 +132,8 @@ class Arrays:
         return jax.ShapeDtypeStruct(shape, kind, sharding=NamedSharding(self.mesh, PartitionSpec(*axes)))
 
     def parameter(self, shape, split=0):
+        if self.change.quantized and split is not None:
+            return Int8(self.array(shape, jnp.int8), self.array((*shape[:-2], shape[-1]), F32))
         return self.array(shape, self.change.stored, split)
 
     def batch(self, shape, kind):
@@ -82,9 +143,23 @@ class Arrays:
 
 # --- Optimizers ---
 
-def adam_step(loss_of):
+def gradients(loss_of, parts):
+    """Of the whole batch, or of its parts one after the other, summed."""
+    of_one = jax.value_and_grad(loss_of)
+
+    def of_parts(parameters, *batch):
+        def add(total, part):
+            loss, slopes = of_one(parameters, *part)
+            return jax.tree.map(jnp.add, total, slopes), loss
+        split = [array.reshape(parts, -1, *array.shape[1:]) for array in batch]
+        total, losses = jax.lax.scan(add, jax.tree.map(jnp.zeros_like, parameters), split)
+        return jnp.mean(losses), jax.tree.map(lambda slope: slope / parts, total)
+    return of_one if parts == 1 else of_parts
+
+
+def adam_step(loss_of, parts=1):
     def train_step(parameters, means, squares, *batch):
-        loss, slopes = jax.value_and_grad(loss_of)(parameters, *batch)
+        loss, slopes = gradients(loss_of, parts)(parameters, *batch)
         means = jax.tree.map(lambda m, g: 0.9 * m + 0.1 * g, means, slopes)
         squares = jax.tree.map(lambda s, g: 0.99 * s + 0.01 * g * g, squares, slopes)
         parameters = jax.tree.map(lambda p, m, s: p - 1e-3 * m / (jnp.sqrt(s) + 1e-8), parameters, means, squares)
@@ -92,9 +167,9 @@ def adam_step(loss_of):
     return train_step
 
 
-def momentum_step(loss_of):
+def momentum_step(loss_of, parts=1):
     def train_step(parameters, momenta, *batch):
-        loss, slopes = jax.value_and_grad(loss_of)(parameters, *batch)
+        loss, slopes = gradients(loss_of, parts)(parameters, *batch)
         momenta = jax.tree.map(lambda m, g: 0.9 * m + g, momenta, slopes)
         return jax.tree.map(lambda p, m: p - 0.1 * m, parameters, momenta), momenta, loss
     return train_step
@@ -111,7 +186,8 @@ def widened(step):
 
 
 def maybe_remat(change, block):
-    return jax.checkpoint(block) if change.rematerialize else block
+    policy = getattr(jax.checkpoint_policies, change.keeps) if change.keeps else None
+    return jax.checkpoint(block, policy=policy) if change.rematerialize else block
 
 
 # --- Transformers ---
@@ -216,7 +292,7 @@ def transformer_scores(change, sizes, scanned, computed):
 
 def transformer(sizes, scanned=False, computed=BF16, chip="v5e:2x2", trains=True, length=None):
     def make(change):
-        real = dataclasses.replace(sizes, length=length) if change.aligned else sizes
+        real = dataclasses.replace(sizes, length=length if change.aligned else sizes.length // change.length_divisor)
         arrays = Arrays(chip, change)
         kind = None if change.follows and computed == F32 else change.computed or computed
         scores_of = transformer_scores(change, real, scanned, kind)
@@ -231,7 +307,7 @@ def transformer(sizes, scanned=False, computed=BF16, chip="v5e:2x2", trains=True
             return -jnp.mean(chosen)
 
         if trains:
-            step = adam_step(loss_of)
+            step = adam_step(loss_of, change.parts)
             step = widened(step) if computed == F32 and change.stored == BF16 and not change.follows else step
             return step, (parameters, parameters, parameters, tokens), (0, 1, 2)
         return scores_of, (parameters, tokens), (0,)
@@ -256,7 +332,7 @@ def dense(layers, width, batch, chip="v5e:2x2", aligned=None, step_of=adam_step)
                 x = block(layer, x)
             return jnp.mean(jnp.square(x - wanted.astype(x.dtype)).astype(F32))
 
-        step = step_of(loss_of)
+        step = step_of(loss_of, change.parts)
         step = widened(step) if change.stored == BF16 and not change.follows else step
         state = (parameters,) * (3 if step_of is adam_step else 2)
         return step, (*state, rows, rows), tuple(range(len(state)))
@@ -302,9 +378,110 @@ def residual_network(stages, blocks, side, batch, chip="v5e:2x2", classes=1000, 
             scores = (jnp.mean(x, (1, 2)) @ parameters["head"].astype(x.dtype)).astype(F32)
             return -jnp.mean(jnp.take_along_axis(jax.nn.log_softmax(scores), labels[:, None], -1))
 
-        step = momentum_step(loss_of)
+        step = momentum_step(loss_of, change.parts)
         step = widened(step) if change.stored == BF16 and not computed and not change.follows else step
         return step, (parameters, parameters, images, labels), (0, 1)
+    return make
+
+
+# --- Steps over micro-batches, caches of inference, time loops ---
+
+def accumulating(sizes, steps, chip="v5e:2x2"):
+    """Gradients summed over micro-batches: tokens [steps, batch, length], the layers in a loop inside the loop."""
+    def make(change):
+        arrays = Arrays(chip, change)
+        scores_of = transformer_scores(change, sizes, True, change.computed or BF16)
+        parameters = transformer_parameters(arrays, sizes, True)
+        size = sizes.batch // change.batch_divisor
+        split = 1 if change.shard == "all" else None
+        tokens = arrays.array((steps, size, sizes.length // change.length_divisor), jnp.int32, split)
+
+        def loss_of(parameters, tokens):
+            scores = scores_of(parameters, tokens)
+            return -jnp.mean(jnp.take_along_axis(jax.nn.log_softmax(scores[:, :-1]), tokens[:, 1:, None], -1))
+
+        def train_step(parameters, momenta, tokens):
+            def one(total, some):
+                loss, slopes = jax.value_and_grad(loss_of)(parameters, some)
+                return jax.tree.map(lambda a, g: a + g.astype(F32), total, slopes), loss
+            zeros = jax.tree.map(lambda p: jnp.zeros(p.shape, F32), parameters)
+            slopes, losses = jax.lax.scan(one, zeros, tokens)
+            momenta = jax.tree.map(lambda m, g: (0.9 * m + g).astype(m.dtype), momenta, slopes)
+            return jax.tree.map(lambda p, m: p - (0.1 * m).astype(p.dtype), parameters, momenta), momenta, losses
+
+        return train_step, (parameters, parameters, tokens), (0, 1)
+    return make
+
+
+def decoder_step(sizes, room, chip="v5e:2x2", scanned=False):
+    """One token for each sequence of a batch: keys and values of all before lie in caches, which it returns grown."""
+    def make(change):
+        arrays = Arrays(chip, change)
+        batch, width = sizes.batch // change.batch_divisor, sizes.width
+        length = room // change.length_divisor
+        parameters = transformer_parameters(arrays, sizes, scanned)
+        shape = (batch, length, sizes.heads, width // sizes.heads)
+
+        def cache():
+            whole = (sizes.layers, *shape) if scanned else shape
+            split = int(scanned) if change.shard == "all" else None
+            return {"k": arrays.array(whole, BF16, split), "v": arrays.array(whole, BF16, split)}
+
+        caches = cache() if scanned else [cache() for _ in range(sizes.layers)]
+        tokens = arrays.batch((batch, 1), jnp.int32)
+        place = arrays.array((), jnp.int32)
+
+        def layer_of(layer, cache, x, place):
+            query, key, value = (t.reshape(batch, 1, sizes.heads, -1)
+                                 for t in jnp.split(normalize(x, layer["norm1"]) @ layer["qkv"].astype(x.dtype), 3, -1))
+            k = jax.lax.dynamic_update_slice(cache["k"], key.astype(BF16), (0, place, 0, 0))
+            v = jax.lax.dynamic_update_slice(cache["v"], value.astype(BF16), (0, place, 0, 0))
+            scores = jnp.einsum("bqhd,bkhd->bhqk", query, k) / np.sqrt(width // sizes.heads)
+            scores = jnp.where(jnp.arange(length) <= place, scores.astype(F32), -1e9)
+            mixed = jnp.einsum("bhqk,bkhd->bqhd", jax.nn.softmax(scores, -1).astype(x.dtype), v)
+            x = x + mixed.reshape(batch, 1, width) @ layer["out"].astype(x.dtype)
+            return x + think(layer, normalize(x, layer["norm2"])), {"k": k, "v": v}
+
+        def decode(parameters, caches, tokens, place):
+            x = parameters["embedding"].astype(BF16)[tokens]
+            if scanned:
+                x, grown = jax.lax.scan(lambda x, one: layer_of(*one, x, place), x, (parameters["layers"], caches))
+            else:
+                grown = []
+                for layer, cache in zip(parameters["layers"], caches):
+                    x, one = layer_of(layer, cache, x, place)
+                    grown.append(one)
+            return jnp.argmax((x @ parameters["head"].astype(x.dtype)).astype(F32), -1), grown
+
+        return decode, (parameters, caches, tokens, place), (1,)
+    return make
+
+
+def recurrent(width, batch, length, chip="v5e:2x2"):
+    """An LSTM over time, as wide as what it reads: a loop over time is no stack of layers."""
+    def make(change):
+        arrays = Arrays(chip, change)
+        parameters = {name: {"in": arrays.parameter((width, 4 * width)), "again": arrays.parameter((width, 4 * width)),
+                             "bias": arrays.parameter((4 * width,), None)} for name in ("low", "high")}
+        shape = (length // change.length_divisor, batch // change.batch_divisor, width)
+        rows = arrays.array(shape, F32, 1 if change.shard == "all" else None)
+
+        def run(layer, rows):
+            def cell(carry, x):
+                hidden, memory = carry
+                i, f, g, o = jnp.split(x @ layer["in"] + hidden @ layer["again"] + layer["bias"], 4, -1)
+                memory = jax.nn.sigmoid(f) * memory + jax.nn.sigmoid(i) * jnp.tanh(g)
+                hidden = jax.nn.sigmoid(o) * jnp.tanh(memory)
+                return (hidden, memory), hidden
+            zeros = jnp.zeros(rows.shape[1:], rows.dtype)
+            return jax.lax.scan(maybe_remat(change, cell), (zeros, zeros), rows)[1]
+
+        def loss_of(parameters, rows):
+            made = run(parameters["high"], run(parameters["low"], rows))
+            return jnp.mean(jnp.square(made[:-1] - rows[1:]))
+
+        step = widened(adam_step(loss_of)) if change.stored == BF16 else adam_step(loss_of)
+        return step, (parameters, parameters, parameters, rows), (0, 1, 2)
     return make
 
 
@@ -315,6 +492,13 @@ class Family:
     make: object
     variants: tuple = USUAL
     base: Change = Change()
+    held_out: bool = False  # no rule was made or tuned for it: how far to trust the others
+    options: dict = dataclasses.field(default_factory=dict)  # of the compiler
+
+
+def of(model, chip="v5e:2x2"):
+    """A model of advice_structures.py as families have them."""
+    return lambda change: model(Arrays(chip, change), change)
 
 
 GPT_4 = Sizes(4, 768, 3072, 32000, 12, 16, 512)
@@ -348,14 +532,72 @@ FAMILIES = {
         "align_dimensions",)),
     "dense_2050": Family(dense(6, 2050, 2048, aligned=2048), ("align_dimensions",)),
     "dense_1030": Family(dense(4, 1030, 8192, aligned=1024), ("align_dimensions",)),
+    "accumulate_6": Family(accumulating(Sizes(6, 768, 3072, 16000, 12, 4, 512), 8)),
+    "accumulate_donated_4": Family(accumulating(Sizes(4, 1024, 4096, 32000, 16, 8, 512), 4), KEPT, DONATED),
+    "decode_8": Family(decoder_step(Sizes(8, 1024, 4096, 32000, 16, 16, 1), 1024), ("donate_inputs", *SIZES)),
+    "decode_scan_12": Family(decoder_step(Sizes(12, 768, 3072, 16000, 12, 8, 1), 2048, scanned=True), (
+        "donate_inputs", *SIZES)),
+    "lstm_1024": Family(recurrent(1024, 256, 128)),
+    "accumulate_named_10": Family(of(structures.accumulation(10, 640, 2560, 10, 24000, 8, 8, 512))),
+    "cache_dict_6": Family(of(structures.cache_in_dict(6, 1024, 3584, 8, 4, 24000, 24, 1536)), (
+        "donate_inputs", *SIZES)),
+    "cache_stack_7": Family(of(structures.cache_in_one_array(7, 1024, 8, 20000, 12, 1024)), ("donate_inputs", *SIZES),
+                            held_out=True),
+    "gru_768": Family(of(structures.gated_recurrent(768, 128, 192)), held_out=True),
+    "eights_4": Family(of(structures.eights(4, 1024, 2048, 24000, 512))),
+    "lora_8": Family(of(structures.low_rank(8, 1536, 4096, 12, 32000, 16, 4, 1024))),
+    "bottlenecks_2352": Family(of(structures.bottlenecks((2, 3, 5, 2), 64, 160, 64))),
+    "u_net_4": Family(of(structures.u_net((32, 64, 128, 256), 256, 16)), held_out=True),
+    "two_towers_6": Family(of(structures.two_towers(6, 300000, 64, 20, 512, 8192))),
+    "graph_3": Family(of(structures.message_passing(3, 60000, 400000, 128)), (
+        "donate_inputs", "bf16_parameters", "rematerialize", "shard_parameters")),
     "gpt_print": Family(transformer(SMALL), ("remove_debug_print",), Change(prints=True)),
 }
+ALSO = {
+    "gpt_unrolled_4": ("halve_sequence", "micro_batch", "rematerialize_dots"),
+    "gpt_scan_12": ("halve_sequence", "micro_batch", "rematerialize_dots"),
+    "gpt_f32_2": ("halve_sequence", "micro_batch", "rematerialize_dots"),
+    "accumulate_6": ("halve_sequence",),
+    "lstm_1024": ("halve_sequence",),
+    "gpt_inference": ("halve_sequence", "int8_weights"),
+    "decode_8": ("halve_sequence", "int8_weights"),
+    "decode_scan_12": ("halve_sequence", "int8_weights"),
+    "gpt_donated_3": ("halve_sequence", "micro_batch", "rematerialize_dots"),
+    "gpt_gated_8": ("halve_sequence", "micro_batch", "rematerialize_dots"),
+    "moe_2": ("halve_sequence", "micro_batch"),
+    "dense_8": ("micro_batch", "rematerialize_dots"),
+    "moe_scan_6": ("rematerialize_dots",),
+    "residual_bf16": ("micro_batch",),
+    "gpt_scan_10": ("micro_batch", "rematerialize_dots"),
+    "gpt_too_big": ("micro_batch", "rematerialize_dots"),
+    "gpt_scan_too_big": ("rematerialize_dots",),
+    "dense_wide_6": ("micro_batch", "rematerialize_dots"),
+    "residual_wide": ("micro_batch",),
+}
+TOGETHER = {  # changes that are made at once: pairs, and what plans for some capacities are made of
+    "gpt_unrolled_4": (*TWO, "donate_inputs+halve_sequence", "donate_inputs+halve_batch+halve_sequence"),
+    "gpt_gated_8": (*TWO, "donate_inputs+rematerialize+halve_batch"),
+    "gpt_scan_10": TWO,
+    "gpt_scan_12": TWO,
+    "moe_2": (*TWO, "donate_inputs+halve_batch+halve_sequence"),
+    "moe_scan_6": TWO,
+    "accumulate_6": TWO,
+    "dense_8": (*TWO, "donate_inputs+shard_parameters", "donate_inputs+bf16_temporaries"),
+    "dense_wide_6": TWO,
+    "residual": (*TWO, "bf16_temporaries+shard_all", "bf16_temporaries+shard_parameters",
+                 "bf16_temporaries+halve_batch"),
+}
+PLANNED = ("donate_inputs+rematerialize_dots", "donate_inputs+micro_batch")
+for _name in ("gpt_unrolled_4", "gpt_gated_8", "gpt_scan_10", "gpt_scan_12", "moe_2"):
+    TOGETHER[_name] += PLANNED
+for _name, _more in (*ALSO.items(), *TOGETHER.items()):
+    FAMILIES[_name] = dataclasses.replace(FAMILIES[_name], variants=FAMILIES[_name].variants + _more)
 
 
 # --- Compiling ---
 
-LAST_BEFORE_CODE = "*.after_optimizations_after_buffer_assignment.hlo.pb"
-MODULE = "*.after_optimizations.hlo.pb"
+LAST_BEFORE_CODE = ("*.after_optimizations_after_buffer_assignment.hlo.pb", "*gpu_after_optimizations-memory-usage*.pb")
+MODULE = "*after_optimizations.hlo.pb"
 COMPILE_SECONDS, POLL_SECONDS = 600, 0.2
 
 
@@ -364,7 +606,7 @@ def compile_all(family, change, dump):
     program, arguments, donated = family.make(change)
     lowered = jax.jit(program, donate_argnums=donated if change.donate else ()).lower(*arguments)
     try:
-        lowered.compile(compiler_options={"xla_dump_to": dump, "xla_dump_hlo_as_proto": True})
+        lowered.compile(compiler_options={"xla_dump_to": dump, "xla_dump_hlo_as_proto": True, **family.options})
     except jax.errors.JaxRuntimeError as error:
         if "E1000" not in str(error):
             raise
@@ -373,7 +615,7 @@ def compile_all(family, change, dump):
 def wait_for_module(child, dump):
     """Until the compiler has written its module and begins with machine code, which nobody here needs, or ends."""
     ends = time.monotonic() + COMPILE_SECONDS
-    while child.is_alive() and time.monotonic() < ends and not any(dump.glob(LAST_BEFORE_CODE)):
+    while child.is_alive() and time.monotonic() < ends and not any(any(dump.glob(last)) for last in LAST_BEFORE_CODE):
         time.sleep(POLL_SECONDS)
     child.join(POLL_SECONDS)
     child.kill()
@@ -392,36 +634,44 @@ def compile_to(file, family, change):
         shutil.copyfile(max(modules, key=lambda path: path.stat().st_size), file)
 
 
+def differing_fields(name):
+    if name == "remove_debug_print":
+        return {"prints": False}
+    one = CHANGES[name]
+    return {field.name: getattr(one, field.name) for field in dataclasses.fields(one)
+            if getattr(one, field.name) != field.default}
+
+
 def changes_of(family):
     """Variant -> Change; the base first."""
     changes = {"base": family.base}
     for name in family.variants:
-        one = CHANGES[name]
-        differing = {field.name: getattr(one, field.name) for field in dataclasses.fields(one)
-                     if getattr(one, field.name) != field.default}
-        if name == "remove_debug_print":
-            differing = {"prints": False}
+        differing = {}
+        for part in name.split("+"):
+            differing |= differing_fields(part)
         changes[name] = dataclasses.replace(family.base, **differing)
     return changes
 
 
-def wanted_variants(wanted):
+def wanted_variants(wanted, families):
     """(family, variant) of each; of those named FAMILY or FAMILY/VARIANT when any are, in the order they are named."""
-    for name in wanted or FAMILIES:
+    for name in wanted or families:
         family, _, variant = name.partition("/")
-        yield from ((family, one) for one in (["base", variant] if variant else changes_of(FAMILIES[family])))
+        yield from ((family, one) for one in (["base", variant] if variant else changes_of(families[family])))
 
 
-def main(folder, wanted):
+def main(folder, wanted, families=None):
+    families = families or FAMILIES
     folder = pathlib.Path(folder)
     index = {}
-    for name, variant in wanted_variants(wanted):
+    for name, variant in dict.fromkeys(wanted_variants(wanted, families)):
         started = time.perf_counter()
         file = folder / name / f"{variant}.hlo.pb"
-        compile_to(file, FAMILIES[name], changes_of(FAMILIES[name])[variant])
+        compile_to(file, families[name], changes_of(families[name])[variant])
         index.setdefault(name, {})[variant] = str(file.relative_to(folder))
         print(f"{name}/{variant}: {time.perf_counter() - started:.1f} s", flush=True)
     (folder / "index.json").write_text(json.dumps(index, indent=1))
+    (folder / "held_out.json").write_text(json.dumps([name for name in index if families[name].held_out]))
 
 
 if __name__ == "__main__":

@@ -1,18 +1,24 @@
 """`hbmview advise` against programs that the compiler compiled before and after the change: fixtures/advice holds the
 programs before, and what the compiler needed after (index.json)."""
 import json
+import re
+import sys
 import unittest
 
-from hbmview_command import CORPUS, FIXTURES, hbmview
+from hbmview_command import CORPUS, FIXTURES, PROFILES, REPO, hbmview
 
 ADVICE = FIXTURES / "advice"
 PROGRAMS = json.loads((ADVICE / "index.json").read_text())["programs"]
 IDS = ["donate_inputs", "halve_batch", "bf16_parameters", "bf16_temporaries", "rematerialize", "shard_parameters",
-       "shard_all", "align_dimensions", "host_offload_optimizer", "host_offload_activations", "remove_debug_print"]
-KEYS = {"id", "applies", "predicted_total_bytes", "predicted_peak_bytes", "saves_bytes", "low_bytes", "high_bytes",
-        "changes_numerics", "evidence", "how"}
+       "shard_all", "align_dimensions", "host_offload_optimizer", "host_offload_activations", "remove_debug_print",
+       "halve_sequence", "micro_batch", "rematerialize_dots", "int8_weights"]
+KEYS = {"id", "applies", "understood", "predicted_total_bytes", "predicted_peak_bytes", "saves_bytes", "low_bytes",
+        "high_bytes", "changes_numerics", "evidence", "how"}
 WITHIN = {"rematerialize": 0.25}  # of the compiled total; 15 % for the others
 GIB = 1 << 30
+UNDERSTOOD, TELL_FROM = 0.8, 0.5  # below: a wider range; no figure
+NULLABLE = ["predicted_total_bytes", "low_bytes", "high_bytes"]
+PADDED, = (FIXTURES / "xla_dump" / "v5e_padded").glob("*after_optimizations.hlo.pb.gz")
 GOOD, USAGE, UNREADABLE = 0, 2, 3
 
 
@@ -64,8 +70,11 @@ class Predictions(unittest.TestCase):
         self.assertGreaterEqual(sum(inside), 0.8 * len(inside))
         for document in self.documents.values():
             for item in document["interventions"]:
+                if item["predicted_total_bytes"] is None:
+                    continue
                 width = item["high_bytes"] - item["low_bytes"]
-                self.assertLessEqual(width, 0.301 * item["predicted_total_bytes"], item["id"])
+                if item["understood"] >= UNDERSTOOD:
+                    self.assertLessEqual(width, 0.301 * item["predicted_total_bytes"], item["id"])
                 self.assertLessEqual(item["low_bytes"], item["predicted_total_bytes"])
                 self.assertGreaterEqual(item["high_bytes"], item["predicted_total_bytes"])
 
@@ -76,19 +85,106 @@ class Predictions(unittest.TestCase):
             self.assertEqual((item["dimension"]["from"], item["dimension"]["to"]), (size, aligned))
             self.assertLessEqual(abs(item["saves_bytes"] - true), true / 3, name)
 
+    def test_a_gpus_program_is_told_nothing_of_tpus(self):
+        words = re.compile(r"\b(tiles?|tpus?|vmem|libtpu|lanes|mxu)\b", re.IGNORECASE)
+        programs = [name for name in PROGRAMS if name.startswith("gpu_")]
+        self.assertGreaterEqual(len(programs), 4)
+        for name in programs:
+            path = ADVICE / f"{name}.hlo.pb.gz"
+            for form in ("text", "markdown", "json"):
+                told = hbmview("advise", path, f"--format={form}", "--capacity=900MiB").out
+                self.assertEqual(words.findall(told), [], (name, form))
+
+    def test_the_batch_goes_through_calls_of_libraries(self):
+        found = {name: self.documents[name]["batch"] for name in PROGRAMS if name.startswith("gpu_")}
+        self.assertEqual(found, {"gpu_attention": 8, "gpu_convolutions": 128, "gpu_experts": 16, "gpu_inference": 16})
+
+    def test_what_a_gpus_convolutions_gather_is_not_known(self):
+        item = by_id(self.documents["gpu_convolutions"])["shard_parameters"]
+        self.assertIsNone(item["predicted_total_bytes"])
+        self.assertIn("gathers the input of each convolution", item["evidence"][0])
+
     def test_a_debug_print_is_found(self):
         for name in PROGRAMS:
             item = by_id(self.documents[name])["remove_debug_print"]
             self.assertEqual(item["applies"], name == "debug_print")
 
+    def test_weights_that_a_loop_reads_in_bfloat16_are_no_optimizers(self):
+        item = by_id(self.documents["transformer_scanned"])["host_offload_optimizer"]
+        state = 3 * 8  # weights, means and squares of eight arrays
+        self.assertIn(f"{2 * state // 3} inputs are updated but not read", item["evidence"][0])
+
     def test_the_batch_is_found(self):
         found = {name: self.documents[name]["batch"] for name in ("dense", "experts", "transformer_scanned")}
         self.assertEqual(found, {"dense": 4096, "experts": 16, "transformer_scanned": 4})
+
+    def test_the_sequence_is_found(self):
+        found = {name: document["sequence"] for name, document in self.documents.items()}
+        self.assertLessEqual({"accumulated": 512, "caches_scanned": 2048, "transformer_scanned": 1024}.items(),
+                             found.items())
+        for name in ("dense", "convolutions", "odd_width"):  # features and sides of images are none
+            self.assertIsNone(found[name], name)
+
+    def test_a_sequence_can_be_given(self):
+        told = advise(ADVICE / "transformer_scanned.hlo.pb.gz", "--sequence=1024")
+        found = by_id(self.documents["transformer_scanned"])["halve_sequence"]
+        self.assertEqual(by_id(told)["halve_sequence"]["predicted_total_bytes"], found["predicted_total_bytes"])
+        item = by_id(advise(ADVICE / "dense.hlo.pb.gz", "--sequence=7"))["halve_sequence"]
+        self.assertFalse(item["applies"])
+        self.assertIn("No input of data has 7", item["evidence"][0])
 
     def test_a_batch_can_be_given(self):
         document = advise(ADVICE / "dense.hlo.pb.gz", "--batch=4096")
         self.assertEqual(by_id(document)["halve_batch"]["predicted_total_bytes"],
                          by_id(self.documents["dense"])["halve_batch"]["predicted_total_bytes"])
+
+    def test_steps_of_gradient_accumulation_are_no_batch(self):
+        self.assertEqual(self.documents["accumulated"]["batch"], 4)  # tokens [8, 4, 512]: the loop goes through 8
+        told = advise(ADVICE / "accumulated.hlo.pb.gz", "--batch=4")
+        self.assertEqual(by_id(told)["halve_batch"], {**by_id(self.documents["accumulated"])["halve_batch"],
+                                                      "evidence": by_id(told)["halve_batch"]["evidence"]})
+
+    def test_a_batch_that_the_chips_do_not_divide_is_not_split(self):
+        item = by_id(self.documents["accumulated_late_loss"])["shard_all"]
+        self.assertFalse(item["applies"])
+        self.assertIn("A batch of 6 cannot be split 4 ways", item["evidence"][0])
+
+    def test_more_chips_than_examples(self):
+        items = by_id(advise(ADVICE / "dense.hlo.pb.gz", "--ways=100000"))
+        self.assertIn("100000 chips cannot share a batch of 4096", items["shard_all"]["evidence"][0])
+        self.assertIn("No weight has a dimension", items["shard_parameters"]["evidence"][0])
+        self.assertFalse(items["shard_all"]["applies"] or items["shard_parameters"]["applies"])
+
+    def test_a_dimension_of_heads_is_not_cut_between_them(self):
+        item = by_id(self.documents["heads"])["align_dimensions"]
+        self.assertFalse(item["applies"])  # 960 would be 896 to a tile, which 12 heads do not divide
+        self.assertIn("960, is joined of 12 parts of 80", item["evidence"][0])
+
+    def test_what_reads_a_printed_array_may_need_it(self):
+        document = self.documents["debug_print"]
+        item = by_id(document)["remove_debug_print"]
+        self.assertGreaterEqual(item["high_bytes"], 0.999 * document["total_bytes"])
+        self.assertTrue(any("may need it whole" in words for words in item["evidence"]), item["evidence"])
+
+    def test_no_evidence_is_named_after_a_copy(self):
+        for name, document in self.documents.items():
+            for item in document["interventions"]:
+                self.assertNotRegex(" ".join(item["evidence"]), r"copy-(start|done)\.\d", name)
+
+    def test_one_graph_is_not_halved(self):
+        item = by_id(self.documents["graph"])["halve_batch"]
+        self.assertFalse(item["applies"])
+        self.assertEqual(item["understood"], 1)
+        self.assertIn("400000 edges", item["evidence"][0])
+
+    def test_turns_of_a_loop_over_time_are_the_blocks(self):
+        evidence = by_id(self.documents["recurrent"])["rematerialize"]["evidence"]
+        self.assertTrue(any("About 128 blocks; each" in words for words in evidence),
+                        evidence)
+
+    def test_what_a_loop_reads_while_it_writes_is_not_saved_by_donating(self):
+        document = self.documents["caches_scanned"]
+        self.assertLess(by_id(document)["donate_inputs"]["saves_bytes"], document["total_bytes"] / 1000)
 
     def test_a_batch_that_no_input_has(self):
         document = advise(ADVICE / "dense.hlo.pb.gz", "--batch=7")
@@ -100,7 +196,7 @@ class Predictions(unittest.TestCase):
     def test_what_does_not_apply_leaves_the_totals(self):
         for document in self.documents.values():
             for item in document["interventions"]:
-                if not item["applies"]:
+                if not item["applies"] and item["predicted_total_bytes"] is not None:
                     self.assertEqual(item["predicted_total_bytes"], document["total_bytes"], item["id"])
 
     def test_donating_with_convolutions_may_cost(self):
@@ -118,13 +214,183 @@ class Predictions(unittest.TestCase):
                             by_id(self.documents["dense"])[change]["predicted_total_bytes"])
 
 
+def sessions_of_the_corpus():
+    found = json.loads(hbmview("report", CORPUS / "logdir", "--format=json", "--top=0").out)
+    return sorted({module["session"] for module in found["modules"]})
+
+
+class Bounds(unittest.TestCase):
+    """Of any program: nothing is saved that is not there, and each range holds its prediction."""
+
+    def check(self, document, name):
+        for item in document["interventions"]:
+            if item["predicted_total_bytes"] is None:
+                continue
+            with self.subTest(program=name, change=item["id"]):
+                self.assertLessEqual(0, item["low_bytes"])
+                self.assertLessEqual(item["low_bytes"], item["predicted_total_bytes"])
+                self.assertLessEqual(item["predicted_total_bytes"], item["high_bytes"])
+                self.assertLessEqual(item["saves_bytes"], document["total_bytes"])
+                if item["id"] in ("donate_inputs", "halve_batch", "rematerialize", "bf16_parameters"):
+                    self.assertGreaterEqual(item["saves_bytes"], 0)
+
+    def test_of_the_programs_here(self):
+        for name in PROGRAMS:
+            self.check(advise(ADVICE / f"{name}.hlo.pb.gz"), name)
+
+    @unittest.skipUnless(CORPUS.exists(), "the corpus is not here")
+    def test_of_the_corpus(self):
+        sessions = sessions_of_the_corpus()
+        self.assertGreater(len(sessions), 10)
+        for session in sessions:
+            self.check(advise(CORPUS / "logdir", f"--session={session}"), session)
+
+
+class Understanding(unittest.TestCase):
+    """Where too little of a program is known, no figure is told, but what would help."""
+
+    def check_untold(self, document, change):
+        item = by_id(document)[change]
+        self.assertLess(item["understood"], TELL_FROM)
+        self.assertEqual([item[key] for key in NULLABLE], [None] * len(NULLABLE))
+        self.assertEqual((item["applies"], item["saves_bytes"], item["fit"]), (False, 0, None))
+        self.assertTrue(item["evidence"][0].startswith("Cannot tell from this program: "), item["evidence"])
+
+    def test_float32_that_a_program_may_want(self):
+        document = advise(ADVICE / "experts.hlo.pb.gz")
+        self.check_untold(document, "bf16_temporaries")
+        self.assertIn("op names", by_id(document)["bf16_temporaries"]["evidence"][0])
+
+    def test_a_batch_that_reaches_little(self):
+        self.check_untold(advise(PADDED, "--capacity=1MiB"), "halve_batch")
+
+    def test_what_is_understood_is_a_share_and_null_goes_with_it(self):
+        for name in PROGRAMS:
+            for item in advise(ADVICE / f"{name}.hlo.pb.gz")["interventions"]:
+                self.assertTrue(0 <= item["understood"] <= 1, item)
+                self.assertEqual(item["predicted_total_bytes"] is None, item["understood"] < TELL_FROM, item)
+
+    def test_the_range_reaches_what_else_the_step_may_compute_in(self):
+        document = advise(ADVICE / "convolutions.hlo.pb.gz")
+        item = by_id(document)["bf16_parameters"]
+        self.assertLess(item["understood"], UNDERSTOOD)
+        self.assertGreater(item["high_bytes"] - item["low_bytes"], 0.301 * item["predicted_total_bytes"])
+
+    def test_text_and_markdown_say_what_cannot_be_told(self):
+        for form in ("text", "markdown"):
+            done = hbmview("advise", ADVICE / "experts.hlo.pb.gz", f"--format={form}")
+            self.assertIn("Cannot be told", done.out)
+            self.assertLess(done.out.index("Cannot tell from this program"), done.out.index("Do not apply"))
+
+
+POINTS = {"numerics": 4, "speed": 2, "work": 1, "chips": 16}  # docs/advice.md
+
+
+def points(plan):
+    return sum(POINTS[key] * value for key, value in plan["cost"].items())
+
+
+class Plans(unittest.TestCase):
+    """The cheapest changes that fit, step by step, and what else there is."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.cases = []
+        for name, program in PROGRAMS.items():
+            for percent in (25, 50, 70, 90, 99):
+                capacity = program["total_bytes"] * percent // 100
+                cls.cases.append((name, capacity, advise(ADVICE / f"{name}.hlo.pb.gz", f"--capacity={capacity}")))
+
+    def plans(self):
+        for name, capacity, document in self.cases:
+            for plan in [document["plan"], *document["alternatives"]]:
+                if plan["fits"]:
+                    yield name, capacity, document, plan
+
+    def test_each_plan_fits_and_adds_up_step_by_step(self):
+        self.assertGreater(len(list(self.plans())), 60)
+        for name, capacity, document, plan in self.plans():
+            with self.subTest(program=name, capacity=capacity):
+                self.assertLessEqual(plan["predicted_total_bytes"], capacity)
+                self.assertEqual(plan["fit"], "fits" if plan["high_bytes"] <= capacity else "may_fit")
+                self.assertEqual([step["id"] for step in plan["steps"]], plan["interventions"])
+                self.assertEqual([step["name"] for step in plan["steps"]], plan["names"])
+                before = document["total_bytes"]
+                for step in plan["steps"]:
+                    self.assertEqual(step["saves_bytes"], before - step["predicted_total_bytes"])
+                    before = step["predicted_total_bytes"]
+                last = plan["steps"][-1]
+                for key in ("predicted_total_bytes", "low_bytes", "high_bytes"):
+                    self.assertEqual(last[key], plan[key])
+
+    def test_the_first_step_is_the_change_by_itself(self):
+        for name, _, document, plan in self.plans():
+            first = plan["steps"][0]
+            for key in ("predicted_total_bytes", "low_bytes", "high_bytes", "saves_bytes"):
+                self.assertEqual(first[key], by_id(document)[first["id"]][key], name)
+
+    def test_a_single_change_that_surely_fits_is_no_cheaper(self):
+        for name, capacity, document in self.cases:
+            singles = [item["id"] for item in document["interventions"]
+                       if item["applies"] and item["saves_bytes"] > 0 and item["high_bytes"] <= capacity]
+            plan = document["plan"]
+            if "donate_inputs" in singles:
+                self.assertEqual(plan["interventions"], ["donate_inputs"], (name, capacity))
+            if singles:
+                self.assertEqual(plan["fit"], "fits", (name, capacity))
+
+    def test_alternatives_differ_in_cost(self):
+        kinds = set()
+        for name, capacity, document in self.cases:
+            self.assertLessEqual(len(document["alternatives"]), 2)
+            sets = [tuple(sorted(plan["interventions"])) for plan in [document["plan"], *document["alternatives"]]]
+            self.assertEqual(len(sets), len(set(sets)), (name, capacity))
+            for other in document["alternatives"]:
+                kinds.add(other["kind"])
+                self.assertNotEqual(other["cost"], document["plan"]["cost"], (name, capacity))
+                if other["fit"] == "fits":
+                    self.assertGreaterEqual(points(other), points(document["plan"]))
+        self.assertGreaterEqual(len(kinds), 4, kinds)
+
+    def test_frequent_pairs_need_no_capacity(self):
+        document = advise(ADVICE / "transformer_scanned.hlo.pb.gz")
+        chains = {tuple(chain["interventions"]): chain for chain in document["chains"]}
+        self.assertIn(("donate_inputs", "rematerialize"), chains)
+        self.assertIn(("halve_batch", "bf16_parameters"), chains)
+        for chain in chains.values():
+            self.assertIsNone(chain["fit"])
+            singles = [by_id(document)[change]["predicted_total_bytes"] for change in chain["interventions"]]
+            self.assertLess(chain["predicted_total_bytes"], min(singles))
+
+    def test_text_draws_the_steps_to_scale(self):
+        program = ADVICE / "transformer_scanned.hlo.pb.gz"
+        document = advise(program, "--capacity=6GiB")
+        for form in ("text", "markdown"):
+            lines = hbmview("advise", program, "--capacity=6GiB", f"--format={form}").out.splitlines()
+            today = next(line for line in lines if line.startswith("    today "))
+            self.assertEqual(today.count("#"), 40)
+            for step in document["plan"]["steps"]:
+                line = next(line for line in lines if line.startswith(f"    {step['name']} "))
+                wanted = 40 * step["predicted_total_bytes"] / document["total_bytes"]
+                self.assertAlmostEqual(line.count("#"), wanted, delta=0.51)
+            mark = next(line for line in lines if line.startswith("    capacity "))
+            at = mark.index("^") + 1 - today.index("#")
+            self.assertAlmostEqual(at, 40 * 6 * GIB / document["total_bytes"], delta=0.51)
+
+    def test_without_a_capacity_the_text_has_the_pairs(self):
+        out = hbmview("advise", ADVICE / "transformer_scanned.hlo.pb.gz").out
+        self.assertIn("Together:", out)
+        self.assertIn("donate the inputs and rematerialize: about", out)
+
+
 class Document(unittest.TestCase):
     def test_one_entry_for_each_change(self):
         document = advise(ADVICE / "dense.hlo.pb.gz")
         self.assertEqual([item["id"] for item in document["interventions"]], IDS)
         for item in document["interventions"]:
             self.assertLessEqual(KEYS, set(item))
-            self.assertEqual(item["saves_bytes"], document["total_bytes"] - item["predicted_total_bytes"])
+            if item["predicted_total_bytes"] is not None:
+                self.assertEqual(item["saves_bytes"], document["total_bytes"] - item["predicted_total_bytes"])
             self.assertTrue(item["evidence"] and item["how"], item["id"])
         self.assertIsNone(document["capacity_bytes"])
         self.assertTrue(document["not_counted"])
@@ -146,6 +412,12 @@ class Document(unittest.TestCase):
         plan = advise(ADVICE / "dense.hlo.pb.gz", "--capacity=16GiB")["plan"]
         self.assertEqual((plan["is_needed"], plan["fits"], plan["interventions"]), (False, True, []))
 
+    def test_which_devices_hold_it_as_it_is(self):
+        document = advise(ADVICE / "transformer_scanned.hlo.pb.gz")  # 13.02 GiB
+        self.assertEqual(document["held_by"], ["TPU v3", "TPU v4", "TPU v5e", "TPU v5p", "TPU v6e", "TPU v7x"])
+        done = hbmview("advise", ADVICE / "transformer_scanned.hlo.pb.gz")
+        self.assertIn("As it is, one of these holds it: TPU v3, TPU v4,", done.out)
+
     def test_text_and_markdown_say_the_same(self):
         for form in ("text", "markdown"):
             done = hbmview("advise", ADVICE / "transformer_scanned.hlo.pb.gz", f"--format={form}", "--capacity=8GiB")
@@ -153,11 +425,36 @@ class Document(unittest.TestCase):
             self.assertIn("rematerialize", done.out)
             self.assertIn("does not fit", done.out)
 
+    def test_of_several_programs_the_one_with_the_largest_total(self):
+        session = PROFILES / "h100_programs"
+        names = [row["module"] for row in hbmview("report", session, "--format=json").json()["modules"]]
+        totals = [advise(session, f"--module={name}")["total_bytes"] for name in names]
+        self.assertGreater(len(set(totals)), 1)
+        self.assertEqual(advise(session)["total_bytes"], max(totals))
+
+    def test_a_session_without_programs(self):
+        done = hbmview("advise", PROFILES / "tf_tiny")
+        self.assertEqual((done.code, done.errors.count("\n")), (UNREADABLE, 1), done)
+        self.assertIn("no compiled program", done.errors)
+
     def test_wrong_words(self):
         for arguments in (["advise"], ["advise", ADVICE, "--capacity=big"], ["advise", ADVICE, "--ways=1"],
                           ["advise", ADVICE, "--format=xml"], ["advise", ADVICE, ADVICE]):
             self.assertEqual(hbmview(*arguments).code, USAGE, arguments)
         self.assertEqual(hbmview("advise", ADVICE / "nothing").code, UNREADABLE)
+
+    def test_without_the_package_the_compiler_cannot_be_asked(self):
+        for told in ("--check", "--check=flags"):
+            done = hbmview("advise", ADVICE / "dense.hlo.pb.gz", told, HBMVIEW_PYTHON="/nowhere/python")
+            self.assertEqual((done.code, done.out), (UNREADABLE, ""), done)
+            self.assertIn("pip install hbmview 'jax[tpu]'", done.errors)
+        self.assertEqual(hbmview("advise", ADVICE / "dense.hlo.pb.gz", "--check=flag").code, USAGE)
+
+    def test_the_compiler_is_asked_through_the_package(self):
+        done = hbmview("advise", ADVICE / "dense.hlo.pb.gz", "--check", "--capacity=8GiB", "--batch=4",
+                       HBMVIEW_PYTHON=sys.executable, PYTHONPATH=str(REPO / "python"))
+        self.assertEqual((done.code, done.out), (UNREADABLE, ""), done)
+        self.assertIn("--xla_dump_to=DIR", done.errors)  # the program is there as it was compiled only
 
     @unittest.skipUnless(CORPUS.exists(), "the corpus is not here")
     def test_the_corpus_pairs(self):

@@ -114,7 +114,7 @@ class Explain(unittest.TestCase):
         self.assertEqual((replicated["name"], replicated["size_bytes"], replicated["sharded_bytes"]),
                          ("w", 16 * GIB, 4 * GIB))
         self.assertEqual(message["fixes"][0]["id"], "shard_parameters")
-        self.assertEqual(message["plan"]["interventions"], ["shard_parameters"], "no single change leaves less")
+        self.assertEqual(message["plan"]["interventions"], ["shard_parameters"], "the chips are there already")
 
     def test_the_bytes_are_the_advices(self):
         for name in ("v5e_replicated_oom", "v5e_gpt_12layer_oom", "v5e_arguments_oom", "v5e_readme_oom"):
@@ -128,22 +128,8 @@ class Explain(unittest.TestCase):
             offered, excluded = [{one["id"] for one in message[key]} for key in ("fixes", "excluded")]
             self.assertFalse(offered & excluded)
             self.assertEqual({id for id, item in items.items() if not item["applies"]} - excluded, set(), name)
-            for key in ("plan", "plan_without_sharding"):
+            for key in ("plan", "plan_without_sharding", "alternatives"):
                 self.assertEqual(message[key], advice[key], name)
-
-    def test_no_plan_loses_to_a_single_change(self):
-        for path in sorted((FIXTURES / "advice").glob("*.pb.gz")):
-            total = hbmview("advise", path, "--format=json").json()["total_bytes"]
-            for percent in (25, 50, 70, 90, 99):
-                capacity = total * percent // 100
-                advice = hbmview("advise", path, "--format=json", f"--capacity={capacity}").json()
-                singles = [item["predicted_total_bytes"] for item in advice["interventions"]
-                           if item["applies"] and item["predicted_total_bytes"] <= capacity]
-                plan = advice["plan"]
-                self.assertEqual(plan["fits"] or not singles, True, path)
-                if plan["fits"]:
-                    self.assertLessEqual(plan["predicted_total_bytes"], min([capacity, *singles]), (path, percent))
-                    self.assertEqual(plan["fit"], "fits" if plan["high_bytes"] <= capacity else "may_fit")
 
     def test_a_module_of_another_size_is_not_the_one(self):
         text = message_file("v5e_gpt_12layer_oom").read_text().replace("52.93G", "20.00G").encode()

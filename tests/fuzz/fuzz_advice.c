@@ -12,10 +12,26 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void check_item(const struct advice *advice, const struct advice_item *item) {
     assert(item->evidence_count > 0 && item->evidence_count <= ADVICE_EVIDENCE_MAX && item->how);
+    assert(item->understood >= 0 && item->understood <= 1 && !(item->cannot_tell && item->applies));
     assert(item->saves_bytes == advice->total_bytes - item->predicted_total_bytes);
-    if (item->predicted_total_bytes < 0) return;
     assert(item->low_bytes <= item->predicted_total_bytes + 1 && item->high_bytes >= item->predicted_total_bytes - 1);
-    assert((double)(item->high_bytes - item->low_bytes) <= 0.301 * (double)item->predicted_total_bytes + 2);
+    assert(item->predicted_total_bytes >= advice->total_bytes - item->touched_bytes);
+    assert(item->predicted_total_bytes <= advice->total_bytes + item->added_bytes);
+    assert(!item->applies || item->low_bytes >= item->stays_bytes);
+}
+
+// Each step goes on from the one before it, and the last is the plan.
+static void check_plan(const struct advice *advice, const struct advice_plan *plan) {
+    int64_t before = advice->total_bytes;
+    assert(plan->count <= ADVICE_ID_COUNT);
+    for (size_t i = 0; i < plan->count; i++) {
+        const struct advice_step *step = &plan->steps[i];
+        assert(step->saves_bytes == before - step->predicted_total_bytes);
+        assert(step->low_bytes <= step->predicted_total_bytes + 1);
+        assert(step->high_bytes >= step->predicted_total_bytes - 1);
+        before = step->predicted_total_bytes;
+    }
+    assert(before == plan->predicted_total_bytes);
 }
 
 static void advise(const struct hlo_module *module, struct arena *arena, size_t size, int64_t batch) {
@@ -28,7 +44,9 @@ static void advise(const struct hlo_module *module, struct arena *arena, size_t 
         return;
     }
     for (int id = 0; id < ADVICE_ID_COUNT; id++) check_item(advice, &advice->items[id]);
-    assert(advice->plan.count <= ADVICE_ID_COUNT);
+    check_plan(advice, &advice->plan);
+    for (size_t i = 0; i < advice->alternative_count; i++) check_plan(advice, &advice->alternatives[i]);
+    for (size_t i = 0; i < advice->chain_count; i++) check_plan(advice, &advice->chains[i]);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

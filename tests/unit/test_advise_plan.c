@@ -1,4 +1,4 @@
-#include "analysis/advice/advice.h"
+#include "analysis/advice/advice_cost.h"
 
 #include "tests/unit/cmocka_all.h"
 
@@ -6,10 +6,12 @@
 struct fixture {
     struct advice advice;
     int64_t capacity_bytes;
+    struct advice_together together[ADVICE_ALL];
 };
 
 static void start(struct fixture *f, int64_t capacity_bytes) {
-    *f = (struct fixture){.advice = {.total_bytes = 1000, .indefinite_bytes = 400}, .capacity_bytes = capacity_bytes};
+    *f = (struct fixture){.advice = {.total_bytes = 1000, .indefinite_bytes = 400, .partitions = 1},
+                          .capacity_bytes = capacity_bytes};
     for (int id = 0; id < ADVICE_ID_COUNT; id++) {
         f->advice.items[id] = (struct advice_item){.id = (enum advice_id)id, .predicted_total_bytes = 1000};
     }
@@ -24,7 +26,26 @@ static void offer(struct fixture *f, enum advice_id id, int64_t indefinite_bytes
     item->saves_bytes = 1000 - item->predicted_total_bytes;
 }
 
+// The totals of two changes and more, as advise_together would tell them: here each of them leaves the same part of
+// what it touches, whatever the others do.
+static void join_all(struct fixture *f) {
+    f->advice.together = f->together;
+    f->advice.together_count = 0;
+    for (unsigned set = 1; set <= ADVICE_ALL; set++) {
+        double indefinite = 400, temporary = 600;
+        if (advice_set_is_single(set) || !advice_set_is_sensible(&f->advice, set)) continue;
+        for (int id = 0; id < ADVICE_ID_COUNT; id++) {
+            const struct advice_item *item = &f->advice.items[id];
+            if (!advice_set_has(set, item->id)) continue;
+            indefinite *= (double)item->predicted_indefinite_bytes / 400;
+            temporary *= (double)(item->predicted_total_bytes - item->predicted_indefinite_bytes) / 600;
+        }
+        f->together[f->advice.together_count++] = (struct advice_together){set, (int64_t)(indefinite + temporary)};
+    }
+}
+
 static const struct advice_plan *plan(struct fixture *f) {
+    join_all(f);
     advice_plan_for(&f->advice, f->capacity_bytes);
     return &f->advice.plan;
 }
@@ -34,7 +55,13 @@ static void give_range(struct fixture *f, enum advice_id id, int64_t low_bytes, 
     f->advice.items[id].high_bytes = high_bytes;
 }
 
-static void no_single_change_that_fits_leaves_less_than_the_plan(void **state) {
+static unsigned set_of(const struct advice_plan *told) {
+    unsigned set = 0;
+    for (size_t i = 0; i < told->count; i++) set |= 1u << told->steps[i].id;
+    return set;
+}
+
+static void the_cheapest_set_that_fits_is_the_plan(void **state) {
     (void)state;
     struct fixture f;
     start(&f, 800);
@@ -42,40 +69,87 @@ static void no_single_change_that_fits_leaves_less_than_the_plan(void **state) {
     offer(&f, ADVICE_DONATE_INPUTS, 200, 600);
     offer(&f, ADVICE_SHARD_PARAMETERS, 50, 600);
     assert_true(plan(&f)->is_needed && f.advice.plan.fits);
-    assert_int_equal(f.advice.plan.count, 1);
-    assert_int_equal(f.advice.plan.ids[0], ADVICE_SHARD_PARAMETERS);
-    assert_int_equal(f.advice.plan.predicted_total_bytes, 650);
+    assert_int_equal(set_of(&f.advice.plan), 1u << ADVICE_DONATE_INPUTS);
+    assert_int_equal(f.advice.plan.predicted_total_bytes, 800);
 }
 
-static void beside_a_plan_that_shards_stands_the_gentlest_that_does_not(void **state) {
+static void shards_over_more_chips_than_the_program_has_cost_most(void **state) {
     (void)state;
     struct fixture f;
-    start(&f, 800);
-    offer(&f, ADVICE_HALVE_BATCH, 400, 300);
-    offer(&f, ADVICE_DONATE_INPUTS, 200, 600);
+    start(&f, 700);
+    offer(&f, ADVICE_BF16_PARAMETERS, 200, 450);
     offer(&f, ADVICE_SHARD_PARAMETERS, 50, 600);
     f.advice.items[ADVICE_SHARD_PARAMETERS].ways = 4;
+    assert_int_equal(set_of(plan(&f)), 1u << ADVICE_BF16_PARAMETERS);
+    assert_int_equal(f.advice.alternative_count, 1);
+    assert_int_equal(f.advice.alternatives[0].kind, ADVICE_SAME_NUMERICS);
+    f.advice.partitions = 4;
+    assert_int_equal(set_of(plan(&f)), 1u << ADVICE_SHARD_PARAMETERS);
     assert_int_equal(plan(&f)->ways, 4);
-    assert_int_equal(f.advice.without_sharding.count, 1);
-    assert_int_equal(f.advice.without_sharding.ids[0], ADVICE_DONATE_INPUTS);
-    assert_int_equal(f.advice.without_sharding.predicted_total_bytes, 800);
-    offer(&f, ADVICE_HALVE_BATCH, 300, 300);
-    assert_int_equal(plan(&f)->ids[0], ADVICE_HALVE_BATCH);
-    assert_int_equal(f.advice.without_sharding.count, 0);
+    assert_int_equal(f.advice.alternatives[0].kind, ADVICE_WITHOUT_SHARDING);
+    assert_int_equal(set_of(&f.advice.without_sharding), 1u << ADVICE_BF16_PARAMETERS);
 }
 
-static void one_more_change_is_worth_it_when_only_then_the_range_fits(void **state) {
+static void a_plan_that_is_slower_and_alters_numbers_stands_beside_those_that_do_not(void **state) {
+    (void)state;
+    struct fixture f;
+    start(&f, 700);
+    offer(&f, ADVICE_HALVE_BATCH, 400, 250);
+    offer(&f, ADVICE_BF16_PARAMETERS, 150, 500);
+    offer(&f, ADVICE_HOST_OFFLOAD_OPTIMIZER, 50, 600);
+    assert_int_equal(set_of(plan(&f)), 1u << ADVICE_HALVE_BATCH);
+    assert_int_equal(f.advice.alternative_count, 2);
+    assert_int_equal(f.advice.alternatives[0].kind, ADVICE_SAME_NUMERICS);
+    assert_int_equal(set_of(&f.advice.alternatives[0]), 1u << ADVICE_HOST_OFFLOAD_OPTIMIZER);
+    assert_int_equal(f.advice.alternatives[1].kind, ADVICE_SAME_SPEED);
+    assert_int_equal(set_of(&f.advice.alternatives[1]), 1u << ADVICE_BF16_PARAMETERS);
+}
+
+static void a_range_that_fits_comes_before_one_that_may(void **state) {
     (void)state;
     struct fixture f;
     start(&f, 800);
-    offer(&f, ADVICE_SHARD_ALL, 300, 450);
-    give_range(&f, ADVICE_SHARD_ALL, 700, 850);
+    offer(&f, ADVICE_REMATERIALIZE, 300, 450);
+    give_range(&f, ADVICE_REMATERIALIZE, 700, 850);
     assert_int_equal(plan(&f)->count, 1);
     assert_int_equal(advice_fit_of(f.advice.plan.low_bytes, f.advice.plan.high_bytes, 800), ADVICE_MAY_FIT);
     offer(&f, ADVICE_DONATE_INPUTS, 300, 600);
     assert_int_equal(plan(&f)->count, 2);
     assert_int_equal(advice_fit_of(f.advice.plan.low_bytes, f.advice.plan.high_bytes, 800), ADVICE_FITS);
     assert_true(f.advice.plan.low_bytes < f.advice.plan.predicted_total_bytes);
+    assert_int_equal(f.advice.alternative_count, 1);
+    assert_int_equal(set_of(&f.advice.alternatives[0]), 1u << ADVICE_REMATERIALIZE);
+}
+
+static void each_step_is_the_total_with_all_changes_so_far(void **state) {
+    (void)state;
+    struct fixture f;
+    start(&f, 450);
+    offer(&f, ADVICE_HALVE_BATCH, 400, 300);
+    offer(&f, ADVICE_DONATE_INPUTS, 200, 600);
+    offer(&f, ADVICE_REMATERIALIZE, 400, 400);
+    const struct advice_step *steps = plan(&f)->steps;
+    assert_int_equal(f.advice.plan.count, 3);
+    const enum advice_id order[] = {ADVICE_DONATE_INPUTS, ADVICE_REMATERIALIZE, ADVICE_HALVE_BATCH};
+    const int64_t totals[] = {800, 600, 400};
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(steps[i].id, order[i]);
+        assert_int_equal(steps[i].predicted_total_bytes, totals[i]);
+        assert_int_equal(steps[i].saves_bytes, 200);
+    }
+}
+
+static void chains_need_no_capacity(void **state) {
+    (void)state;
+    struct fixture f;
+    start(&f, 0);
+    offer(&f, ADVICE_HALVE_BATCH, 400, 300);
+    offer(&f, ADVICE_BF16_PARAMETERS, 200, 600);
+    offer(&f, ADVICE_REMATERIALIZE, 400, 400);
+    assert_int_equal(plan(&f)->count, 0);
+    assert_int_equal(f.advice.chain_count, 1);
+    assert_int_equal(set_of(&f.advice.chains[0]), 1u << ADVICE_BF16_PARAMETERS | 1u << ADVICE_HALVE_BATCH);
+    assert_int_equal(f.advice.chains[0].predicted_total_bytes, 500);
 }
 
 static void a_range_that_holds_the_capacity_may_fit(void **state) {
@@ -105,45 +179,79 @@ static void offer_any(struct fixture *f, uint32_t *seed) {
     }
 }
 
-static void check_plan(const struct fixture *f, const struct advice_plan *told, bool is_bound_by_singles) {
+static bool does_fit(const struct fixture *f, unsigned set, bool is_sure) {
+    int64_t bytes = is_sure ? advice_set_range(&f->advice, set).high_bytes : advice_set_total(&f->advice, set);
+    return set && bytes <= f->capacity_bytes;
+}
+
+static bool is_sure(const struct fixture *f, const struct advice_plan *told) {
+    return told->high_bytes <= f->capacity_bytes;
+}
+
+static void check_waterfall(const struct fixture *f, const struct advice_plan *told) {
+    int64_t before = f->advice.total_bytes;
+    for (size_t i = 0; i < told->count; before = told->steps[i++].predicted_total_bytes)
+        assert_int_equal(told->steps[i].saves_bytes, before - told->steps[i].predicted_total_bytes);
+    assert_int_equal(before, told->predicted_total_bytes);
+}
+
+// Each change is needed: no part of it fits as it does.
+static void check_told(const struct fixture *f, const struct advice_plan *told) {
+    unsigned set = set_of(told);
     assert_true(told->predicted_total_bytes <= f->capacity_bytes);
     assert_true(told->low_bytes <= told->predicted_total_bytes && told->predicted_total_bytes <= told->high_bytes);
-    for (int id = 0; is_bound_by_singles && id < ADVICE_ID_COUNT; id++) {
-        const struct advice_item *item = &f->advice.items[id];
-        bool fits = item->applies && item->saves_bytes > 0 && item->predicted_total_bytes <= f->capacity_bytes;
-        assert_true(!fits || told->predicted_total_bytes <= item->predicted_total_bytes);
+    for (unsigned part = (set - 1) & set; part; part = (part - 1) & set)
+        assert_false(does_fit(f, part, is_sure(f, told)));
+    check_waterfall(f, told);
+}
+
+// No other set that fits as surely is cheaper.
+static void check_cheapest(const struct fixture *f) {
+    const struct advice_plan *told = &f->advice.plan;
+    for (unsigned set = 1; set <= ADVICE_ALL; set++) {
+        if (!advice_set_is_sensible(&f->advice, set) || advice_set_total(&f->advice, set) == INT64_MAX) continue;
+        assert_true(is_sure(f, told) || !does_fit(f, set, true));
+        assert_true(!does_fit(f, set, is_sure(f, told)) ||
+                    advice_cost_points(advice_cost_of(&f->advice, set)) >= advice_cost_points(told->cost));
     }
 }
 
-static void every_plan_fits_and_loses_to_no_single_change(void **state) {
+static bool is_silly_beside(const struct fixture *f, const struct advice_plan *a, const struct advice_plan *b) {
+    return is_sure(f, b) >= is_sure(f, a) && a->predicted_total_bytes >= b->predicted_total_bytes &&
+           a->cost.numerics >= b->cost.numerics && a->cost.speed >= b->cost.speed && a->cost.work >= b->cost.work &&
+           a->cost.chips >= b->cost.chips;
+}
+
+static void check_alternatives(const struct fixture *f) {
+    const struct advice *advice = &f->advice;
+    for (size_t i = 0; i < advice->alternative_count; i++) {
+        check_told(f, &advice->alternatives[i]);
+        assert_false(is_silly_beside(f, &advice->alternatives[i], &advice->plan));
+        assert_false(is_silly_beside(f, &advice->plan, &advice->alternatives[i]));
+        for (size_t j = 0; j < advice->alternative_count; j++)
+            assert_true(i == j || !is_silly_beside(f, &advice->alternatives[i], &advice->alternatives[j]));
+    }
+}
+
+static void no_plan_of_any_program_is_silly(void **state) {
     (void)state;
-    uint32_t seed = 10, planned = 0, others = 0;
+    uint32_t seed = 10, planned = 0, others = 0, long_ones = 0;
     for (int i = 0; i < 300; i++) {
         struct fixture f;
         start(&f, 100 + next_random(&seed) % 900);
         offer_any(&f, &seed);
-        if (plan(&f)->count) check_plan(&f, &f.advice.plan, true), planned++;
-        if (!f.advice.without_sharding.count) continue;
-        check_plan(&f, &f.advice.without_sharding, false);
-        assert_int_equal(f.advice.without_sharding.ways, 0);
-        assert_true(f.advice.plan.ways > 0);
-        others++;
+        if (!plan(&f)->count) continue;
+        check_told(&f, &f.advice.plan);
+        check_cheapest(&f);
+        check_alternatives(&f);
+        planned++;
+        others += f.advice.alternative_count > 0;
+        long_ones += f.advice.plan.count > 1;
     }
-    assert_true(planned > 200 && others > 20);
+    assert_true(planned > 200 && others > 100 && long_ones > 50);
 }
 
-static void one_hard_change_comes_before_two_gentle_ones(void **state) {
-    (void)state;
-    struct fixture f;
-    start(&f, 700);
-    offer(&f, ADVICE_DONATE_INPUTS, 200, 600);
-    offer(&f, ADVICE_REMATERIALIZE, 400, 450);
-    offer(&f, ADVICE_SHARD_PARAMETERS, 100, 600);
-    assert_int_equal(plan(&f)->count, 1);
-    assert_int_equal(f.advice.plan.ids[0], ADVICE_SHARD_PARAMETERS);
-}
-
-static void two_changes_multiply_what_each_leaves(void **state) {
+static void two_changes_are_told_as_they_were_joined(void **state) {
     (void)state;
     struct fixture f;
     start(&f, 650);
@@ -152,6 +260,21 @@ static void two_changes_multiply_what_each_leaves(void **state) {
     assert_int_equal(plan(&f)->count, 2);
     assert_true(f.advice.plan.fits);
     assert_int_equal(f.advice.plan.predicted_total_bytes, 650);
+    f.together[0].predicted_total_bytes = 640;
+    advice_plan_for(&f.advice, f.capacity_bytes);
+    assert_int_equal(f.advice.plan.predicted_total_bytes, 640);
+}
+
+static void a_set_that_was_not_asked_is_no_plan(void **state) {
+    (void)state;
+    struct fixture f;
+    start(&f, 650);
+    offer(&f, ADVICE_DONATE_INPUTS, 200, 600);
+    offer(&f, ADVICE_REMATERIALIZE, 400, 450);
+    advice_plan_for(&f.advice, f.capacity_bytes);
+    assert_int_equal(f.advice.plan.count, 0);
+    assert_int_equal(f.advice.chain_count, 0);
+    assert_false(f.advice.plan.fits);
 }
 
 static void changes_that_exclude_each_other_are_not_joined(void **state) {
@@ -187,13 +310,16 @@ static void a_program_of_just_the_capacity_needs_no_plan(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_single_change_that_fits_leaves_less_than_the_plan),
-        cmocka_unit_test(beside_a_plan_that_shards_stands_the_gentlest_that_does_not),
-        cmocka_unit_test(one_more_change_is_worth_it_when_only_then_the_range_fits),
+        cmocka_unit_test(the_cheapest_set_that_fits_is_the_plan),
+        cmocka_unit_test(shards_over_more_chips_than_the_program_has_cost_most),
+        cmocka_unit_test(a_plan_that_is_slower_and_alters_numbers_stands_beside_those_that_do_not),
+        cmocka_unit_test(a_range_that_fits_comes_before_one_that_may),
+        cmocka_unit_test(each_step_is_the_total_with_all_changes_so_far),
+        cmocka_unit_test(chains_need_no_capacity),
         cmocka_unit_test(a_range_that_holds_the_capacity_may_fit),
-        cmocka_unit_test(every_plan_fits_and_loses_to_no_single_change),
-        cmocka_unit_test(one_hard_change_comes_before_two_gentle_ones),
-        cmocka_unit_test(two_changes_multiply_what_each_leaves),
+        cmocka_unit_test(no_plan_of_any_program_is_silly),
+        cmocka_unit_test(two_changes_are_told_as_they_were_joined),
+        cmocka_unit_test(a_set_that_was_not_asked_is_no_plan),
         cmocka_unit_test(changes_that_exclude_each_other_are_not_joined),
         cmocka_unit_test(a_change_that_does_not_apply_is_not_planned),
         cmocka_unit_test(a_program_of_just_the_capacity_needs_no_plan),

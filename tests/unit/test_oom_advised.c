@@ -39,12 +39,12 @@ static void fixes_are_the_advices_and_then_what_nothing_predicts(void **state) {
     struct oom_diagnosis diagnosis = {0};
     offer(&advice, ADVICE_HALVE_BATCH, 2000);
     offer(&advice, ADVICE_SHARD_ALL, 70000);
-    suggest(&diagnosis, "micro_batch");
+    suggest(&diagnosis, "split_computation");
     suggest(&diagnosis, "donate_inputs");
     suggest(&diagnosis, "halve_batch");
     suggest(&diagnosis, "more_chips");
     oom_fixes_advise(&diagnosis, &advice, &arena);
-    static const char *const ids[] = {"shard_all", "halve_batch", "micro_batch", "more_chips"};
+    static const char *const ids[] = {"shard_all", "halve_batch", "split_computation", "more_chips"};
     assert_int_equal(diagnosis.fix_count, 4);
     for (size_t i = 0; i < 4; i++) assert_string_equal(diagnosis.fixes[i].change.id, ids[i]);
     assert_ptr_equal(diagnosis.fixes[0].prediction, &advice.items[ADVICE_SHARD_ALL]);
@@ -84,10 +84,25 @@ static void a_program_at_hand_that_trains_nothing_rules_out_more(void **state) {
     assert_non_null(why_not(&diagnosis, "profile"));
 }
 
+static void what_cannot_be_told_is_suggested_without_a_figure_or_ruled_out(void **state) {
+    (void)state;
+    struct advice advice = start();
+    struct oom_diagnosis diagnosis = {0};
+    advice.items[ADVICE_REMATERIALIZE].cannot_tell = advice.items[ADVICE_HALVE_BATCH].cannot_tell = true;
+    suggest(&diagnosis, "rematerialize");
+    oom_fixes_advise(&diagnosis, &advice, &arena);
+    assert_int_equal(diagnosis.fix_count, 1);
+    assert_string_equal(diagnosis.fixes[0].change.id, "rematerialize");
+    assert_null(diagnosis.fixes[0].prediction);
+    assert_null(why_not(&diagnosis, "rematerialize"));
+    assert_string_equal(why_not(&diagnosis, "halve_batch"), "because");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fixes_are_the_advices_and_then_what_nothing_predicts),
         cmocka_unit_test(what_saves_next_to_nothing_or_costs_is_not_offered),
+        cmocka_unit_test(what_cannot_be_told_is_suggested_without_a_figure_or_ruled_out),
         cmocka_unit_test(a_program_at_hand_that_trains_nothing_rules_out_more),
     };
     arena_init(&arena, 1 << 20);

@@ -1,4 +1,4 @@
-#include "analysis/oom/parameter_sharding.h"
+#include "analysis/hlo/parameter_sharding.h"
 
 #include "proto/hlo_fields.h"
 #include "proto/wire.h"

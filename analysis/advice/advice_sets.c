@@ -1,0 +1,73 @@
+#include "analysis/advice/advice_sets.h"
+
+#include <stdlib.h>
+
+#include "analysis/advice/what_if.h"
+
+// Changes of the same bytes: of a pair at most one is made.
+static const enum advice_id excluding[][2] = {
+    {ADVICE_SHARD_ALL, ADVICE_SHARD_PARAMETERS},
+    {ADVICE_HALVE_BATCH, ADVICE_MICRO_BATCH},
+    {ADVICE_REMATERIALIZE, ADVICE_REMATERIALIZE_DOTS},
+    {ADVICE_REMATERIALIZE_DOTS, ADVICE_HOST_OFFLOAD_ACTIVATIONS},
+    {ADVICE_REMATERIALIZE, ADVICE_HOST_OFFLOAD_ACTIVATIONS},
+    {ADVICE_BF16_PARAMETERS, ADVICE_BF16_TEMPORARIES},
+    {ADVICE_BF16_PARAMETERS, ADVICE_INT8_WEIGHTS},
+};
+
+unsigned advice_set_useful(const struct advice *advice) {
+    unsigned set = 0;
+    for (int id = 0; id < ADVICE_ID_COUNT; id++) {
+        if (advice->items[id].applies && advice->items[id].saves_bytes > 0) set |= 1u << id;
+    }
+    return set;
+}
+
+bool advice_set_is_sensible(const struct advice *advice, unsigned set) {
+    for (size_t i = 0; i < sizeof excluding / sizeof *excluding; i++) {
+        if (advice_set_has(set, excluding[i][0]) && advice_set_has(set, excluding[i][1])) return false;
+    }
+    return !(set & ~advice_set_useful(advice));
+}
+
+int advice_together_order(const void *left, const void *right) {
+    const struct advice_together *a = left, *b = right;
+    return (a->set > b->set) - (a->set < b->set);
+}
+
+int64_t advice_set_total(const struct advice *advice, unsigned set) {
+    struct advice_together wanted = {.set = set};
+    if (!set) return advice->total_bytes;
+    if (advice_set_is_single(set)) return advice->items[__builtin_ctz(set)].predicted_total_bytes;
+    const struct advice_together *found = advice->together_count
+                                              ? bsearch(&wanted, advice->together, advice->together_count,
+                                                        sizeof *advice->together, advice_together_order)
+                                              : NULL;
+    return found ? found->predicted_total_bytes : INT64_MAX;
+}
+
+// `part` of `whole`, of as many bytes.
+static double scaled(double bytes, int64_t part, int64_t whole) {
+    return whole > 0 ? bytes * ((double)part / (double)whole) : bytes + (double)part;
+}
+
+struct advice_range advice_set_range(const struct advice *advice, unsigned set) {
+    double low = (double)advice_set_total(advice, set), high = low;
+    for (int id = 0; id < ADVICE_ID_COUNT; id++) {
+        const struct advice_item *item = &advice->items[id];
+        if (!advice_set_has(set, (enum advice_id)id)) continue;
+        if (set == 1u << id) return (struct advice_range){item->low_bytes, item->high_bytes};
+        low = scaled(low, item->low_bytes, item->predicted_total_bytes);
+        high = scaled(high, item->high_bytes, item->predicted_total_bytes);
+    }
+    return (struct advice_range){what_if_bytes(low), what_if_bytes(high)};
+}
+
+size_t advice_set_known_count(const struct advice *advice) {
+    return ADVICE_ID_COUNT + advice->together_count;
+}
+
+unsigned advice_set_known(const struct advice *advice, size_t index) {
+    unsigned set = index < ADVICE_ID_COUNT ? 1u << index : advice->together[index - ADVICE_ID_COUNT].set;
+    return advice_set_is_sensible(advice, set) ? set : 0;
+}

@@ -1,0 +1,67 @@
+// The weights of a program that trains nothing, in int8: a byte each, and a scale for each column.
+//
+//     weights  f32[768,3072]  9.4 MB   ->  s8[768,3072]  2.4 MB + f32[3072]
+//     x . w                            ->  (x . w) * scale: no weight is made wide again, the products are as they were
+//
+// Weights are the inputs of floats with two dimensions and more that no output takes the place of and no batch reaches.
+// Caches and activations stay. Temporaries stay as they are, copies of weights in another type too: what is converted
+// from int8 then.
+#include "analysis/advice/advisor.h"
+
+enum { F64 = 12, F16 = 10, F32 = 11, BF16 = 16, S8 = 2, S8_BITS = 8 };
+
+static bool is_wide_float(const struct array_shape *shape) {
+    int type = shape->element_type;
+    return type == F32 || type == BF16 || type == F16 || type == F64;
+}
+
+static bool is_weight(const struct advisor *advisor, const struct entry_input *input) {
+    if (input->leaf == HLO_NONE || input->allocation == HLO_NONE || input->mirror != HLO_NONE) return false;
+    const struct array_shape *shape = &advisor->graph.leaves[input->leaf];
+    return array_is(shape) && shape->rank > 1 && is_wide_float(shape) && !advisor->batch.marks[input->leaf];
+}
+
+static int64_t narrowed(const struct advisor *advisor, uint32_t buffer, uint32_t leaf) {
+    struct array_shape shape = advisor->graph.leaves[leaf];
+    shape.element_type = S8;
+    shape.element_bits = S8_BITS;
+    return advisor_reshaped(advisor, buffer, &shape);
+}
+
+// How many weights the sizes were changed of, and their bytes.
+static uint32_t narrow_weights(const struct advisor *advisor, int64_t *sizes, int64_t *bytes) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < advisor->roles.input_count; i++) {
+        const struct entry_input *input = &advisor->roles.inputs[i];
+        if (!is_weight(advisor, input)) continue;
+        const struct hlo_allocation *a = &advisor->module->allocations[input->allocation];
+        if (a->color != 0 || a->is_thread_local) continue;
+        for (uint32_t k = 0; k < a->assigned_count; k++) {
+            uint32_t buffer = advisor->module->assigned[a->first_assigned + k].buffer;
+            if (buffer != HLO_NONE && advisor_leaf(advisor, buffer) != HLO_NONE)
+                sizes[buffer] = narrowed(advisor, buffer, advisor_leaf(advisor, buffer));
+        }
+        *bytes += a->size_bytes;
+        count++;
+    }
+    return count;
+}
+
+bool advise_int8_weights(struct advisor *advisor, struct advice_item *item) {
+    int64_t *sizes = advisor_sizes(advisor), bytes = 0;
+    struct what_if_change change = {.sizes = sizes};
+    item->how = "Quantize the weights once, each column with its own scale, and scale the product: "
+                "y = (x @ w8.astype(x.dtype)) * scale. Compare what comes out with the wide weights.";
+    if (!sizes) return false;
+    if (advisor->roles.is_training)
+        return advisor_no_use(advisor, item,
+                              "The program trains: weights in int8 are for programs that only use them.");
+    uint32_t count = narrow_weights(advisor, sizes, &bytes);
+    if (!count)
+        return advisor_no_use(advisor, item,
+                              "No input is a wide weight: floats of two dimensions or more that are not data.");
+    item->applies = item->changes_numerics = true;
+    advisor_say(advisor, item, "%u inputs are weights, of %s in all; temporary arrays stay as they are.", count,
+                size_string(bytes, advisor->arena));
+    return advisor_predict(advisor, &change, 0.15, 0.10, item);
+}

@@ -1,0 +1,192 @@
+// The batch in parts, one after the other, whose gradients are summed before one update.
+//
+//     bytes     ____                     activations: those of one part, a `parts`-th
+//              /    \__                  gradients:   all of them from the first part on, and the part's own until it
+//     today   /        \                              is added
+//            /----------\  gradients     state:       as it is; one update a step as before
+//     then   |\_|\_|\_|\_|  summed
+//
+// A program that sums gradients over a loop already has the sums. Gradients that a scan stacks over layers are whole
+// before they are added, others are added one by one.
+#include "analysis/advice/advisor.h"
+
+#include "analysis/advice/advice_bounds.h"
+#include "analysis/program/op_name.h"
+
+enum { PARTS_USUAL = 4, PARTS_MAX = 16, CAST_SHAPES_MAX = 256 };
+
+static size_t place_of(struct bytes text, struct bytes part) {
+    for (size_t i = 0; i + part.size <= text.size; i++) {
+        if (memcmp(text.data + i, part.data, part.size) == 0) return i;
+    }
+    return text.size;
+}
+
+// Forward and backward pass inside of a loop of the user's: op names have the loop before the transposition.
+static bool is_accumulating(const struct program_graph *graph) {
+    for (uint32_t i = 0; i < graph->node_count; i++) {
+        struct bytes name = graph->nodes[i].op_name;
+        size_t backward = place_of(name, BYTES("transpose(jvp"));
+        if (backward < name.size && place_of(name, BYTES("while/body")) < backward) return true;
+    }
+    return false;
+}
+
+static bool is_stacked_by_loop(const struct advisor *advisor, uint32_t leaf) {
+    const struct graph_node *node = &advisor->graph.nodes[advisor->graph.node_of_leaf[leaf]];
+    if (node->computation != advisor->graph.entry) return true;
+    return node->opcode == OPCODE_WHILE || node->opcode == OPCODE_GET_TUPLE_ELEMENT;
+}
+
+// A gradient of the backward pass that is added where it is made.
+static bool is_added_at_once(const struct advisor *advisor, uint32_t leaf) {
+    if (advisor->batch.marks[leaf] || is_stacked_by_loop(advisor, leaf)) return false;
+    return advisor->phases.of_node[advisor->graph.node_of_leaf[leaf]] == PHASE_BACKWARD &&
+           understanding_is_like_state(&advisor->graph, &advisor->roles, &advisor->batch, leaf);
+}
+
+static int64_t sum_of_weights(const struct advisor *advisor) {
+    double bytes = 0;
+    for (uint32_t i = 0; i < advisor->roles.input_count; i++) {
+        int64_t one = advisor_is_weight(advisor, i) && !advisor->roles.inputs[i].is_frozen
+                          ? array_shape_bytes(&advisor->graph.leaves[advisor->roles.inputs[i].leaf])
+                          : 0;
+        bytes += one > 0 ? (double)one : 0;
+    }
+    return what_if_bytes(bytes);
+}
+
+// --- Copies of weights in bfloat16: made once, before the loop over the parts, and alive all through it ---
+
+static int list_cast_shapes(const struct advisor *advisor, const struct array_shape *shapes[CAST_SHAPES_MAX]) {
+    int count = 0;
+    for (uint32_t leaf = 0; leaf < advisor->graph.leaf_count && count < CAST_SHAPES_MAX; leaf++) {
+        const struct array_shape *shape = &advisor->graph.leaves[leaf];
+        bool is_known = !advisor->types.is_cast_copy[leaf] || !array_is(shape) || shape->rank < 2;
+        for (int i = 0; i < count && !is_known; i++) is_known = array_same_dimensions(shapes[i], shape);
+        if (!is_known) shapes[count++] = shape;
+    }
+    return count;
+}
+
+static double sum_of_casts(const struct advisor *advisor) {
+    const struct array_shape *shapes[CAST_SHAPES_MAX];
+    int count = list_cast_shapes(advisor, shapes);
+    double bytes = 0;
+    for (uint32_t i = 0; i < advisor->roles.input_count; i++) {
+        if (!advisor_is_weight(advisor, i)) continue;
+        const struct array_shape *weight = &advisor->graph.leaves[advisor->roles.inputs[i].leaf];
+        for (int k = 0; k < count; k++) {
+            if (!array_same_dimensions(weight, shapes[k])) continue;
+            bytes += (double)array_shape_bytes(shapes[k]);
+            break;
+        }
+    }
+    return bytes;
+}
+
+// Those that wait for the backward pass today are counted.
+static int64_t casts_added(const struct advisor *advisor) {
+    double bytes = sum_of_casts(advisor);
+    for (uint32_t i = 0; i < advisor->what_if.replay.span_count; i++) {
+        const struct heap_span *span = &advisor->what_if.replay.spans[i];
+        uint32_t leaf = advisor_leaf(advisor, span->buffer), turn = advisor->phases.turn_step;
+        if (leaf == HLO_NONE || !advisor->types.is_cast_copy[leaf]) continue;
+        if (span->start_step < turn && span->end_step > turn)
+            bytes -= (double)advisor->module->buffers[span->buffer].size_bytes;
+    }
+    return bytes > 0 ? what_if_bytes(bytes) : 0;
+}
+
+// --- The change ---
+
+// The temporaries of one part; of the gradients that are added where they are made, the largest comes on top.
+static int64_t cut(const struct advisor *advisor, int64_t parts, bool has_sums, int64_t *sizes) {
+    int64_t largest = 0;
+    for (uint32_t i = 0; i < advisor->what_if.replay.span_count; i++) {
+        uint32_t buffer = advisor->what_if.replay.spans[i].buffer, leaf = advisor_leaf(advisor, buffer);
+        if (leaf == HLO_NONE) continue;
+        if (advisor->batch.marks[leaf]) {
+            struct array_shape part = dimension_flow_divided(&advisor->batch, leaf, parts);
+            sizes[buffer] = advisor_reshaped(advisor, buffer, &part);
+        } else if (!has_sums && is_added_at_once(advisor, leaf)) {
+            if (sizes[buffer] > largest) largest = sizes[buffer];
+            sizes[buffer] = 0;
+        }
+    }
+    return largest;
+}
+
+static bool predict(struct advisor *advisor, int64_t parts, bool has_sums, struct advice_item *item) {
+    int64_t *sizes = advisor_sizes(advisor);
+    struct what_if_change change = {.sizes = sizes};
+    struct what_if_result then;
+    if (!sizes) return false;
+    int64_t largest = cut(advisor, parts, has_sums, sizes);
+    if (!advisor_run(advisor, &change, &then)) return false;
+    int64_t added = has_sums ? 0 : sum_of_weights(advisor) + largest + casts_added(advisor);
+    advisor->reach.added_bytes = added;
+    then.total_bytes += added;
+    then.peak_bytes += added;
+    then.temporary_bytes += added;
+    item->parts = parts;
+    advisor_set_totals(advisor, &then, 0.12, 0.18, item);
+    return true;
+}
+
+// The largest up to the usual number that divides the batch, else the least that does; 0: it has no parts.
+static int64_t choose_parts(int64_t batch) {
+    int64_t chosen = 0;
+    for (int64_t parts = 2; parts <= PARTS_MAX && parts <= batch; parts++) {
+        if (batch % parts == 0 && (parts <= PARTS_USUAL || !chosen)) chosen = parts;
+    }
+    return chosen;
+}
+
+// What other numbers of parts leave.
+static bool say_others(struct advisor *advisor, bool has_sums, struct advice_item *item) {
+    const char *others = "";
+    for (int64_t parts = 2; parts <= PARTS_MAX; parts *= 2) {
+        struct advice_item other = *item;
+        if (parts == item->parts || parts > advisor->roles.batch || advisor->roles.batch % parts) continue;
+        if (!predict(advisor, parts, has_sums, &other)) return false;
+        others = arena_printf(advisor->arena, "%s%s%s in %lld", others, *others ? ", " : "",
+                              size_string(other.predicted_total_bytes, advisor->arena), (long long)parts);
+        if (!others) return error_set(advisor->error, ERROR_TOO_BIG, "no memory left for numbers of parts");
+    }
+    if (*others) advisor_say(advisor, item, "In other numbers of parts: %s.", others);
+    return true;
+}
+
+static bool say_parts(struct advisor *advisor, bool has_sums, struct advice_item *item) {
+    item->applies = true;
+    advisor_say(advisor, item, "The batch of %lld in %lld parts of %lld: of what follows the batch, one part is alive.",
+                (long long)advisor->roles.batch, (long long)item->parts,
+                (long long)(advisor->roles.batch / item->parts));
+    if (has_sums)
+        advisor_say(advisor, item, "The program sums gradients over a loop already: the sums are there.");
+    else
+        advisor_say(advisor, item, "The sums of the gradients are as large as the weights, %s, all the time.",
+                    size_string(sum_of_weights(advisor), advisor->arena));
+    return true;
+}
+
+bool advise_micro_batch(struct advisor *advisor, struct advice_item *item) {
+    item->how = "Reshape the batch to [parts, batch / parts, ...] and scan over the parts in the step, adding up "
+                "jax.grad; divide by the number of parts before the one update. What is taken over the batch, such as "
+                "batch normalization, is taken over a part then.";
+    if (!advisor->roles.is_training)
+        return advisor_no_use(advisor, item, "The program trains nothing: there are no gradients to accumulate.");
+    if (advisor->roles.batch < 2 || !dimension_flow_has_marks(&advisor->batch))
+        return advisor_no_use(advisor, item, "No batch dimension was found among the inputs; give it with --batch=N.");
+    if (advisor->roles.is_graph)
+        return advisor_no_use(advisor, item, "The inputs are one graph: a part of its edges is another graph.");
+    bool has_sums = is_accumulating(&advisor->graph);
+    advisor->doubt = advisor_doubt_of_batch(advisor);
+    int64_t parts = choose_parts(advisor->roles.batch);
+    if (!parts) return advisor_no_use(advisor, item, "The batch has no divisor from 2 to 16.");
+    item->parts = parts;
+    if (!say_parts(advisor, has_sums, item) || !say_others(advisor, has_sums, item)) return false;
+    advisor->told[item->id] = (struct what_if_result){0};  // of these parts, not of the others
+    return predict(advisor, parts, has_sums, item);
+}

@@ -1,0 +1,56 @@
+// Half the sequence: what follows it is half as large, and a quarter where it stands twice, as in attention's scores.
+#include "analysis/advice/advisor.h"
+#include "analysis/advice/sequence.h"
+
+// At the peak, what follows the batch but not the sequence, or neither of them nor the weights, may be of it yet.
+static struct advice_doubt doubt_of_sequence(const struct advisor *advisor, const struct sequence *sequence) {
+    const struct heap_replay *replay = &advisor->what_if.replay;
+    struct advice_doubt doubt = {.population_bytes = advisor->at_peak.other,
+                                 .may_go_bytes = advisor->at_peak.other,
+                                 .part = 0.5,
+                                 .help = "Give the length of the sequence with --sequence=N."};
+    for (uint32_t i = 0; i < replay->live_at_peak_count; i++) {
+        uint32_t leaf = advisor_leaf(advisor, replay->live_at_peak[i]);
+        double bytes = (double)advisor->module->buffers[replay->live_at_peak[i]].size_bytes;
+        if (leaf == HLO_NONE || !(advisor->batch.marks[leaf] || sequence->flow.marks[leaf])) continue;
+        doubt.population_bytes += bytes;
+        if (!sequence->flow.marks[leaf]) doubt.may_go_bytes += bytes;
+    }
+    return doubt;
+}
+
+static bool say_none(struct advisor *advisor, struct advice_item *item) {
+    if (!advisor->request.sequence)
+        return advisor_no_use(advisor, item,
+                              "No dimension of the data is a sequence that much of the program grows with; give its "
+                              "length with --sequence=N.");
+    const char *why = arena_printf(advisor->arena, "No input of data has %lld, the sequence given, as a dimension.",
+                                   (long long)advisor->request.sequence);
+    return advisor_no_use(advisor, item, why ? why : "");
+}
+
+bool advise_sequence(struct advisor *advisor, struct advice_item *item) {
+    struct sequence sequence;
+    struct what_if_result result;
+    item->how = "Cut examples to half the length, or split long ones in two; what attends to all of an example then "
+                "sees half of it.";
+    if (!sequence_find(&advisor->graph, &advisor->roles, &advisor->batch, advisor->request.sequence, advisor->arena,
+                       &sequence))
+        return error_set(advisor->error, ERROR_TOO_BIG, "no memory left to follow the program's dimensions");
+    if (!sequence.length) return say_none(advisor, item);
+    advisor->sequence = sequence.length;
+    advisor->doubt = doubt_of_sequence(advisor, &sequence);
+    if (!advisor_halve(advisor, &sequence.flow, &result)) return false;
+    item->applies = item->changes_numerics = true;
+    advisor_say(
+        advisor, item,
+        "The sequence is %lld%s, dimension %d of an input%s; where it stands twice, as in attention's scores, a "
+        "quarter is left.",
+        (long long)sequence.length, sequence.is_told ? ", as given" : "", sequence.dimension,
+        sequence.is_stepped ? ": a loop takes one of it at a time" : "");
+    if (sequence.reached)
+        advisor_say(advisor, item, "%lld weights grow with it, as a table of positions does, and halve too.",
+                    (long long)sequence.reached);
+    advisor_set_totals(advisor, &result, 0.06, 0.04, item);
+    return true;
+}

@@ -1,0 +1,14 @@
+// The results of products with weights in the repeated blocks of a forward pass: what jax.checkpoint keeps of a block
+// with the policy dots_with_no_batch_dims_saveable, beside the block's input.
+//
+//     x bf16[8,512,768] . w[768,3072]  -> bf16[8,512,3072]     kept: one operand follows the batch
+//     q [8,12,512,64]   . k            -> scores               not kept: both do, so the product has batch dimensions
+//     x . head[768,32000]              -> logits               not kept: no block has it
+//
+// Does not see which of them the backward pass never reads (the last one of a block often).
+#pragma once
+
+#include "analysis/advice/advisor.h"
+
+// Bytes over all blocks; with `is_looped` each stands once in the body of a loop of so many turns, else once a block.
+double saved_products_bytes(const struct advisor *advisor, double blocks, bool is_looped);

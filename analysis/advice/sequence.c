@@ -1,0 +1,226 @@
+#include "analysis/advice/sequence.h"
+
+enum { TRIED_MAX = 8, IMAGE_RANK = 4, LEAST_DIVISOR = 20, WEIGHTS_DIVISOR = 8 };
+
+struct finder {
+    const struct program_graph *graph;
+    const struct program_roles *roles;
+    const struct dimension_flow *batch;
+    struct dimension_flow *flow;
+    int64_t told;
+};
+
+struct candidate {
+    int64_t size;
+    int dimension;
+};
+
+static const struct array_shape *shape_of(const struct finder *f, uint32_t input) {
+    uint32_t leaf = f->roles->inputs[input].leaf;
+    return leaf == HLO_NONE || !array_is(&f->graph->leaves[leaf]) ? NULL : &f->graph->leaves[leaf];
+}
+
+static bool is_integer(const struct array_shape *shape) {
+    return shape->element_type >= 1 && shape->element_type <= 9;
+}
+
+static bool is_cache(const struct finder *f, uint32_t input) {
+    return !f->roles->is_training && f->roles->inputs[input].mirror != HLO_NONE && shape_of(f, input)->rank > 2;
+}
+
+// What follows the batch, or, where none is known, integers; and caches. Images have sides.
+static bool is_data(const struct finder *f, uint32_t input) {
+    const struct entry_input *in = &f->roles->inputs[input];
+    const struct array_shape *shape = shape_of(f, input);
+    if (!shape || in->is_state) return false;
+    if (is_cache(f, input)) return true;
+    if (shape->rank >= IMAGE_RANK && !is_integer(shape)) return false;
+    return f->batch->marks[in->leaf] || (!f->roles->batch && is_integer(shape));
+}
+
+static bool is_weight(const struct finder *f, uint32_t input) {
+    const struct entry_input *in = &f->roles->inputs[input];
+    const struct array_shape *shape = shape_of(f, input);
+    if (!shape) return false;
+    if (f->roles->is_training) return in->is_state;
+    return in->mirror == HLO_NONE && !f->batch->marks[in->leaf] && !is_integer(shape);
+}
+
+static int64_t bytes_of_input(const struct finder *f, uint32_t input) {
+    int64_t bytes = array_shape_bytes(shape_of(f, input));
+    return bytes > 0 ? bytes : 0;
+}
+
+// --- One candidate ---
+
+static bool has_dimension(const struct finder *f, uint32_t input, struct candidate one) {
+    const struct array_shape *shape = is_data(f, input) ? shape_of(f, input) : NULL;
+    if (!shape || one.dimension >= shape->rank || shape->dimensions[one.dimension] != one.size) return false;
+    return !(f->batch->marks[f->roles->inputs[input].leaf] >> one.dimension & 1);
+}
+
+static bool is_of_cache(const struct finder *f, struct candidate one) {
+    for (uint32_t i = 0; i < f->roles->input_count; i++) {
+        if (has_dimension(f, i, one) && is_cache(f, i)) return true;
+    }
+    return false;
+}
+
+// In a body that takes one of a dimension at a time, what is taken or written one of as many at a time goes with it.
+static bool mark_taken(struct dimension_flow *flow, uint32_t leaf, uint32_t part, int64_t size) {
+    if (leaf == HLO_NONE || part == HLO_NONE) return false;
+    const struct array_shape *whole = flow_leaf(flow, leaf), *one = flow_leaf(flow, part);
+    uint8_t marks = flow->marks[leaf];
+    for (int d = 0; d < whole->rank && whole->rank == one->rank; d++) {
+        if (whole->dimensions[d] == size && one->dimensions[d] == 1) dimension_flow_mark(flow, leaf, d);
+    }
+    return flow->marks[leaf] != marks;
+}
+
+static bool mark_steps(struct dimension_flow *flow, int64_t size) {
+    bool has_marked = false;
+    for (uint32_t i = 0; i < flow->graph->node_count; i++) {
+        const struct graph_node *node = &flow->graph->nodes[i];
+        if (flow->graph->computations[node->computation].is_entry || node->leaf_count != 1) continue;
+        if (node->opcode == OPCODE_RESIZING && node->operand_count > 1)
+            has_marked |= mark_taken(flow, flow_operand_leaf(flow, node, 0), node->first_leaf, size);
+        if (node->opcode == OPCODE_DYNAMIC_UPDATE_SLICE)
+            has_marked |= mark_taken(flow, node->first_leaf, flow_operand_leaf(flow, node, 1), size);
+    }
+    return has_marked;
+}
+
+static void follow(const struct finder *f, struct candidate one) {
+    dimension_flow_clear(f->flow);
+    for (uint32_t i = 0; i < f->roles->input_count; i++) {
+        if (has_dimension(f, i, one)) dimension_flow_mark(f->flow, f->roles->inputs[i].leaf, one.dimension);
+    }
+    dimension_flow_run(f->flow);
+    if (!dimension_flow_is_stepped(f->flow) || is_of_cache(f, one)) return;
+    if (mark_steps(f->flow, one.size)) dimension_flow_run(f->flow);
+}
+
+static double weights_bytes(const struct finder *f, bool only_marked) {
+    double bytes = 0;
+    for (uint32_t i = 0; i < f->roles->input_count; i++) {
+        if (is_weight(f, i) && (!only_marked || f->flow->marks[f->roles->inputs[i].leaf]))
+            bytes += (double)bytes_of_input(f, i);
+    }
+    return bytes;
+}
+
+static double buffers_bytes(const struct finder *f, bool only_marked) {
+    const struct hlo_module *module = f->graph->module;
+    double bytes = 0;
+    for (uint32_t i = 0; i < module->buffer_count; i++) {
+        uint32_t leaf = f->graph->leaf_of_buffer[i];
+        if (leaf != HLO_NONE && (!only_marked || f->flow->marks[leaf])) bytes += (double)module->buffers[i].size_bytes;
+    }
+    return bytes;
+}
+
+// Is a part of a marked dimension written at a time, as tokens are into a cache?
+static bool is_written_in_part(const struct dimension_flow *flow) {
+    for (uint32_t i = 0; i < flow->graph->node_count; i++) {
+        const struct graph_node *node = &flow->graph->nodes[i];
+        if (node->opcode != OPCODE_DYNAMIC_UPDATE_SLICE || node->leaf_count != 1) continue;
+        uint32_t part = flow_operand_leaf(flow, node, 1);
+        const struct array_shape *whole = flow_leaf(flow, node->first_leaf);
+        for (int d = 0; part != HLO_NONE && d < whole->rank && d < flow_leaf(flow, part)->rank; d++) {
+            bool is_marked = flow->marks[node->first_leaf] >> d & 1;
+            if (is_marked && flow_leaf(flow, part)->dimensions[d] < whole->dimensions[d]) return true;
+        }
+    }
+    return false;
+}
+
+// Bytes that the marks reach; 0 where they are none of a sequence.
+static double score(const struct finder *f, struct candidate one) {
+    double reached = buffers_bytes(f, true);
+    if (WEIGHTS_DIVISOR * weights_bytes(f, true) > weights_bytes(f, false)) return 0;
+    if (!f->told && LEAST_DIVISOR * reached < buffers_bytes(f, false)) return 0;
+    if (!is_of_cache(f, one)) return reached;
+    bool is_layers = dimension_flow_is_stepped(f->flow);
+    return is_layers || !is_written_in_part(f->flow) ? 0 : reached;
+}
+
+// --- All of them ---
+
+static bool is_tried(const struct candidate *tried, int count, struct candidate one) {
+    for (int i = 0; i < count; i++) {
+        if (tried[i].size == one.size && tried[i].dimension == one.dimension) return true;
+    }
+    return false;
+}
+
+static int list_candidates(const struct finder *f, struct candidate tried[TRIED_MAX]) {
+    int count = 0;
+    for (uint32_t i = 0; i < f->roles->input_count; i++) {
+        const struct array_shape *shape = is_data(f, i) ? shape_of(f, i) : NULL;
+        for (int d = 0; shape && d < shape->rank && count < TRIED_MAX; d++) {
+            struct candidate one = {shape->dimensions[d], d};
+            bool is_wanted = f->told ? one.size == f->told : one.size > 1;
+            if (is_wanted && has_dimension(f, i, one) && !is_tried(tried, count, one)) tried[count++] = one;
+        }
+    }
+    return count;
+}
+
+// What a loop takes one of at a time is time only where nothing else is a sequence: before others such are the steps of
+// gradient accumulation.
+static struct candidate best_of(const struct finder *f, const struct candidate *tried, int count) {
+    struct candidate best = {0};
+    double best_score = 0;
+    bool is_best_stepped = true;
+    for (int i = 0; i < count; i++) {
+        follow(f, tried[i]);
+        double reached = score(f, tried[i]);
+        bool is_stepped = dimension_flow_is_stepped(f->flow);
+        bool is_better = is_stepped == is_best_stepped ? reached > best_score : is_best_stepped;
+        if (reached <= 0 || !is_better) continue;
+        best = tried[i];
+        best_score = reached;
+        is_best_stepped = is_stepped;
+    }
+    return best;
+}
+
+// Dimensions that are the batch and nothing else take no other marks.
+static bool forbid_batch(const struct finder *f, struct arena *arena) {
+    uint8_t *forbidden = arena_new(arena, uint8_t, f->graph->leaf_count);
+    if (!forbidden) return false;
+    for (uint32_t leaf = 0; leaf < f->graph->leaf_count; leaf++) {
+        const struct array_shape *shape = &f->graph->leaves[leaf];
+        for (int d = 0; array_is(shape) && d < shape->rank; d++) {
+            bool is_batch = (f->batch->marks[leaf] >> d & 1) && shape->dimensions[d] == f->roles->batch;
+            if (is_batch) forbidden[leaf] |= (uint8_t)(1u << d);
+        }
+    }
+    f->flow->forbidden = forbidden;
+    return true;
+}
+
+static int64_t count_reached(const struct finder *f) {
+    int64_t count = 0;
+    for (uint32_t i = 0; i < f->roles->input_count; i++)
+        count += is_weight(f, i) && f->flow->marks[f->roles->inputs[i].leaf];
+    return count;
+}
+
+bool sequence_find(const struct program_graph *graph, const struct program_roles *roles,
+                   const struct dimension_flow *batch, int64_t told, struct arena *arena, struct sequence *sequence) {
+    struct candidate tried[TRIED_MAX];
+    *sequence = (struct sequence){.is_told = told > 0};
+    struct finder f = {graph, roles, batch, &sequence->flow, told};
+    if (!dimension_flow_init(&sequence->flow, graph, arena) || !forbid_batch(&f, arena)) return false;
+    sequence->flow.follows_cuts = true;
+    struct candidate best = best_of(&f, tried, list_candidates(&f, tried));
+    dimension_flow_clear(&sequence->flow);
+    if (!best.size) return true;
+    follow(&f, best);
+    sequence->length = best.size;
+    sequence->dimension = best.dimension;
+    sequence->reached = count_reached(&f);
+    sequence->is_stepped = dimension_flow_is_stepped(&sequence->flow);
+    return true;
+}

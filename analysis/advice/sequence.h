@@ -1,0 +1,27 @@
+// The sequence of a program: the dimension of its data that is no batch and no feature, and all that grows with it.
+//
+//     tokens s32[8,512]     caches bf16[16,1024,16,64]     rows f32[128,256,1024], a loop takes one of 128 at a time
+//                  ^                   ^                            ^
+//     scores bf16[8,12,512,512]: both dimensions grow with it, half the sequence is a quarter of them
+//
+// Found as the batch is (program_roles.h): each dimension of an input of data that does not follow the batch is marked,
+// and followed; the one that reaches most bytes wins. A feature is summed over with weights, so marks that reach more
+// than an eighth of these (tables of positions may be reached) are none of a sequence; nor are the sides of images. A
+// slice of all but the last of a sequence follows it. Does not tell a length from another quantity of that sort, such
+// as the words of a document: whatever is halved, its bytes are.
+#pragma once
+
+#include "analysis/advice/program_roles.h"
+
+struct sequence {
+    int64_t length;   // 0: not found
+    int dimension;    // of that input
+    bool is_told;     // the user gave the length
+    int64_t reached;  // inputs of weights that follow it
+    bool is_stepped;  // a loop takes one of it at a time
+    struct dimension_flow flow;
+};
+
+// `told` is the user's length, 0 for none. False at the arena's limit.
+bool sequence_find(const struct program_graph *graph, const struct program_roles *roles,
+                   const struct dimension_flow *batch, int64_t told, struct arena *arena, struct sequence *sequence);
