@@ -39,17 +39,27 @@ endif
 # --- Flags ---
 WARNINGS = -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wundef -Wformat=2 \
     -Wwrite-strings -Wswitch-enum -Wpointer-arith -Wcast-qual -Werror=implicit-function-declaration \
-    $(if $(WERROR),-Werror)
-SANITIZE = -O1 -g -fno-omit-frame-pointer -fno-sanitize-recover=all -fsanitize=
-FLAGS_release = -O2 -g -fstack-protector-strong -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2
+    $(if $(WERROR),$(if $(filter release,$(MODE)),-Werror))
+SANITIZE = -O1 -g -DIS_INSTRUMENTED -fno-omit-frame-pointer -fno-sanitize-recover=all -fsanitize=
+# What makes a mistake in memory harder to use, as far as the compiler has it. tests/packaging/test_hardening.py reads
+# the program that comes out.
+has_flag = $(shell echo 'int i;' | $(CC) -Werror -O2 $(1) -c -x c -o /dev/null - 2>/dev/null && echo yes)
+first_flag = $(firstword $(foreach flag,$(2),$(if $(call has_flag,$(1) $(flag)),$(flag))))
+HARDENING = -fPIE -fstack-protector-strong -fstack-clash-protection
+HARDENED_LINK = -Wl,-z,relro,-z,now,-z,noexecstack
+ifeq ($(MODE),release)
+FLAGS_release := -O2 -g -ffile-prefix-map=$(CURDIR)=. $(HARDENING) $(call first_flag,,-fcf-protection=full -mbranch-protection=standard) \
+    -U_FORTIFY_SOURCE $(call first_flag,-include stdio.h,-D_FORTIFY_SOURCE=3 -D_FORTIFY_SOURCE=2)
+endif
+LDFLAGS_release = -pie $(HARDENED_LINK)
 FLAGS_asan = $(SANITIZE)address,undefined
 FLAGS_ubsan = $(SANITIZE)undefined
 FLAGS_tsan = $(SANITIZE)thread
 FLAGS_fuzz = $(SANITIZE)fuzzer-no-link,address,undefined
-FLAGS_coverage = -O0 -g --coverage
-FLAGS_static = -O2 -g0 -fstack-protector-strong -fno-sanitize=undefined -fPIE -ffunction-sections -fdata-sections \
+FLAGS_coverage = -O0 -g -DIS_INSTRUMENTED --coverage -fprofile-update=atomic
+FLAGS_static = -O2 -g0 -flto $(HARDENING) -fno-sanitize=undefined -ffunction-sections -fdata-sections \
     -ffile-prefix-map=$(CURDIR)=.
-LDFLAGS_static = -static-pie -Wl,--gc-sections -s
+LDFLAGS_static = -static-pie $(HARDENED_LINK) -Wl,--gc-sections -s
 ifndef FLAGS_$(MODE)
 $(error MODE=$(MODE) is not one of release, asan, ubsan, tsan, coverage, fuzz, static)
 endif
@@ -79,7 +89,7 @@ PROTO = $(wildcard proto/*.proto)
 CORE_SRC = $(wildcard proto/*.c analysis/*/*.c analysis/*/*/*.c)
 ALL_SERVER_SRC = $(wildcard server/*.c server/*/*.c)
 STAND_IN_SRC = server/storage/no_object_storage.c
-STORAGE_SRC = $(filter-out $(STAND_IN_SRC) server/storage/opened_storage.c,$(wildcard server/storage/*.c))
+STORAGE_SRC = $(filter-out $(STAND_IN_SRC) $(addprefix server/storage/,opened_storage.c small_file.c),$(wildcard server/storage/*.c))
 OTHER_CRYPTO_SRC = $(filter-out server/storage/crypto_$(CRYPTO).c,$(wildcard server/storage/crypto_*.c))
 SERVER_SRC = $(filter-out $(if $(IS_LOCAL),$(STORAGE_SRC),$(STAND_IN_SRC) $(OTHER_CRYPTO_SRC)),$(ALL_SERVER_SRC))
 NEEDS_STORAGE = $(if $(IS_LOCAL),$(shell grep -l '"server/storage/' tests/unit/*.c tests/fuzz/*.c))
@@ -91,7 +101,7 @@ WEB_FILES = $(filter-out %.md,$(shell find web -type f 2>/dev/null | LC_ALL=C so
 PAGE_PACKAGES = $(addprefix node_modules/,uplot/dist/uPlot.esm.js uplot/dist/uPlot.min.css esbuild/package.json)
 SAMPLE = tests/fixtures/logdir/plugins/profile/v5e_gpt_12layer_oom/tpu-vm-0.xplane.pb.gz
 HEADERS = $(wildcard proto/*.h analysis/*/*.h analysis/*/*/*.h server/*.h server/*/*.h tests/*/*.h)
-C_FILES = $(CORE_SRC) $(ALL_SERVER_SRC) $(UNIT_SHARED_SRC) $(ALL_UNIT_SRC) $(wildcard tests/fuzz/*.c tests/bench/*.c tests/http/*.c) scripts/embed_assets.c
+C_FILES = $(CORE_SRC) $(ALL_SERVER_SRC) $(UNIT_SHARED_SRC) $(ALL_UNIT_SRC) $(wildcard tests/fuzz/*.c tests/bench/*.c tests/http/*.c tests/faults/*.c) scripts/embed_assets.c
 
 object = $(patsubst %.c,$(DIR)/obj/%.o,$(1))
 GEN_SRC = $(PROTO:%.proto=$(GEN)/%.pb-c.c)
@@ -108,7 +118,10 @@ FUZZ_BIN = $(FUZZ_SRC:tests/fuzz/%.c=$(DIR)/replay/%)
 .PHONY: all core programs
 all: $(BIN)  ## build/hbmview (the default)
 core: $(CORE_LIB)  ## the analysis library alone
+.PHONY: server-programs
 programs: $(BIN) $(UNIT_BIN) $(FUZZ_BIN)  ## the program and its C tests, without running them
+SERVER_UNIT_BIN = $(filter $(DIR)/tests/test_server_%,$(UNIT_BIN))
+server-programs: $(BIN) $(SERVER_UNIT_BIN)
 
 MACHINES = x86_64 aarch64
 .PHONY: static $(MACHINES:%=static-%)
@@ -173,11 +186,13 @@ $(DIR)/tests/%: $(DIR)/obj/tests/unit/%.o $(SHARED_OBJ) $(CORE_LIB) ; $(link)
 $(DIR)/replay/fuzz_server_%: $(DIR)/obj/tests/fuzz/fuzz_server_%.o $(DRIVER_OBJ) $(SERVER_OBJ) $(CORE_LIB) ; $(link)
 $(DIR)/replay/%: $(DIR)/obj/tests/fuzz/%.o $(DRIVER_OBJ) $(CORE_LIB) ; $(link)
 $(DIR)/fuzz_%: LDLIBS += -fsanitize=fuzzer
+WIRE_FUZZ = advice compare device_memory groups hlo memory_profile server_documents wire xspace
+$(WIRE_FUZZ:%=$(DIR)/fuzz_%): $(call object,tests/fuzz/wire_mutator.c)
 $(DIR)/fuzz_server_%: $(DIR)/obj/tests/fuzz/fuzz_server_%.o $(SERVER_OBJ) $(CORE_LIB) ; $(link)
 $(DIR)/fuzz_%: $(DIR)/obj/tests/fuzz/fuzz_%.o $(CORE_LIB) ; $(link)
 
 .SECONDARY:
-.PHONY: check check-unit check-golden check-http check-cli check-scripts check-packaging check-fleet check-fit check-fit-previous check-proxy check-web check-browser check-fuzz check-corpus
+.PHONY: check check-unit check-golden check-http check-cli check-scripts check-packaging check-fleet check-fit check-fit-previous check-proxy check-notebook check-web check-browser check-fuzz check-corpus
 check: check-unit check-golden check-http check-cli check-scripts check-packaging check-web check-browser check-fuzz  ## all tests of this mode
 UNIT_WANTED = $(if $(ONLY),$(ONLY:%=$(DIR)/tests/%),$(UNIT_BIN))
 check-unit: $(UNIT_WANTED)  ## C tests of the parts (cmocka); ONLY=test_wire runs one
@@ -192,8 +207,18 @@ check-python: $(BIN)  ## the Python package (python3)
 	HBMVIEW=$(BIN) tests/run-python.sh python
 check-cli: $(BIN)  ## the commands for terminals and CI (python3)
 	HBMVIEW=$(BIN) tests/run-python.sh cli
+.PHONY: mutate-inputs
+N ?= 600
+mutate-inputs: $(BIN)  ## every prefix of small inputs and N mutations of all kinds, through commands and server; N=100000, MODE=asan
+	HBMVIEW=$(BIN) PYTHONDONTWRITEBYTECODE=1 python3 tests/inputs/mutate_inputs.py $(N)
+.PHONY: check-faults
+check: check-faults
+check-faults: $(BIN)  ## each allocation, read, open, look and write fails once: an error or the right answer; HBMVIEW_FAULTS=all: every one of them (slow)
+	HBMVIEW=$(BIN) tests/run-python.sh faults
 check-agents: $(BIN)  ## hbmview mcp through the protocol's own client package (from PyPI, once)
 	PYTHON=$$(scripts/test-venv agents) HBMVIEW=$(BIN) tests/run-python.sh agents
+check-openapi: $(BIN)  ## /api/v1/openapi.json against the server, by schemathesis and jsonschema (from PyPI, once)
+	PYTHON=$$(scripts/test-venv openapi) HBMVIEW=$(BIN) tests/run-python.sh openapi
 check-scripts: programs  ## the Makefile and the scripts themselves (python3)
 	HBMVIEW=$(BIN) tests/run-python.sh scripts
 check-packaging: $(BIN) share  ## what is installed beside the program: completions, man page, unit, one version (python3)
@@ -207,6 +232,9 @@ check-fleet: $(BIN)  ## a bucket of sessions as one table, on Ray (python3, its 
 check-proxy: $(BIN)  ## behind nginx, a notebook's proxy and a tunnel: replicas, metrics, the page (slow)
 	HBMVIEW=$(BIN) PYTHON=$$(scripts/test-venv proxy) tests/run-python.sh proxy
 	HBMVIEW=$(BIN) PYTHON=$$(scripts/test-venv proxy) tests/run-node.sh proxied
+check-notebook: $(BIN)  ## notebooks run by their kernel, and looked at in JupyterLab and Notebook; tables (slow)
+	HBMVIEW=$(BIN) PYTHON=$$(scripts/test-venv notebook) tests/run-python.sh notebook
+	HBMVIEW=$(BIN) PYTHON=$$(scripts/test-venv notebook) tests/run-node.sh notebook
 check-delivery: release  ## the wheels, packages and checksums of a release, as their users get them (slow)
 	HBMVIEW=$(BIN) PYTHON=$$(scripts/test-venv delivery) tests/run-python.sh delivery
 check-web: $(BIN)  ## the page's modules (node)
@@ -215,13 +243,27 @@ check-browser: $(BIN)  ## the page in a real browser
 	HBMVIEW=$(BIN) tests/run-node.sh browser
 check-fuzz: $(FUZZ_BIN)  ## replay the fuzz corpus, with mutations
 	tests/run-fuzz.sh $(FUZZ_BIN)
-.PHONY: check-static
-check-static: $(BIN) static-x86_64  ## the x86-64 file of make static: alone in an empty root, and equal to the ordinary build
-	STATIC=$(CURDIR)/$(BUILD)/static/hbmview-x86_64 HBMVIEW=$(BIN) tests/run-python.sh static
-check-corpus: $(BIN)  ## the wide comparison with XProf, when CORPUS is there
-	@if [ -d '$(CORPUS)' ]; then HBMVIEW=$(BIN) tests/run-corpus.sh '$(CORPUS)'; else echo 'no corpus at $(CORPUS)'; fi
+.PHONY: check-static $(MACHINES:%=check-static-%) check-static-storage
+check-static: check-static-x86_64 check-static-storage  ## the x86-64 file of make static: alone in an empty root, equal to the ordinary build, with buckets
+	STATIC=$(CURDIR)/$(BUILD)/static/hbmview-x86_64 HBMVIEW=$(BIN) ONLY=test_hardening tests/run-python.sh packaging
+check-static-aarch64: export UNDER = qemu-aarch64-static  ## the aarch64 file under qemu-user, the same tests
+$(MACHINES:%=check-static-%): check-static-%: $(BIN) static-%
+	STATIC=$(CURDIR)/$(BUILD)/static/hbmview-$* HBMVIEW=$(BIN) CORPUS='$(CORPUS)' tests/run-python.sh static
+check-static-storage: static-x86_64
+	for suite in storage certificates credentials; do \
+	    HBMVIEW=$(BUILD)/static/hbmview-x86_64 ONLY=test_$$suite tests/run-python.sh http || exit 1; \
+	done
+.PHONY: check-static-sanitized
+SANITIZED_STATIC = -O1 -g -fPIE -fsanitize=undefined -fsanitize-trap=undefined
+check-static-sanitized:  ## the static program's own libraries with undefined behaviour as a trap: fuzz corpus, golden answers (slow)
+	scripts/packaging/build-static x86_64 BUILD=$(BUILD)/sanitized CFLAGS='$(SANITIZED_STATIC)' check-fuzz check-golden
+.PHONY: check-reproducible
+check-reproducible: $(BIN)  ## the same sources give the same program in another folder (slow: it is built there)
+	HBMVIEW=$(BIN) tests/run-python.sh reproducible
+check-corpus: $(BIN) $(DIR)/tests/test_temporaries  ## the wide comparison with XProf, when CORPUS is there; packings
+	@if [ -d '$(CORPUS)' ]; then HBMVIEW=$(BIN) tests/run-corpus.sh '$(CORPUS)' && $(MAKE) --no-print-directory bench-packing; else echo 'no corpus at $(CORPUS)'; fi
 
-.PHONY: check-agents
+.PHONY: check-agents check-openapi
 .PHONY: asan ubsan tsan valgrind fuzz coverage mutate
 asan:  ## the tests under AddressSanitizer and UBSan
 	$(MAKE) --no-print-directory -Otarget MODE=asan check-unit check-fuzz check-golden check-http check-cli
@@ -232,18 +274,32 @@ tsan:  ## the server's tests under ThreadSanitizer
 valgrind: valgrind-unit valgrind-fuzz  ## no byte is read before it is written: C tests and fuzz corpus under memcheck
 fuzz:  ## look for crashes: make fuzz T=xspace FUZZ_SECONDS=600
 	$(MAKE) MODE=fuzz CC=clang fuzz-run T=$(T)
+.PHONY: fuzz-all fuzz-each trust-report
+fuzz-all:  ## every fuzz target for S seconds (60), with executions a second
+	$(MAKE) MODE=fuzz CC=clang fuzz-each
+fuzz-each: $(FUZZ_SRC:tests/fuzz/%.c=$(DIR)/%)
+	S=$(S) scripts/fuzz-all $^
+trust-report:  ## the figures of SECURITY.md's promises, into docs/trust.md; ONLY='fuzz soak' for some
+	scripts/trust-report $(ONLY)
 mutate:  ## do the tests see changes for the worse? ONLY='gzip plan' for some (tests/mutations/)
 	scripts/mutate $(ONLY)
-coverage:  ## which lines of the core the C tests reach: build/coverage/summary.txt
-	$(MAKE) MODE=coverage check-unit check-fuzz
+SOAK_SECONDS ?= 1800
+.PHONY: soak
+soak: $(BIN)  ## hundreds of clients, awkward ones too, while files change underneath: make soak SOAK_SECONDS=120 MODE=tsan
+	HBMVIEW=$(BIN) python3 tests/soak/soak.py $(SOAK_SECONDS)
+coverage:  ## which lines and branches of analysis, proto and server the tests reach: build/coverage/summary.txt
+	rm -rf $(BUILD)/coverage/*.txt && find $(BUILD)/coverage -name '*.gcda' -delete 2>/dev/null || true
+	$(MAKE) -k MODE=coverage check-unit check-fuzz check-golden check-cli check-http check-agents check-faults
 	scripts/coverage $(BUILD)/coverage
 
 .PHONY: check-unit-server fuzz-run
-check-unit-server: $(filter $(DIR)/tests/test_server_%,$(UNIT_BIN))
+check-unit-server: $(SERVER_UNIT_BIN)
 	$(if $^,tests/run-unit.sh $^)
 
+# Not MemorySanitizer: it wants every library rebuilt by clang, and those that are rebuilt (make static) are for musl, for
+# which it has no runtime. valgrind looks into libraries as they are.
 # Left out: test_catalog, which measures time, and those that take minutes under valgrind.
-MEMCHECK = valgrind --quiet --error-exitcode=99 --leak-check=no
+MEMCHECK = valgrind --quiet --suppressions=tests/memcheck.supp --error-exitcode=99 --leak-check=no
 NOT_UNDER_VALGRIND = $(patsubst %,$(DIR)/tests/test_%,catalog byte_source memory_profile oom_log server_json_writer)
 .PHONY: valgrind-unit valgrind-fuzz
 valgrind-unit: $(filter-out $(NOT_UNDER_VALGRIND),$(UNIT_BIN))
@@ -261,9 +317,8 @@ lint:  ## all checks of the sources; of C files, those that changed since they l
 LINT = check-layers check-style check-types check-python-types check-headers format-check $(if $(filter no,$(TIDY)),,tidy)
 check-layers check-style:
 	@scripts/$@
-PYTHON_TYPED = $(patsubst %,python/hbmview/%.py,_binary _document _jupyter _questions _run _version)
-check-python-types:  ## the package's own questions by mypy, as strictly as it can
-	$$(scripts/test-venv types) -m mypy --strict --cache-dir=$(BUILD)/mypy --follow-imports=silent $(PYTHON_TYPED)
+check-python-types:  ## the Python package by mypy, as strictly as it can
+	$$(scripts/test-venv types) -m mypy --cache-dir=$(BUILD)/mypy
 check-types:  ## the page's modules by TypeScript, as their @ts-check says
 	node_modules/.bin/tsc -p .
 
@@ -279,6 +334,9 @@ tidy: $(patsubst %,$(PASSED)/tidy/%,$(filter-out $(OTHER_CRYPTO_SRC),$(C_FILES))
 $(PASSED)/tidy/%: % $(PASSED)/flags .clang-tidy tests/.clang-tidy | $(GENERATED)
 	@mkdir -p $(@D)
 	$(call say,TIDY)clang-tidy --quiet $< -- -std=c17 $(CPPFLAGS) && $(note_headers_used) && touch $@
+.PHONY: analyze
+analyze: | $(GENERATED)  ## gcc's static analyzer over the program's sources: nothing is left without an answer (a minute)
+	scripts/analyze $(CORE_SRC) $(SERVER_SRC) -- gcc -std=c17 $(CPPFLAGS)
 format:  ## clang-format in place
 	clang-format -i $(C_FILES) $(HEADERS)
 format-check:  # by the version that .clang-format is written for; others differ in details
@@ -293,17 +351,23 @@ $(LARGE): tests/bench/large_program.py tests/bench/xspace_bytes.py
 	@mkdir -p $(@D)
 	$(call say,LARGE)python3 $< $@
 
-.PHONY: bench bench-xprof bench-page bench-storage bench-advice count-lines clean help
+.PHONY: bench bench-http bench-xprof bench-page bench-storage bench-static bench-advice bench-packing count-lines clean help
 bench: $(BIN) $(DIR)/bench_analysis  ## times of this program; BENCH_INPUT=FILE for another profile
 	HBMVIEW=$(BIN) BENCH_ANALYSIS=$(DIR)/bench_analysis scripts/bench
 bench-xprof: $(BIN) $(DIR)/bench_analysis  ## the same work against XProf and xprof-rs
 	HBMVIEW=$(BIN) BENCH_ANALYSIS=$(DIR)/bench_analysis scripts/bench-xprof
 bench-page: $(BIN) $(LARGE)  ## the page against a bare one, and a large program against a small one
 	HBMVIEW=$(BIN) HBMVIEW_BROWSER=$$(scripts/find-browser) node tests/bench/page_speed.js $(BUILD)/bench/large
+bench-http: $(BIN)  ## warm answers beside nginx serving the same bytes (apt: wrk, nginx-light)
+	HBMVIEW=$(BIN) scripts/bench-http
 bench-storage: $(BIN)  ## profiles in buckets: requests, bytes, seconds; XPROF_VENV and XPROF_RS_VENV for the peers
 	HBMVIEW=$(BIN) scripts/bench-storage
+bench-static: $(BIN) static-x86_64 $(LARGE)  ## the static file beside the ordinary program: CPU of the same work, as ratios
+	scripts/bench-static $(BUILD)/static/hbmview-x86_64 $(BIN)
 bench-advice: $(BIN)  ## predicted against recompiled programs; PAIRS='gpt_scan_12 dense_8/halve_batch' for some
 	HBMVIEW=$(BIN) scripts/bench-advice $(PAIRS)
+bench-packing: $(DIR)/tests/test_temporaries  ## temporaries packed as the compiler does, against its own figure, over CORPUS
+	PACKING_ROOT='$(CORPUS)/logdir' $<
 count-lines:  ## lines of the program by room; SINCE=COMMIT compares
 	@scripts/count-lines $(SINCE)
 $(DIR)/bench_analysis: $(call object,$(wildcard tests/bench/*.c)) $(SERVER_OBJ) $(CORE_LIB) ; $(link)
@@ -334,6 +398,6 @@ release: share static  ## all that is delivered, with checksums and a bill of ma
 	scripts/packaging/make-release $(BUILD)/dist
 clean: ; rm -rf $(BUILD) compile_commands.json
 help:
-	@sed -n 's/^\([a-z_.-]*\):[^#]*## \(.*\)/  \1|\2/p' Makefile | column -t -s '|'
+	@sed -n 's/^\([a-z0-9_.-]*\):[^#]*## \(.*\)/  \1|\2/p' Makefile | column -t -s '|'
 
 -include $(shell find $(DIR) $(PASSED) -name '*.d' 2>/dev/null)

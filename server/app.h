@@ -11,13 +11,18 @@
 #include "server/store/store.h"
 
 struct access;
+struct known_answers;
+struct tls_files;
+struct guesses;
 struct traffic;
 struct under_way;
 struct reply;
 struct request;
 
 struct app {
-    void (*answer)(struct request *request, struct reply *reply);   // routes_answer: http.c knows no routes
+    void (*answer)(struct request *request, struct reply *reply);  // routes_answer: http.c knows no routes
+    // routes_answer_at_once, which waits for nothing; false: it has not answered. NULL: everything is for `answer`.
+    bool (*answer_at_once)(struct request *request, struct reply *reply);
     void (*ask_api)(struct request *request, struct reply *reply);  // what the program asks of itself: api_answer
     size_t (*body_limit)(const struct request *request);  // routes_body_limit, asked when the headers are known
     const struct options *options;
@@ -26,6 +31,9 @@ struct app {
     struct module_summaries *summaries;
     struct live *live;            // NULL for what the program asks of itself
     struct under_way *under_way;  // made with the HTTP server; NULL for what the program asks of itself
+    struct known_answers *known;  // the same
     const struct access *access;
+    const struct tls_files *tls;  // NULL: it does not encrypt
     struct traffic *traffic;
+    struct guesses *guesses;
 };

@@ -104,10 +104,12 @@ static bool set_choice(const struct flag *flag, const char *value, char *problem
     return false;
 }
 
-// A switch may say --switch=true or --switch=false, as XProf's flags allow.
+// A switch may say --switch=true or --switch=false, as XProf's flags allow; one with choices also names one of them.
 static bool set_switch(const struct flag *flag, const char *value, char *problem) {
     bool is_false = value && (strcmp(value, "false") == 0 || strcmp(value, "0") == 0);
     if (value && !is_false && strcmp(value, "true") != 0 && strcmp(value, "1") != 0) {
+        *flag->on = flag->choices != NULL;
+        if (flag->choices) return set_choice(flag, value, problem);
         snprintf(problem, FLAGS_PROBLEM_BYTES, "--%s is a switch and takes no value.", flag->name);
         return false;
     }

@@ -37,7 +37,7 @@ struct flag {
     bool *on;
     int64_t *bytes;  // of a size (analysis/base/size_text.h); of a capacity, also a device's (device_kinds.h)
     unsigned *choice;
-    const struct flag_choice *choices;
+    const struct flag_choice *choices;  // of a switch: what it may name as well, `--check` and `--check=flags`
     struct flag_list *list;
     int min, max;  // of a number
 };

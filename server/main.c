@@ -1,20 +1,25 @@
 // hbmview: see server/options.c for its words, ARCHITECTURE.md for its parts.
 //
 // Finds the command and runs it. Without a command's name: serve.
+#include <errno.h>
 #include <malloc.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "analysis/base/refused_memory.h"
 #include "server/command/command.h"
 #include "server/serve.h"
+#include "server/json_read.h"
 
-// A thread serves each connection, and glibc would keep a pool of freed memory for each. A load takes and frees tens of
-// MB: mapped anew each time, half of its time would go into page faults; so the pools keep some, up to a limit.
+// Many threads load and answer, and glibc would keep a pool of freed memory for each: so there are two. Blocks of a
+// MiB and more are pages of their own and go back when they are freed. In a pool, what is small and lives long would
+// come to lie between them, and hold memory for hundreds of MiB after some hours.
 static void tune_memory(void) {
 #ifdef __GLIBC__
-    enum { POOLS_MAX = 2, KEPT_FREE_BYTES = 32 << 20 };
+    enum { POOLS_MAX = 2, OWN_PAGES_BYTES = 1 << 20, KEPT_FREE_BYTES = 8 << 20 };
     mallopt(M_ARENA_MAX, POOLS_MAX);
-    mallopt(M_MMAP_THRESHOLD, KEPT_FREE_BYTES);
+    mallopt(M_MMAP_THRESHOLD, OWN_PAGES_BYTES);
     mallopt(M_TRIM_THRESHOLD, KEPT_FREE_BYTES);
 #endif
 }
@@ -35,7 +40,7 @@ static const struct {
 };
 
 // What the man page and the shells' completions are made of.
-static int list_commands(void) {
+static enum exit_code list_commands(void) {
     char listing[] = FLAGS_LISTING, *arguments[] = {listing};
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
         printf("command\t%s\n", commands[i].name);
@@ -44,11 +49,23 @@ static int list_commands(void) {
     return EXIT_CODE_GOOD;
 }
 
+// What every command owes to whoever reads its exit status: all that it printed is written, and nothing is missing in
+// it for want of memory.
+static enum exit_code end_well(enum exit_code code) {
+    struct error error;
+    bool is_written = fflush(stdout) == 0 && !ferror(stdout);
+    if (!is_written) fprintf(stderr, "hbmview: What it printed could not be written: %s.\n", strerror(errno));
+    bool is_whole = !memory_was_refused(0, &error);
+    if (!is_whole) fprintf(stderr, "hbmview: What stands above may not be all. %s\n", error.message);
+    return is_written && is_whole ? code : EXIT_CODE_UNREADABLE;
+}
+
 int main(int argc, char *argv[]) {
     tune_memory();
-    if (argc == 2 && strcmp(argv[1], FLAGS_LISTING) == 0) return list_commands();
+    json_read_begin();
+    if (argc == 2 && strcmp(argv[1], FLAGS_LISTING) == 0) return (int)end_well(list_commands());
     for (size_t i = 0; argc > 1 && i < sizeof commands / sizeof commands[0]; i++) {
-        if (strcmp(argv[1], commands[i].name) == 0) return (int)commands[i].run(argc - 2, argv + 2);
+        if (strcmp(argv[1], commands[i].name) == 0) return (int)end_well(commands[i].run(argc - 2, argv + 2));
     }
-    return (int)serve_run(argc > 0 ? argc - 1 : 0, argv + 1);
+    return (int)end_well(serve_run(argc > 0 ? argc - 1 : 0, argv + 1));
 }

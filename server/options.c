@@ -5,7 +5,14 @@
 #include <string.h>
 
 // The cache has room for one large memory profile besides the modules in view.
-enum { DEFAULT_PORT = 6006, DEFAULT_CACHE_MIB = 160, CACHE_MIB_MAX = 1 << 20, PORT_MAX = 65535, THREADS_MAX = 256 };
+enum {
+    DEFAULT_PORT = 6006,
+    DEFAULT_CACHE_MIB = 160,
+    CACHE_MIB_MAX = 1 << 20,
+    MEMORY_LIMIT_MIN_MIB = 128,
+    PORT_MAX = 65535,
+    THREADS_MAX = 256
+};
 
 const char *options_help(void) {
     return "hbmview: where did the memory of my accelerator go?\n"
@@ -35,14 +42,54 @@ const char *options_help(void) {
            "  --unix_socket PATH  listen on this file, for this user alone, instead of on a port\n"
            "  --token_file FILE  want the token in FILE (or in HBMVIEW_TOKEN), the same for all replicas\n"
            "  --no_token        let anybody in who reaches the port\n"
-           "  --cache_mib N     how much to keep in memory between requests (160)\n" STORAGE_FLAGS_HELP
-           "  --threads N       how many profiles to read at the same time (by the number of cores)\n"
+           "  --tls_cert FILE   encrypt (https) with this certificate (PEM); read once, at the start\n"
+           "  --tls_key FILE    the key of --tls_cert (PEM, without a passphrase)\n"
+           "  --exit_with_stdin  end when stdin does: with the program that started this\n"
+           "  --cache_mib N     how much of files and answers to keep between requests (160);\n"
+           "                    on top come loads, answers under way, some 60 MiB for the rest\n"
+           "  --memory_limit N  the most MiB for the whole process, 128 or more: the cache\n"
+           "                    gives way, loads queue, what does not fit is refused (none)\n" STORAGE_FLAGS_HELP
+           "  --threads N       how many small, and how many large profiles to read at the same time (by the\n"
+           "                    number of cores); those that wait for a slow disk do not count\n"
+           "  --no_sandbox      do without the kernel's limits on what the server may read and do\n"
            "  --verbose         one line for each request on stderr\n"
            "  --web_dir DIR     serve the page from DIR instead of from the program (for development)\n"
            "  --version, --help\n"
            "\n"
            "Exit codes: 0 good, 1 a check failed, 2 wrong usage or a port that is taken, 3 an input that cannot be "
            "read.\n";
+}
+
+// False: two of them exclude each other, or one wants another.
+static bool go_together(const struct options *options, char problem[OPTIONS_PROBLEM_BYTES]) {
+    if (options->bind_all && options->host) {
+        snprintf(problem, OPTIONS_PROBLEM_BYTES,
+                 "--bind_all and --host exclude each other: --bind_all is every address.");
+        return false;
+    }
+    if (options->unix_socket && (options->bind_all || options->host || options->open_browser)) {
+        snprintf(problem, OPTIONS_PROBLEM_BYTES,
+                 "--unix_socket and --%s exclude each other: no other machine, and no browser, reaches a file.",
+                 options->bind_all ? "bind_all"
+                 : options->host   ? "host"
+                                   : "open");
+        return false;
+    }
+    if (!options->tls_cert != !options->tls_key) {
+        snprintf(problem, OPTIONS_PROBLEM_BYTES, "--tls_cert and --tls_key are given together: --%s is missing.",
+                 options->tls_cert ? "tls_key" : "tls_cert");
+        return false;
+    }
+    if (options->unix_socket && options->tls_cert) {
+        snprintf(problem, OPTIONS_PROBLEM_BYTES,
+                 "--unix_socket and --tls_cert exclude each other: nobody but this user reads along on a file.");
+        return false;
+    }
+    if (options->no_token && options->token_file) {
+        snprintf(problem, OPTIONS_PROBLEM_BYTES, "--no_token and --token_file exclude each other.");
+        return false;
+    }
+    return true;
 }
 
 bool options_parse(int count, char *const arguments[], struct options *options, char problem[OPTIONS_PROBLEM_BYTES]) {
@@ -60,10 +107,16 @@ bool options_parse(int count, char *const arguments[], struct options *options, 
         {"unix_socket", FLAG_PATH, .text = &options->unix_socket},
         {"token_file", FLAG_PATH, .text = &options->token_file},
         {"no_token", FLAG_SWITCH, .on = &options->no_token},
+        {"tls_cert", FLAG_PATH, .text = &options->tls_cert},
+        {"tls_key", FLAG_PATH, .text = &options->tls_key},
+        {"exit_with_stdin", FLAG_SWITCH, .on = &options->exit_with_stdin},
         {"cache_mib", FLAG_NUMBER, .number = &options->cache_mib, .min = 0, .max = CACHE_MIB_MAX},
+        {"memory_limit", FLAG_NUMBER, .number = &options->memory_limit_mib, .min = MEMORY_LIMIT_MIN_MIB,
+         .max = CACHE_MIB_MAX},
         STORAGE_FLAGS(options->storage),
         {"threads", FLAG_NUMBER, .number = &options->threads, .min = 1, .max = THREADS_MAX},
         {"open", FLAG_SWITCH, .on = &options->open_browser},
+        {"no_sandbox", FLAG_SWITCH, .on = &options->no_sandbox},
         {"verbose", FLAG_SWITCH, .on = &options->verbose},
         {"web_dir", FLAG_PATH, .text = &options->web_dir},
         {"version", FLAG_SWITCH, .on = &options->show_version},
@@ -77,22 +130,5 @@ bool options_parse(int count, char *const arguments[], struct options *options, 
                  "\"%.80s\" is not a command; to serve a folder: hbmview --logdir=%.80s", word, word);
         return false;
     }
-    if (options->bind_all && options->host) {
-        snprintf(problem, OPTIONS_PROBLEM_BYTES,
-                 "--bind_all and --host exclude each other: --bind_all is every address.");
-        return false;
-    }
-    if (options->unix_socket && (options->bind_all || options->host || options->open_browser)) {
-        snprintf(problem, OPTIONS_PROBLEM_BYTES,
-                 "--unix_socket and --%s exclude each other: no other machine, and no browser, reaches a file.",
-                 options->bind_all ? "bind_all"
-                 : options->host   ? "host"
-                                   : "open");
-        return false;
-    }
-    if (options->no_token && options->token_file) {
-        snprintf(problem, OPTIONS_PROBLEM_BYTES, "--no_token and --token_file exclude each other.");
-        return false;
-    }
-    return true;
+    return go_together(options, problem);
 }

@@ -13,14 +13,17 @@ struct options {
     const char *host;     // NULL: loopback
     const char *web_dir;  // NULL: the embedded page
     struct flag_list allow_hosts;
-    const char *frame_ancestors;  // NULL: nobody
-    const char *unix_socket;      // NULL: a port
-    const char *token_file;       // NULL: HBMVIEW_TOKEN, or a random one
-    int port;                     // 0: any free one
+    const char *frame_ancestors;     // NULL: nobody
+    const char *unix_socket;         // NULL: a port
+    const char *token_file;          // NULL: HBMVIEW_TOKEN, or a random one
+    const char *tls_cert, *tls_key;  // both or neither; NULL: not encrypted
+    int port;                        // 0: any free one
     int cache_mib;
+    int memory_limit_mib;  // 0: none
     struct storage_settings storage;
     int threads;  // 0: by the number of cores
-    bool follow_symlinks, bind_all, no_token, open_browser, verbose, behind_proxy;
+    bool follow_symlinks, bind_all, no_token, open_browser, verbose, behind_proxy, exit_with_stdin;
+    bool no_sandbox;
     bool show_help, show_version;
 };
 

@@ -18,3 +18,7 @@ size_t routes_body_limit(const struct request *request);
 
 // Answers the request: access, method, handler, errors, entity tag, compression.
 void routes_answer(struct request *request, struct reply *reply);
+
+// The same for what needs no file and next to no work: the embedded page, /healthz, and what is known to be as it was
+// (known_answers.h). False: it is for routes_answer.
+bool routes_answer_at_once(struct request *request, struct reply *reply);

@@ -7,17 +7,25 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analysis/base/memory_room.h"
 #include "server/api/api_routes.h"
 #include "server/app.h"
 #include "server/command/command.h"
 #include "server/http/access.h"
 #include "server/http/given_token.h"
+#include "server/http/guesses.h"
 #include "server/http/http.h"
+#include "server/http/http_tls.h"
+#include "server/http/known_answers.h"
+#include "server/http/tls_files.h"
 #include "server/http/traffic.h"
 #include "server/http/under_way.h"
 #include "server/routes.h"
 #include "server/http/listener.h"
 #include "server/log_directory.h"
+#include "server/store/memory_keeper.h"
+#include "server/serving_sandbox.h"
+#include "server/stdin_watch.h"
 
 enum { THREADS_DEFAULT_MAX = 4 };
 
@@ -67,7 +75,11 @@ static void wait_for_stop(const sigset_t *stops) {
 }
 
 static void *end_after_grace(void *nothing) {
+#ifdef IS_INSTRUMENTED
+    enum { GRACE_SECONDS = 30 };  // counts and findings are written at the end, which takes its time
+#else
     enum { GRACE_SECONDS = 3 };
+#endif
     sleep(GRACE_SECONDS);
     _exit(EXIT_CODE_GOOD);
     return nothing;
@@ -90,36 +102,63 @@ static unsigned parallel_loads(const struct options *options) {
 
 static enum exit_code serve_on(struct app *app, int socket_fd, const sigset_t *stops) {
     app->answer = routes_answer;
+    app->answer_at_once = routes_answer_at_once;
     app->ask_api = api_answer;
     app->body_limit = routes_body_limit;
     app->summaries = module_summaries_new(app->cache, app->store);
     app->live = live_new(app->store);
     app->under_way = under_way_new(app->cache);
-    bool is_good = app->summaries && app->live && app->under_way;
+    app->known = known_answers_new(store_stillness(app->store));
+    struct memory_keeper *keeper = memory_keeper_new(app->cache);
+    bool is_good = app->summaries && app->live && app->under_way && app->known && keeper;
     struct http_server *server = is_good ? http_start(app, socket_fd) : NULL;
     if (!server) {
         under_way_free(app->under_way);
+        known_answers_free(app->known);
         live_free(app->live);
         module_summaries_free(app->summaries);
+        memory_keeper_free(keeper);
         return command_complain(EXIT_CODE_USAGE, "The server could not start: no memory or no threads left.");
     }
     greet(app);
-    if (app->options->open_browser) open_browser(app->access->urls[0]);
     wait_for_stop(stops);
     end_soon();
     live_stop(app->live);
     under_way_stop(app->under_way);
     http_stop(server);
     under_way_free(app->under_way);
+    known_answers_free(app->known);
     live_free(app->live);
     module_summaries_free(app->summaries);
+    memory_keeper_free(keeper);
     return EXIT_CODE_GOOD;
+}
+
+// From here on no file is opened but those of the sandbox; the threads that answer begin here.
+static enum exit_code serve_in_sandbox(struct app *app, int socket_fd, const sigset_t *stops) {
+    struct log_directory_look look;
+    if (app->options->exit_with_stdin && !stdin_watch_begin())
+        return command_complain(EXIT_CODE_USAGE, "The server could not start: no memory or no threads left.");
+    if (!log_directory_look_begin(&look, app->options->logdir, &app->options->storage))
+        return command_complain(EXIT_CODE_UNREADABLE, look.problem);
+    enum exit_code code = serve_on(app, socket_fd, stops);
+    return log_directory_look_end(&look) ? code : command_complain(EXIT_CODE_UNREADABLE, look.problem);
 }
 
 static bool open_listener(const struct options *options, struct listener *listener, char *problem) {
     if (options->unix_socket) return listener_open_file(options->unix_socket, listener, problem);
     *listener = (struct listener){0};
     return listener_open(options->host, options->bind_all, options->port, listener, problem);
+}
+
+// Of a limit for all, what is kept between requests takes half at most.
+static size_t cache_bytes(const struct options *options) {
+    size_t wanted = (size_t)options->cache_mib << 20, half = (size_t)options->memory_limit_mib << 20 >> 1;
+    return half && half < wanted ? half : wanted;
+}
+
+static bool make_room(void *cache, size_t bytes) {
+    return cache_make_room(cache, bytes);
 }
 
 static bool begin_access(const struct options *options, const char *token, int port, struct access *access,
@@ -129,6 +168,7 @@ static bool begin_access(const struct options *options, const char *token, int p
                                              .bind_all = options->bind_all,
                                              .no_token = options->no_token,
                                              .behind_proxy = options->behind_proxy,
+                                             .is_https = options->tls_cert,
                                              .socket_path = options->unix_socket,
                                              .token = token[0] ? token : NULL,
                                              .allow_hosts = options->allow_hosts.items,
@@ -137,35 +177,60 @@ static bool begin_access(const struct options *options, const char *token, int p
     return access_init(access, arena, &settings);
 }
 
-static enum exit_code serve(const struct options *options) {
-    char problem[LISTENER_PROBLEM_BYTES], token[ACCESS_TOKEN_BYTES];
+static enum exit_code serve_with(const struct options *options, const char *token, const struct tls_files *tls,
+                                 struct arena *arena) {
+    char problem[LISTENER_PROBLEM_BYTES];
     struct listener listener;
-    struct log_directory_look look;
     sigset_t stops = block_stop_signals();
-    if (options->frame_ancestors && !access_frame_sources_are_plain(options->frame_ancestors))
-        return command_complain(EXIT_CODE_USAGE, "--frame_ancestors is a list of sources with blanks between them.");
-    if (!given_token_read(options->token_file, token, problem)) return command_complain(EXIT_CODE_USAGE, problem);
-    if (!log_directory_look_begin(&look, options->logdir, &options->storage))
-        return command_complain(EXIT_CODE_UNREADABLE, look.problem);
     if (!open_listener(options, &listener, problem)) return command_complain(EXIT_CODE_USAGE, problem);
-    struct arena arena;
-    arena_init(&arena, 0);
     struct access access;
     struct traffic traffic = {0};
     struct app app = {.options = options,
                       .access = &access,
+                      .tls = tls,
                       .traffic = &traffic,
-                      .cache = cache_new((size_t)options->cache_mib << 20, parallel_loads(options)),
+                      .guesses = guesses_new(),
+                      .cache = cache_new(cache_bytes(options), parallel_loads(options)),
                       .store = store_new(options->logdir, &options->storage)};
     if (app.store && options->follow_symlinks) store_follow_links(app.store);
-    bool is_good = app.cache && app.store && begin_access(options, token, listener.port, &access, &arena);
-    enum exit_code code = is_good ? serve_on(&app, listener.socket, &stops)
-                                  : command_complain(EXIT_CODE_USAGE, "There is not enough memory to start.");
+    bool is_good = app.guesses && app.cache && app.store && begin_access(options, token, listener.port, &access, arena);
+    if (is_good) memory_room_set((size_t)options->memory_limit_mib << 20, make_room, app.cache);
+    if (is_good && options->open_browser) open_browser(access.urls[0]);
+    enum exit_code code = is_good && serving_sandbox_enter(options, arena)
+                              ? serve_in_sandbox(&app, listener.socket, &stops)
+                              : command_complain(EXIT_CODE_USAGE, "There is not enough memory to start.");
+    memory_room_set(0, NULL, NULL);
     listener_remove_file(&listener);
+    guesses_free(app.guesses);
     store_free(app.store);
     cache_free(app.cache);
+    return code;
+}
+
+// Before anything else begins, so that a certificate that does not do ends it at once.
+static enum exit_code serve_encrypted(const struct options *options, const char *token, struct arena *arena) {
+    struct tls_files tls;
+    char problem[TLS_PROBLEM_BYTES];
+    if (!http_can_encrypt())
+        return command_complain(EXIT_CODE_USAGE,
+                                "--tls_cert: this program was built without encryption; a proxy, or ssh -L, encrypts "
+                                "in its stead (docs/proxies.md).");
+    bool is_good = tls_files_read(options->tls_cert, options->tls_key, arena, &tls, problem) &&
+                   http_tls_works(&tls, problem);
+    return is_good ? serve_with(options, token, &tls, arena) : command_complain(EXIT_CODE_UNREADABLE, problem);
+}
+
+static enum exit_code serve(const struct options *options) {
+    char problem[GIVEN_TOKEN_PROBLEM_BYTES], token[ACCESS_TOKEN_BYTES];
+    if (options->frame_ancestors && !access_frame_sources_are_plain(options->frame_ancestors))
+        return command_complain(EXIT_CODE_USAGE, "--frame_ancestors is a list of sources with blanks between them.");
+    if (!given_token_read(options->token_file, token, problem)) return command_complain(EXIT_CODE_USAGE, problem);
+    struct arena arena;
+    arena_init(&arena, 0);
+    enum exit_code code = options->tls_cert ? serve_encrypted(options, token, &arena)
+                                            : serve_with(options, token, NULL, &arena);
     arena_free(&arena);
-    return log_directory_look_end(&look) ? code : command_complain(EXIT_CODE_UNREADABLE, look.problem);
+    return code;
 }
 
 enum exit_code serve_run(int count, char *const arguments[]) {

@@ -1,7 +1,6 @@
 #include "analysis/base/arena.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "analysis/base/large_block.h"
 
@@ -23,6 +22,7 @@ enum { RED_ZONE_BYTES = 16 };
 enum { RED_ZONE_BYTES = 0 };
 #endif
 
+enum { USUAL_TEXT_BYTES = 256 };
 enum { ALIGNMENT = 16, FIRST_BLOCK_BYTES = 16 << 10, LARGEST_BLOCK_BYTES = 4 << 20 };
 
 struct arena_block {
@@ -36,11 +36,15 @@ void arena_init(struct arena *arena, size_t limit_bytes) {
     *arena = (struct arena){.limit_bytes = limit_bytes, .next_block_bytes = FIRST_BLOCK_BYTES};
 }
 
+void arena_begin_with(struct arena *arena, size_t block_bytes) {
+    arena->next_block_bytes = block_bytes;
+}
+
 void arena_free(struct arena *arena) {
     for (struct arena_block *block = arena->last; block;) {
         struct arena_block *previous = block->previous;
         UNPOISON(block->data, block->capacity);
-        free(block);
+        large_block_free(block, sizeof *block + block->capacity);
         block = previous;
     }
     arena_init(arena, arena->limit_bytes);
@@ -66,6 +70,8 @@ static bool within_limit(const struct arena *arena, size_t more) {
 static struct arena_block *add_block(struct arena *arena, size_t at_least) {
     size_t usual = arena->next_block_bytes - sizeof(struct arena_block);  // so that a block fills whole pages
     size_t capacity = at_least > usual ? at_least : usual;
+    if (capacity < SIZE_MAX / 2)
+        capacity = large_block_size(sizeof(struct arena_block) + capacity) - sizeof(struct arena_block);
     if (!within_limit(arena, capacity)) capacity = at_least;
     if (!within_limit(arena, capacity) || capacity > SIZE_MAX - sizeof(struct arena_block)) return NULL;
     struct arena_block *block = large_block_new(sizeof(struct arena_block) + capacity);
@@ -111,11 +117,15 @@ char *arena_string(struct arena *arena, struct bytes text) {
 }
 
 char *arena_vprintf(struct arena *arena, const char *format, va_list arguments) {
+    char usual[USUAL_TEXT_BYTES];
     va_list again;
     va_copy(again, arguments);
-    int length = vsnprintf(NULL, 0, format, arguments);
+    int length = vsnprintf(usual, sizeof usual, format, arguments);
     char *text = length < 0 ? NULL : arena_push_raw(arena, (size_t)length + 1, 1);
-    if (text) vsnprintf(text, (size_t)length + 1, format, again);
+    if (text && (size_t)length < sizeof usual)
+        memcpy(text, usual, (size_t)length + 1);
+    else if (text)
+        vsnprintf(text, (size_t)length + 1, format, again);
     va_end(again);
     return text;
 }

@@ -29,6 +29,9 @@ struct arena {
 void arena_init(struct arena *arena, size_t limit_bytes);
 void arena_free(struct arena *arena);
 
+// Of an arena that is empty still: its first block takes so much, for what is small mostly.
+void arena_begin_with(struct arena *arena, size_t block_bytes);
+
 // Makes all of `other` part of `arena`: what two threads filled then has one lifetime. `other` is empty again.
 void arena_adopt(struct arena *arena, struct arena *other);
 

@@ -2,6 +2,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 __attribute__((format(printf, 5, 0))) static void fill(struct error *error, enum error_code code, const char *file,
                                                        int64_t offset, const char *format, va_list arguments) {
@@ -52,6 +53,13 @@ const char *error_code_name(enum error_code code) {
         [ERROR_TOO_BIG] = "too_big",
         [ERROR_BAD_REQUEST] = "bad_request",
         [ERROR_STOPPED] = "stopped",
+        [ERROR_NO_MEMORY] = "out_of_memory",
     };
     return code < ERROR_CODE_COUNT ? names[code] : "unknown";
+}
+
+enum error_code error_code_of(const char *name) {
+    int code = name ? ERROR_CODE_COUNT : ERROR_NONE;
+    while (--code > ERROR_NONE && strcmp(error_code_name((enum error_code)code), name) != 0) continue;
+    return code > ERROR_NONE ? (enum error_code)code : ERROR_NONE;
 }

@@ -19,6 +19,7 @@ enum error_code {
     ERROR_TOO_BIG,      // a limit was passed; the message names it
     ERROR_BAD_REQUEST,  // the caller's words are off
     ERROR_STOPPED,      // nobody waits for it any more
+    ERROR_NO_MEMORY,    // the system had none: about this moment, never about the file (refused_memory.h)
     ERROR_CODE_COUNT,
 };
 
@@ -48,3 +49,6 @@ bool error_in_file(struct error *error, const char *file, int64_t base_offset);
 
 // The code as scripts see it: "not_found", "truncated", ...
 const char *error_code_name(enum error_code code);
+
+// The code of that name; ERROR_NONE: there is none (NULL has none).
+enum error_code error_code_of(const char *name);

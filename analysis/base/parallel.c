@@ -6,17 +6,21 @@
 #include <stdint.h>
 #include <time.h>
 
+#include "analysis/base/refused_memory.h"
+
 struct parallel_part {
     void (*run)(void *context, size_t index);
     void *context;
     size_t index;
+    uint64_t refusals;
     pthread_t thread;
     bool has_thread;
 };
 
 static void *run_part(void *argument) {
-    const struct parallel_part *part = argument;
+    struct parallel_part *part = argument;
     part->run(part->context, part->index);
+    part->refusals = memory_refusals();
     return NULL;
 }
 
@@ -32,6 +36,7 @@ void parallel_run(void (*run)(void *context, size_t index), void *context, size_
             pthread_join(parts[i].thread, NULL);
         else
             run(context, i);
+        memory_refusals_add(parts[i].refusals);
     }
 }
 
@@ -49,6 +54,7 @@ struct items {
 struct worker {
     struct items *items;
     size_t number;
+    uint64_t refusals;
     pthread_t thread;
     bool has_thread;
 };
@@ -67,8 +73,9 @@ static bool do_next(struct items *items, size_t worker) {
 }
 
 static void *run_worker(void *argument) {
-    const struct worker *worker = argument;
+    struct worker *worker = argument;
     while (do_next(worker->items, worker->number)) continue;
+    worker->refusals = memory_refusals();
     return NULL;
 }
 
@@ -83,6 +90,7 @@ static void run_together(struct items *items) {
     while (do_next(items, 0)) continue;
     for (size_t i = 1; i < count; i++) {
         if (workers[i].has_thread) pthread_join(workers[i].thread, NULL);
+        memory_refusals_add(workers[i].refusals);
     }
 }
 

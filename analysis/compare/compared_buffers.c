@@ -34,7 +34,7 @@ static struct bytes form_of(struct bytes shape, struct arena *arena) {
 
 static struct bytes element_of(struct bytes name) {
     size_t open = bytes_find(name, BYTES("{"));
-    return (struct bytes){name.data + open, name.size - open};
+    return open ? (struct bytes){name.data + open, name.size - open} : name;
 }
 
 static uint32_t word(const struct reader *r, struct bytes text) {

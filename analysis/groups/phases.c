@@ -18,6 +18,12 @@ static uint32_t find_source(const struct program_graph *graph, uint32_t node) {
     return node;
 }
 
+// What is gone again at once tells nothing of the turn: a loss is often computed long after its gradient.
+static bool is_brief(const struct heap_span *span) {
+    enum { BRIEF_STEPS = 2 };
+    return span->end_step - span->start_step <= BRIEF_STEPS;
+}
+
 // The step before which the forward arrays are written and after which the backward ones are: where the fewest bytes
 // are on the wrong side, so that a step that was scheduled early does not decide.
 static uint32_t find_turn(const struct program_graph *graph, const struct heap_replay *replay, double *wrong,
@@ -28,9 +34,10 @@ static uint32_t find_turn(const struct program_graph *graph, const struct heap_r
     for (uint32_t i = 0; i < replay->span_count; i++) {
         const struct hlo_buffer *buffer = &graph->module->buffers[replay->spans[i].buffer];
         enum phase phase = buffer->instruction == HLO_NONE ? PHASE_OTHER : phases->of_node[buffer->instruction];
+        has_backward |= phase == PHASE_BACKWARD;
+        if (is_brief(&replay->spans[i])) continue;
         if (phase == PHASE_BACKWARD) wrong[replay->spans[i].start_step] += (double)buffer->size_bytes;
         if (phase == PHASE_FORWARD) wrong[replay->spans[i].start_step] -= (double)buffer->size_bytes;
-        has_backward |= phase == PHASE_BACKWARD;
     }
     for (uint32_t step = 0; step < replay->step_count && has_backward; step++) {
         if (sum < least || turn == replay->step_count) {
@@ -42,6 +49,17 @@ static uint32_t find_turn(const struct program_graph *graph, const struct heap_r
     return turn;
 }
 
+// The value that is read, and what the compiler's own conversions make it of: weights that a loop reads in bfloat16.
+static void mark_read(const struct program_graph *graph, struct phases *phases, uint32_t operand) {
+    enum { CHAIN_MAX = 8 };
+    for (int i = 0; i < CHAIN_MAX && operand != HLO_NONE; i++) {
+        uint32_t source = phases->source[operand];
+        phases->is_read_forward[source] = 1;
+        const struct graph_node *node = &graph->nodes[source];
+        operand = node->opcode == OPCODE_CONVERT ? graph_operand(graph, node, 0) : HLO_NONE;
+    }
+}
+
 static void find_readers(const struct program_graph *graph, struct phases *phases) {
     for (uint32_t i = 0; i < graph->node_count; i++) {
         const struct graph_node *node = &graph->nodes[i];
@@ -49,11 +67,10 @@ static void find_readers(const struct program_graph *graph, struct phases *phase
         for (uint32_t k = 0; k < node->operand_count; k++) {
             uint32_t operand = graph_operand(graph, node, k);
             if (operand == HLO_NONE) continue;
-            phases->is_read_forward[phases->source[operand]] = 1;
+            mark_read(graph, phases, operand);
             if (graph->nodes[operand].opcode != OPCODE_TUPLE) continue;
             for (uint32_t l = 0; l < graph->nodes[operand].operand_count; l++) {  // what a loop gets
-                uint32_t inner = graph_operand(graph, &graph->nodes[operand], l);
-                if (inner != HLO_NONE) phases->is_read_forward[phases->source[inner]] = 1;
+                mark_read(graph, phases, graph_operand(graph, &graph->nodes[operand], l));
             }
         }
     }

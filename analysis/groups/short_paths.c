@@ -5,6 +5,7 @@ enum { FOLDERS_MAX = 8 };  // more alike than that: the whole path
 static struct bytes last_parts(struct bytes path, int parts) {
     size_t start = path.size;
     while (start && (path.data[start - 1] != '/' || --parts)) start--;
+    if (!start) return path;  // an empty one may be at no address, to which nothing can be added
     return (struct bytes){path.data + start, path.size - start};
 }
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "analysis/base/parallel.h"
+#include "analysis/base/refused_memory.h"
 #include "analysis/input/byte_source_gzip.h"
 #include "analysis/input/raw_file.h"
 
@@ -26,12 +27,11 @@ static bool detect_gzip(struct byte_source *source, struct error *error) {
     if (!raw_file_read(&source->raw, 0, source->window, 3, &got, error)) return false;
     if (!byte_source_gzip_recognises(source->window, got)) return true;
     source->gzip = byte_source_gzip_open(&source->raw);
-    raw_file_expect(&source->raw, 0, source->raw.version.size_bytes);
     return source->gzip ? true : out_of_memory(source->raw.path, error);
 }
 
 static struct byte_source *source_over(struct raw_file raw, struct error *error) {
-    struct byte_source *source = malloc(sizeof *source);
+    struct byte_source *source = memory_or_refusal(malloc(sizeof *source));
     if (!source) {
         raw_file_close(&raw);
         (void)out_of_memory(raw.path, error);
@@ -59,7 +59,7 @@ struct byte_source *byte_source_of_memory(struct bytes content, const char *name
 struct byte_source *byte_source_clone(const struct byte_source *source) {
     struct raw_file raw;
     if (source->gzip || !raw_file_clone(&source->raw, &raw)) return NULL;
-    struct byte_source *clone = malloc(sizeof *clone);
+    struct byte_source *clone = memory_or_refusal(malloc(sizeof *clone));
     if (!clone) {
         raw_file_close(&raw);
         return NULL;
@@ -75,6 +75,14 @@ void byte_source_close(struct byte_source *source) {
     byte_source_gzip_close(source->gzip);
     raw_file_close(&source->raw);
     free(source);
+}
+
+bool byte_source_is_gzip(const struct byte_source *source) {
+    return source->gzip;
+}
+
+void byte_source_share(struct byte_source *source, struct byte_source_points *points) {
+    if (source->gzip) byte_source_gzip_share(source->gzip, points);
 }
 
 const char *byte_source_path(const struct byte_source *source) {

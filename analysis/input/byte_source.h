@@ -12,6 +12,7 @@
 
 #include "analysis/base/arena.h"
 #include "analysis/base/error.h"
+#include "analysis/input/byte_source_points.h"
 #include "analysis/input/storage.h"
 
 struct byte_source;
@@ -28,6 +29,11 @@ struct byte_source *byte_source_clone(const struct byte_source *source);
 
 void byte_source_close(struct byte_source *source);  // NULL is fine
 
+// What is learnt of a .gz goes to `points`, and is taken from there: those of this version of the file, which must
+// outlive the source. Before anything is read; a plain file needs none.
+bool byte_source_is_gzip(const struct byte_source *source);
+void byte_source_share(struct byte_source *source, struct byte_source_points *points);
+
 const char *byte_source_path(const struct byte_source *source);
 
 // The version of the file that was opened, and whether the open file still is of it.
@@ -42,7 +48,7 @@ MUST_USE bool byte_source_reach(struct byte_source *source, uint64_t end, uint64
 MUST_USE bool byte_source_size(struct byte_source *source, uint64_t *size_bytes, struct error *error);
 
 // All of that range will be read, in order: it may be fetched ahead, and whoever waits for it is told (reading.h).
-// byte_source_load says it by itself; of a .gz the whole file is expected from the start.
+// byte_source_load says it by itself; a .gz whose end is not known is expected as a whole when its reading begins.
 void byte_source_expect(const struct byte_source *source, uint64_t offset, uint64_t size);
 
 // Copies exactly `size` bytes from `offset` into `to`. ERROR_TRUNCATED when the content ends before.

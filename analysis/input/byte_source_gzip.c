@@ -3,11 +3,12 @@
 #include <stdlib.h>
 #include <zlib.h>
 
+#include "analysis/base/refused_memory.h"
+#include "analysis/input/byte_source_points.h"
+
 enum {
     INPUT_BYTES = 64 << 10,
     PIECE_BYTES = 64 << 10,
-    MAX_POINTS = 64,
-    FIRST_SPACING_BYTES = 1 << 20,
     GZIP_WRAPPER = 16 + MAX_WBITS,  // zlib's way to say: gzip header and checksum
 };
 // A hostile file inflates a thousandfold, or makes its reader go back and forth; these bound the time one costs. (An
@@ -15,25 +16,21 @@ enum {
 static const uint64_t MAX_CONTENT_BYTES = (uint64_t)8 << 30;
 static const uint64_t MAX_WORK_BYTES = (uint64_t)1 << 30;  // beyond MAX_WORK_PASSES over what is known to be there
 enum { MAX_WORK_PASSES = 16 };
-
-struct point {
-    z_stream state;  // a copy made by inflateCopy
-    uint64_t content_at;
-    uint64_t raw_at;
-};
+// Profiles shrink to a sixteenth at best; gzip can shrink emptiness to a thousandth.
+enum { MAX_RATIO = 100 };
+static const uint64_t SMALL_CONTENT_BYTES = (uint64_t)64 << 20;  // of which any ratio is good
 
 struct byte_source_gzip {
     const struct raw_file *raw;
+    struct byte_source_points *points, *own_points;  // the same, unless they are somebody else's
     z_stream state;
-    uint64_t content_at;  // content inflated so far by `state`
-    uint64_t raw_at;      // the next compressed byte to load into `input`
-    uint64_t furthest;    // content that is known to be there
-    bool ended;           // ... and it ends at `furthest`
-    struct error broken;  // ... or it breaks at `furthest` (code is not ERROR_NONE)
-    uint64_t work_bytes;  // inflated in all, again and again
-    uint64_t spacing;
-    size_t point_count;
-    struct point *points[MAX_POINTS];
+    uint64_t content_at;     // content inflated so far by `state`
+    uint64_t raw_at;         // the next compressed byte to load into `input`
+    struct content_end end;  // as this reader knows it
+    bool has_failed;         // ... for a reason that is not the content's
+    bool has_begun;
+    uint64_t work_bytes;  // read and inflated in all, again and again
+    uint64_t save_at;     // the way at which a point may be left
     uint8_t input[INPUT_BYTES];
     uint8_t discarded[PIECE_BYTES];
 };
@@ -43,50 +40,75 @@ bool byte_source_gzip_recognises(const uint8_t *first, size_t size) {
 }
 
 struct byte_source_gzip *byte_source_gzip_open(const struct raw_file *raw) {
-    struct byte_source_gzip *stream = calloc(1, sizeof *stream);
+    struct byte_source_gzip *stream = memory_or_refusal(calloc(1, sizeof *stream));
     if (!stream) return NULL;
     stream->raw = raw;
-    stream->spacing = FIRST_SPACING_BYTES;
-    if (inflateInit2(&stream->state, GZIP_WRAPPER) == Z_OK) return stream;
+    stream->points = stream->own_points = byte_source_points_new(BYTE_SOURCE_POINTS_SPACING_BYTES);
+    if (stream->points && inflateInit2(&stream->state, GZIP_WRAPPER) == Z_OK) return stream;
+    byte_source_points_free(stream->own_points);
     free(stream);
-    return NULL;
+    return memory_or_refusal(NULL);
 }
 
-static void drop_point(struct point *point) {
-    inflateEnd(&point->state);
-    free(point);
+void byte_source_gzip_share(struct byte_source_gzip *stream, struct byte_source_points *points) {
+    byte_source_points_free(stream->own_points);
+    stream->own_points = NULL;
+    stream->points = points;
 }
 
 void byte_source_gzip_close(struct byte_source_gzip *stream) {
     if (!stream) return;
-    for (size_t i = 0; i < stream->point_count; i++) drop_point(stream->points[i]);
+    byte_source_points_free(stream->own_points);
     inflateEnd(&stream->state);
     free(stream);
 }
 
+static bool knows_end(const struct byte_source_gzip *stream) {
+    return stream->end.is_ended || stream->end.broken.code != ERROR_NONE;
+}
+
 static bool at_known_end(const struct byte_source_gzip *stream) {
-    return stream->content_at == stream->furthest && (stream->ended || stream->broken.code != ERROR_NONE);
+    return stream->content_at == stream->end.furthest && knows_end(stream);
+}
+
+static void exchange_what_is_known(struct byte_source_gzip *stream) {
+    if (!stream->has_failed) byte_source_points_exchange(stream->points, &stream->end);
+}
+
+static uint64_t raw_used(const struct byte_source_gzip *stream) {
+    return stream->raw_at - stream->state.avail_in;
 }
 
 static void end_here(struct byte_source_gzip *stream) {
-    stream->furthest = stream->content_at;
-    stream->ended = true;
+    stream->end.furthest = stream->content_at;
+    stream->end.is_ended = true;
 }
 
 static void break_here(struct byte_source_gzip *stream, enum error_code code, const char *what) {
-    stream->furthest = stream->content_at;
-    error_in(&stream->broken, code, stream->raw->path, (int64_t)stream->content_at,
+    if (code == ERROR_NO_MEMORY) (void)memory_or_refusal(NULL);
+    stream->has_failed |= code == ERROR_NO_MEMORY;
+    stream->end.furthest = stream->content_at;
+    error_in(&stream->end.broken, code, stream->raw->path, (int64_t)stream->content_at,
              "%s at byte %llu of the compressed file; %llu bytes could be uncompressed before it", what,
-             (unsigned long long)(stream->raw_at - stream->state.avail_in), (unsigned long long)stream->content_at);
+             (unsigned long long)raw_used(stream), (unsigned long long)stream->content_at);
+}
+
+// Whoever begins does not know where it ends.
+static void expect_all(struct byte_source_gzip *stream) {
+    if (!stream->has_begun && !knows_end(stream))
+        raw_file_expect(stream->raw, stream->raw_at, stream->raw->version.size_bytes - stream->raw_at);
+    stream->has_begun = true;
 }
 
 // False when there is no compressed byte left; an I/O error breaks the stream.
 static bool load_input(struct byte_source_gzip *stream) {
     size_t got;
     struct error unreadable;
+    expect_all(stream);
     if (!raw_file_read(stream->raw, stream->raw_at, stream->input, INPUT_BYTES, &got, &unreadable) && got == 0) {
-        stream->furthest = stream->content_at;
-        stream->broken = unreadable;
+        stream->end.furthest = stream->content_at;
+        stream->end.broken = unreadable;
+        stream->has_failed = true;
         return false;
     }
     stream->raw_at += got;
@@ -100,7 +122,7 @@ static void start_next_member(struct byte_source_gzip *stream) {
     z_stream *state = &stream->state;
     for (;;) {
         if (state->avail_in == 0 && !load_input(stream)) {
-            if (stream->broken.code == ERROR_NONE) end_here(stream);
+            if (stream->end.broken.code == ERROR_NONE) end_here(stream);
             return;
         }
         if (*state->next_in != 0) break;
@@ -113,6 +135,19 @@ static void start_next_member(struct byte_source_gzip *stream) {
         break_here(stream, ERROR_MALFORMED, "expected the end of the gzip stream or another one, found other bytes");
 }
 
+static bool is_bomb(const struct byte_source_gzip *stream) {
+    return stream->content_at > SMALL_CONTENT_BYTES && stream->content_at / MAX_RATIO > raw_used(stream);
+}
+
+static void check_limits(struct byte_source_gzip *stream) {
+    if (stream->content_at >= MAX_CONTENT_BYTES)
+        break_here(stream, ERROR_TOO_BIG, "the content passes the limit of 8 GiB");
+    else if (is_bomb(stream))
+        break_here(stream, ERROR_TOO_BIG,
+                   "the content passes the limit of 100 times the compressed size, which no profile does (if this is "
+                   "one, uncompress it with gzip -d and open that)");
+}
+
 // At the end of the input zlib may still hold content, so it is asked once more before the stream counts as cut.
 static void inflate_once(struct byte_source_gzip *stream) {
     z_stream *state = &stream->state;
@@ -122,52 +157,40 @@ static void inflate_once(struct byte_source_gzip *stream) {
     int result = inflate(state, Z_NO_FLUSH);
     uInt made = room - state->avail_out;
     stream->content_at += made;
-    stream->work_bytes += made;
-    if (stream->content_at > stream->furthest) stream->furthest = stream->content_at;
+    bool is_new = stream->content_at > stream->end.furthest;
+    if (is_new) stream->end.furthest = stream->content_at;
     if (result == Z_STREAM_END)
         start_next_member(stream);
+    else if (result == Z_MEM_ERROR)
+        break_here(stream, ERROR_NO_MEMORY, "no memory to uncompress");
     else if (result != Z_OK && result != Z_BUF_ERROR)
         break_here(stream, ERROR_MALFORMED, "the gzip stream is corrupt");
     else if (!has_input && made == 0)
         break_here(stream, ERROR_TRUNCATED, "the gzip stream ends early");
-    else if (stream->content_at >= MAX_CONTENT_BYTES)
-        break_here(stream, ERROR_TOO_BIG, "the content passes the limit of 8 GiB");
+    else if (is_new)  // what was let pass once stays
+        check_limits(stream);
 }
 
-static void drop_every_second_point(struct byte_source_gzip *stream) {
-    size_t kept = 0;
-    for (size_t i = 0; i < stream->point_count; i++) {
-        if (i % 2)
-            stream->points[kept++] = stream->points[i];
-        else
-            drop_point(stream->points[i]);
-    }
-    stream->point_count = kept;
-    stream->spacing *= 2;
+static uint64_t way(const struct byte_source_gzip *stream) {
+    return stream->content_at + raw_used(stream);
 }
 
-// Without memory for it the stream goes on, only slower.
 static void save_point(struct byte_source_gzip *stream) {
-    uint64_t last = stream->point_count ? stream->points[stream->point_count - 1]->content_at : 0;
-    if (stream->content_at < last + stream->spacing || at_known_end(stream)) return;
-    if (stream->point_count == MAX_POINTS) drop_every_second_point(stream);
-    struct point *point = calloc(1, sizeof *point);
-    if (!point) return;
-    if (inflateCopy(&point->state, &stream->state) != Z_OK) {
-        free(point);
-        return;
-    }
-    point->content_at = stream->content_at;
-    point->raw_at = stream->raw_at - stream->state.avail_in;
-    stream->points[stream->point_count++] = point;
+    if (way(stream) < stream->save_at || at_known_end(stream)) return;
+    struct inflated_place here = {stream->content_at, raw_used(stream)};
+    stream->save_at = byte_source_points_save(stream->points, &stream->state, here);
 }
 
 static size_t inflate_piece(struct byte_source_gzip *stream, uint8_t *to, size_t size) {
     uint64_t start = stream->content_at;
     stream->state.next_out = to;
     stream->state.avail_out = (uInt)(size < PIECE_BYTES ? size : PIECE_BYTES);
-    while (stream->state.avail_out > 0 && !at_known_end(stream)) inflate_once(stream);
-    save_point(stream);
+    while (stream->state.avail_out > 0 && !at_known_end(stream)) {
+        uint64_t before = way(stream);
+        inflate_once(stream);
+        stream->work_bytes += way(stream) - before;
+        save_point(stream);
+    }
     return (size_t)(stream->content_at - start);
 }
 
@@ -176,36 +199,27 @@ static void rewind_to_start(struct byte_source_gzip *stream) {
     stream->state.avail_in = 0;
     stream->content_at = 0;
     stream->raw_at = 0;
+    stream->save_at = 0;
 }
 
 // zlib's state points back to its z_stream, so it is copied in place. Out of memory: from the start, only slower.
-static void resume_at(struct byte_source_gzip *stream, struct point *point) {
+static void resume_at(struct byte_source_gzip *stream, struct byte_source_point *point) {
     inflateEnd(&stream->state);
-    if (inflateCopy(&stream->state, &point->state) != Z_OK) {
+    if (inflateCopy(&stream->state, point->state) != Z_OK) {
         stream->state = (z_stream){0};
         if (inflateInit2(&stream->state, GZIP_WRAPPER) != Z_OK)
-            return break_here(stream, ERROR_TOO_BIG, "no memory to uncompress");
+            return break_here(stream, ERROR_NO_MEMORY, "no memory to uncompress");
         return rewind_to_start(stream);
     }
     stream->state.avail_in = 0;
-    stream->content_at = point->content_at;
-    stream->raw_at = point->raw_at;
-}
-
-static struct point *nearest_point(const struct byte_source_gzip *stream, uint64_t offset) {
-    size_t low = 0, high = stream->point_count;  // points before `low` are at or before `offset`
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (stream->points[middle]->content_at <= offset)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low ? stream->points[low - 1] : NULL;
+    stream->content_at = point->at.content_at;
+    stream->raw_at = point->at.raw_at;
+    stream->save_at = 0;
 }
 
 static bool is_exhausted(const struct byte_source_gzip *stream, struct error *error) {
-    if (stream->work_bytes <= MAX_WORK_BYTES + MAX_WORK_PASSES * stream->furthest) return false;
+    uint64_t pass_bytes = stream->end.furthest + stream->raw->version.size_bytes;
+    if (stream->work_bytes <= MAX_WORK_BYTES + MAX_WORK_PASSES * pass_bytes) return false;
     (void)error_in(error, ERROR_TOO_BIG, stream->raw->path, ERROR_WHOLE_FILE,
                    "the order of what is in this .gz makes it too slow to read; uncompress it (gzip -d) and open that");
     return true;
@@ -213,12 +227,13 @@ static bool is_exhausted(const struct byte_source_gzip *stream, struct error *er
 
 // Moves to `offset`, or to the end of what can be read.
 static void seek(struct byte_source_gzip *stream, uint64_t offset) {
-    struct point *point = nearest_point(stream, offset);
+    struct byte_source_point *point = byte_source_points_find(stream->points, offset);
     bool goes_back = offset < stream->content_at;
-    if (point && (goes_back || point->content_at > stream->content_at))
+    if (point && (goes_back || point->at.content_at > stream->content_at))
         resume_at(stream, point);
     else if (goes_back)
         rewind_to_start(stream);
+    byte_source_point_give(point);
     while (stream->content_at < offset && !at_known_end(stream)) {
         uint64_t left = offset - stream->content_at;
         inflate_piece(stream, stream->discarded, left < PIECE_BYTES ? (size_t)left : PIECE_BYTES);
@@ -226,24 +241,34 @@ static void seek(struct byte_source_gzip *stream, uint64_t offset) {
 }
 
 static bool is_broken_at(const struct byte_source_gzip *stream, uint64_t offset, struct error *error) {
-    if (stream->broken.code == ERROR_NONE || offset < stream->furthest) return false;
-    *error = stream->broken;
+    if (stream->end.broken.code == ERROR_NONE || offset < stream->end.furthest) return false;
+    *error = stream->end.broken;
     return true;
+}
+
+// As much of the range as there is, when it is known where it ends.
+static size_t known_part(const struct byte_source_gzip *stream, uint64_t offset, size_t size) {
+    uint64_t furthest = stream->end.furthest, left = offset < furthest ? furthest - offset : 0;
+    return knows_end(stream) && left < size ? (size_t)left : size;
 }
 
 bool byte_source_gzip_read(struct byte_source_gzip *stream, uint64_t offset, void *to, size_t size, size_t *read_bytes,
                            struct error *error) {
     *read_bytes = 0;
-    if (size == 0) return true;
-    if (is_exhausted(stream, error)) return false;
-    seek(stream, offset);
-    while (stream->content_at == offset + *read_bytes && *read_bytes < size && !at_known_end(stream))
-        *read_bytes += inflate_piece(stream, (uint8_t *)to + *read_bytes, size - *read_bytes);
+    exchange_what_is_known(stream);
+    size_t wanted = known_part(stream, offset, size);
+    if (wanted && is_exhausted(stream, error)) return false;
+    if (wanted) seek(stream, offset);
+    while (stream->content_at == offset + *read_bytes && *read_bytes < wanted && !at_known_end(stream))
+        *read_bytes += inflate_piece(stream, (uint8_t *)to + *read_bytes, wanted - *read_bytes);
+    exchange_what_is_known(stream);
     return *read_bytes == size || !is_broken_at(stream, offset + *read_bytes, error);
 }
 
 bool byte_source_gzip_reach(struct byte_source_gzip *stream, uint64_t end, uint64_t *reached, struct error *error) {
-    if (end > stream->furthest) seek(stream, end);
-    *reached = end < stream->furthest ? end : stream->furthest;
+    exchange_what_is_known(stream);
+    if (end > stream->end.furthest && !knows_end(stream)) seek(stream, end);
+    exchange_what_is_known(stream);
+    *reached = end < stream->end.furthest ? end : stream->end.furthest;
     return *reached == end || !is_broken_at(stream, *reached, error);
 }

@@ -31,6 +31,7 @@ struct look {
     size_t type_count;
     uint64_t name_count;  // names passed so far
     uint64_t last_name;   // the largest index among the types
+    struct error why;     // the last that could not be read
 };
 
 static bool is_type(struct bytes message, struct type_names *names) {
@@ -62,9 +63,8 @@ static bool take_type(struct look *look, const struct file_field *field) {
 
 static void take_name(struct look *look, const struct file_field *field) {
     struct bytes name = {0};
-    struct error ignored;
     size_t size = field->payload_size < BYTE_SOURCE_PEEK_BYTES ? (size_t)field->payload_size : BYTE_SOURCE_PEEK_BYTES;
-    if (!byte_source_peek(look->source, field->payload_offset, size, &name, &ignored)) name.size = 0;
+    if (!byte_source_peek(look->source, field->payload_offset, size, &name, &look->why)) name.size = 0;
     for (size_t i = 0; i < look->type_count; i++) {
         if (look->types[i].type == look->name_count) look->types[i].is_space = bytes_equal(name, BYTES("space"));
         if (look->types[i].unit == look->name_count) look->types[i].is_bytes = bytes_equal(name, BYTES("bytes"));
@@ -92,20 +92,24 @@ static bool take_field(struct look *look, const struct file_field *field) {
 static bool look_inside(struct look *look) {
     struct file_cursor cursor = file_cursor_over(look->source);
     struct file_field field;
-    struct error ignored;
     while (cursor.at < DEVICE_MEMORY_LOOK_BYTES) {
-        if (!file_cursor_next(&cursor, &field, &ignored)) return cursor.has_failed && look->type_count > 0;
+        if (!file_cursor_next(&cursor, &field, &look->why)) return cursor.has_failed && look->type_count > 0;
         if (!take_field(look, &field)) return false;
         if (look->name_count > look->last_name) return measures_space(look);
     }
     return true;
 }
 
+// Nobody knows what is in it: whoever opens it learns why.
+static bool is_unreadable(const struct error *why) {
+    return why->code == ERROR_UNREADABLE || why->code == ERROR_NO_MEMORY;
+}
+
 bool device_memory_content_fits(const struct storage *storage, const char *path) {
-    struct error ignored;
-    struct look look = {.source = byte_source_open(storage, path, &ignored)};
-    if (!look.source) return false;
-    bool fits = look_inside(&look);
+    struct look look = {.why.code = ERROR_NONE};
+    look.source = byte_source_open(storage, path, &look.why);
+    if (!look.source) return is_unreadable(&look.why);
+    bool fits = look_inside(&look) || is_unreadable(&look.why);
     byte_source_close(look.source);
     return fits;
 }

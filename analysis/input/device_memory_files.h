@@ -21,7 +21,7 @@ enum { DEVICE_MEMORY_LOOK_BYTES = 16 << 20 };
 // Whether the name alone may be that of one.
 bool device_memory_name_fits(struct bytes file_name);
 
-// Whether the content is one; reads the file. False also when it cannot be opened.
+// Whether the content is one; reads the file. True also when it is there and cannot be read.
 bool device_memory_content_fits(const struct storage *storage, const char *path);
 
 // Whether a folder that is listed already has a file with such a name.

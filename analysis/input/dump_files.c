@@ -100,8 +100,9 @@ const char *dump_files_stamp(const struct storage *storage, const char *path, st
     for (int part = DUMP_PART_PROGRAM; stamp && beside.length && part <= DUMP_PART_OOM_TEXT; part++) {
         struct file_version version;
         if (!find_beside(&beside, (enum dump_part)part, arena, &version)) continue;
-        stamp = arena_printf(arena, "%s %d:%" PRIu64 ":%" PRId64 ".%09" PRId64, stamp, part, version.size_bytes,
-                             version.modified_s, version.modified_ns);
+        stamp = arena_printf(arena, "%s %d:%" PRIu64 ":%" PRId64 ".%09" PRId64 ":%" PRId64 ".%09" PRId64, stamp, part,
+                             version.size_bytes, version.modified_s, version.modified_ns, version.changed_s,
+                             version.changed_ns);
     }
     return stamp;
 }

@@ -1,19 +1,24 @@
 #include "analysis/input/file_stamp.h"
 
-static const uint64_t PRIME = 0x100000001B3;  // FNV-1a, 64 bits
+#include <string.h>
 
-static uint64_t with_byte(uint64_t stamp, uint8_t byte) {
-    return (stamp ^ byte) * PRIME;
+#include "analysis/base/id_map.h"
+
+uint64_t file_stamp_with_number(uint64_t stamp, uint64_t number) {
+    return id_map_mix(stamp ^ number);
 }
 
 uint64_t file_stamp_with_text(uint64_t stamp, const char *text) {
-    for (; *text; text++) stamp = with_byte(stamp, (uint8_t)*text);
-    return with_byte(stamp, 0);
-}
-
-uint64_t file_stamp_with_number(uint64_t stamp, uint64_t number) {
-    for (unsigned shift = 0; shift < 64; shift += 8) stamp = with_byte(stamp, (uint8_t)(number >> shift));
-    return stamp;
+    enum { WORD_BYTES = sizeof(uint64_t), SIZE_SHIFT = 56 };
+    size_t size = strlen(text), at = 0;
+    uint64_t word = 0;
+    for (; size - at >= WORD_BYTES; at += WORD_BYTES) {
+        memcpy(&word, text + at, WORD_BYTES);
+        stamp = file_stamp_with_number(stamp, word);
+    }
+    word = 0;
+    memcpy(&word, text + at, size - at);
+    return file_stamp_with_number(stamp, word ^ (uint64_t)(size - at + 1) << SIZE_SHIFT);
 }
 
 uint64_t file_stamp_with(uint64_t stamp, const char *name, const struct file_version *version) {
@@ -22,5 +27,7 @@ uint64_t file_stamp_with(uint64_t stamp, const char *name, const struct file_ver
     stamp = file_stamp_with_number(stamp, version->inode);
     stamp = file_stamp_with_number(stamp, version->size_bytes);
     stamp = file_stamp_with_number(stamp, (uint64_t)version->modified_s);
-    return file_stamp_with_number(stamp, (uint64_t)version->modified_ns);
+    stamp = file_stamp_with_number(stamp, (uint64_t)version->modified_ns);
+    stamp = file_stamp_with_number(stamp, (uint64_t)version->changed_s);
+    return file_stamp_with_number(stamp, (uint64_t)version->changed_ns);
 }

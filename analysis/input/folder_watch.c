@@ -6,6 +6,7 @@
 #ifdef __linux__
 
 #include <errno.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/inotify.h>
 #include <sys/vfs.h>
@@ -13,6 +14,7 @@
 
 enum {
     HEARD = IN_CLOSE_WRITE | IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_DELETE_SELF | IN_MOVE_SELF,
+    HEARD_TOO = IN_MODIFY | IN_ATTRIB,
     SELF_WENT = IN_DELETE_SELF | IN_MOVE_SELF | IN_UNMOUNT,
     EVENTS_BYTES = 16 << 10,
 };
@@ -46,7 +48,8 @@ static bool is_of_network(const char *path) {
 static bool add_folder(struct folder_watch *watch, const char *path) {
     if (watch->folders == FOLDER_WATCH_MOST) return false;
     watch->folders++;
-    return inotify_add_watch(watch->descriptor, path, HEARD | IN_ONLYDIR | IN_DONT_FOLLOW) >= 0 ||
+    uint32_t heard = watch->hearing == FOLDER_HEAR_ALL ? HEARD | HEARD_TOO : HEARD;
+    return inotify_add_watch(watch->descriptor, path, heard | IN_ONLYDIR | IN_DONT_FOLLOW) >= 0 ||
            (errno != ENOSPC && errno != ENOMEM);
 }
 
@@ -94,8 +97,9 @@ static bool watch_all(struct folder_watch *watch) {
     return ok;
 }
 
-bool folder_watch_begin(struct folder_watch *watch, const char *path) {
-    *watch = (struct folder_watch){.path = path, .descriptor = inotify_init1(IN_CLOEXEC | IN_NONBLOCK)};
+bool folder_watch_begin(struct folder_watch *watch, const char *path, enum folder_hearing hearing) {
+    *watch = (struct folder_watch){
+        .path = path, .hearing = hearing, .descriptor = inotify_init1(IN_CLOEXEC | IN_NONBLOCK)};
     if (watch->descriptor < 0) return false;
     if (watch_all(watch)) return true;
     folder_watch_end(watch);
@@ -104,6 +108,11 @@ bool folder_watch_begin(struct folder_watch *watch, const char *path) {
 
 void folder_watch_end(struct folder_watch *watch) {
     close(watch->descriptor);
+}
+
+bool folder_watch_has_news(const struct folder_watch *watch) {
+    struct pollfd asked = {.fd = watch->descriptor, .events = POLLIN};
+    return poll(&asked, 1, 0) != 0;
 }
 
 // What was told at once: all that the kernel had to say, or'ed.
@@ -124,19 +133,24 @@ static uint32_t read_masks(int descriptor) {
 
 bool folder_watch_hear(struct folder_watch *watch) {
     uint32_t masks = read_masks(watch->descriptor);
-    bool has_new_folders = (masks & IN_ISDIR) && (masks & (IN_CREATE | IN_MOVED_TO));
+    bool has_new_folders = (masks & IN_ISDIR) && (masks & (IN_CREATE | IN_MOVED_TO | IN_ATTRIB));  // or readable ones
     return !(has_new_folders || (masks & (SELF_WENT | IN_Q_OVERFLOW))) || watch_all(watch);
 }
 
 #else
 
-bool folder_watch_begin(struct folder_watch *watch, const char *path) {
-    *watch = (struct folder_watch){.path = path, .descriptor = -1};
+bool folder_watch_begin(struct folder_watch *watch, const char *path, enum folder_hearing hearing) {
+    *watch = (struct folder_watch){.path = path, .hearing = hearing, .descriptor = -1};
     return false;
 }
 
 void folder_watch_end(struct folder_watch *watch) {
     (void)watch;
+}
+
+bool folder_watch_has_news(const struct folder_watch *watch) {
+    (void)watch;
+    return true;
 }
 
 bool folder_watch_hear(struct folder_watch *watch) {

@@ -16,15 +16,23 @@
 
 enum { FOLDER_WATCH_MOST = 16384 };
 
+// What is heard of a file: that it came, went or was closed after writing; or also each write, and each change of its
+// times and permissions.
+enum folder_hearing { FOLDER_HEAR_FILES, FOLDER_HEAR_ALL };
+
 struct folder_watch {
     const char *path;  // borrowed
-    int descriptor;    // to poll(2) for reading
-    size_t folders;    // that are watched
+    enum folder_hearing hearing;
+    int descriptor;  // to poll(2) for reading
+    size_t folders;  // that are watched
 };
 
 // False: nothing is to be given back.
-bool folder_watch_begin(struct folder_watch *watch, const char *path);
+bool folder_watch_begin(struct folder_watch *watch, const char *path, enum folder_hearing hearing);
 void folder_watch_end(struct folder_watch *watch);
+
+// Whether there is something to hear. Waits for nothing, and takes nothing.
+bool folder_watch_has_news(const struct folder_watch *watch);
 
 // Takes what there is to hear; whoever looks afterwards misses nothing of new folders either. False: there is more than
 // can be watched now, or the folder itself has gone; end it.

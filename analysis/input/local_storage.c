@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "analysis/base/growing_array.h"
@@ -16,8 +17,10 @@
 enum { PIECE_BYTES = 8 << 20 };  // of a read: often enough to be followed and stopped
 
 static struct file_version version_of(const struct stat *status) {
-    return (struct file_version){(uint64_t)status->st_dev, (uint64_t)status->st_ino, (uint64_t)status->st_size,
-                                 (int64_t)status->st_mtim.tv_sec, (int64_t)status->st_mtim.tv_nsec};
+    return (struct file_version){(uint64_t)status->st_dev,         (uint64_t)status->st_ino,
+                                 (uint64_t)status->st_size,        (int64_t)status->st_mtim.tv_sec,
+                                 (int64_t)status->st_mtim.tv_nsec, (int64_t)status->st_ctim.tv_sec,
+                                 (int64_t)status->st_ctim.tv_nsec};
 }
 
 static enum entry_kind kind_of_mode(mode_t mode) {
@@ -127,12 +130,35 @@ static bool describe(int descriptor, const char *path, struct file_version *vers
     return true;
 }
 
+enum { SETTLING_TRIES = 25, SETTLING_NS = 1000 * 1000, FOREIGN_CLOCK_S = 1 };
+
+// A file system stamps what is written by the system's coarse clock: what was written in the tick that it is opened in
+// may be written again without a new stamp. Stamps of the future are another machine's.
+static bool has_settled(const struct file_version *version) {
+    struct timespec now;
+    if (clock_gettime(CLOCK_REALTIME_COARSE, &now) != 0) return true;
+    int64_t ahead_s = version->changed_s - (int64_t)now.tv_sec;
+    return ahead_s < 0 || ahead_s > FOREIGN_CLOCK_S || (ahead_s == 0 && version->changed_ns < (int64_t)now.tv_nsec);
+}
+
+// Waits some milliseconds for the tick to pass, so that any later change is seen.
+static bool describe_settled(int descriptor, const char *path, struct file_version *version, struct error *error) {
+    static const struct timespec pause = {0, SETTLING_NS};
+    for (int i = 0; i < SETTLING_TRIES; i++) {
+        if (!describe(descriptor, path, version, error)) return false;
+        if (has_settled(version)) return true;
+        nanosleep(&pause, NULL);
+    }
+    return error_in(error, ERROR_UNREADABLE, path, ERROR_WHOLE_FILE,
+                    "The file is being written just now; try again when it is complete.");
+}
+
 static bool open_file(const struct storage *storage, const char *path, union storage_handle *handle,
                       struct file_version *version, struct error *error) {
     (void)storage;
     handle->descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (handle->descriptor < 0) return system_error(error, errno, "open the file", path);
-    if (describe(handle->descriptor, path, version, error)) return true;
+    if (describe_settled(handle->descriptor, path, version, error)) return true;
     close(handle->descriptor);
     return false;
 }

@@ -10,7 +10,10 @@ bool raw_file_open(struct raw_file *file, const struct storage *storage, const c
     *file = (struct raw_file){.path = path};
     if (!reading_goes_on(storage->reading, path, error)) return false;
     reading_begin(storage->reading, path);
-    if (!storage->calls->open(storage, path, &file->handle, &file->version, error)) return false;
+    reading_awaits(storage->reading);
+    bool is_open = storage->calls->open(storage, path, &file->handle, &file->version, error);
+    reading_has_come(storage->reading);
+    if (!is_open) return false;
     file->storage = *storage;
     return true;
 }
@@ -59,7 +62,10 @@ static bool shrank(const struct raw_file *file, uint64_t end, struct error *erro
 static bool read_stored(const struct raw_file *file, uint64_t offset, void *to, size_t size, size_t *read_bytes,
                         struct error *error) {
     const struct storage *storage = &file->storage;
-    if (!storage->calls->read(storage, file->handle, offset, to, size, read_bytes, file->path, error)) return false;
+    reading_awaits(storage->reading);
+    bool is_good = storage->calls->read(storage, file->handle, offset, to, size, read_bytes, file->path, error);
+    reading_has_come(storage->reading);
+    if (!is_good) return false;
     return *read_bytes == size || shrank(file, offset + *read_bytes, error);
 }
 

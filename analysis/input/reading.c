@@ -1,27 +1,20 @@
 #include "analysis/input/reading.h"
 
 #include <string.h>
+#include <time.h>
 
 void reading_init(struct reading *reading) {
-    static const struct reading nothing = {.path_lock = ATOMIC_FLAG_INIT};
+    static const struct reading nothing = {.lock = SHORT_LOCK_FREE};
     memcpy(reading, &nothing, sizeof nothing);
-}
-
-static void lock_path(struct reading *reading) {
-    while (atomic_flag_test_and_set_explicit(&reading->path_lock, memory_order_acquire)) continue;
-}
-
-static void unlock_path(struct reading *reading) {
-    atomic_flag_clear_explicit(&reading->path_lock, memory_order_release);
 }
 
 void reading_begin(struct reading *reading, const char *path) {
     if (!reading) return;
     size_t size = strlen(path) < sizeof reading->path ? strlen(path) : sizeof reading->path - 1;
-    lock_path(reading);
+    short_lock_take(&reading->lock);
     memcpy(reading->path, path, size);
     reading->path[size] = '\0';
-    unlock_path(reading);
+    short_lock_give(&reading->lock);
     atomic_store(&reading->read_bytes, 0);
     atomic_store(&reading->wanted_bytes, 0);
     atomic_store(&reading->listed_names, 0);
@@ -42,14 +35,45 @@ void reading_adds(struct reading *reading, uint64_t bytes) {
     atomic_fetch_add_explicit(&reading->all_bytes, bytes, memory_order_relaxed);
 }
 
+static int64_t now_ns(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+// A wait is its end minus its beginning; the sum does not care whose.
+static void count_wait(struct reading *reading, int64_t change) {
+    if (!reading) return;
+    short_lock_take(&reading->lock);
+    reading->waited_ns -= change * now_ns();
+    reading->waiting += change;
+    short_lock_give(&reading->lock);
+}
+
+void reading_awaits(struct reading *reading) {
+    count_wait(reading, 1);
+}
+
+void reading_has_come(struct reading *reading) {
+    count_wait(reading, -1);
+}
+
+int64_t reading_waited_ns(struct reading *reading) {
+    if (!reading) return 0;
+    short_lock_take(&reading->lock);
+    int64_t waited = reading->waited_ns + reading->waiting * now_ns();
+    short_lock_give(&reading->lock);
+    return waited;
+}
+
 void reading_lists(struct reading *reading, uint64_t names) {
     if (reading) atomic_store_explicit(&reading->listed_names, names, memory_order_relaxed);
 }
 
 void reading_show(struct reading *reading, const struct reading_state *seen) {
-    lock_path(reading);
+    short_lock_take(&reading->lock);
     memcpy(reading->path, seen->path, sizeof reading->path);
-    unlock_path(reading);
+    short_lock_give(&reading->lock);
     atomic_store(&reading->read_bytes, seen->read_bytes);
     atomic_store(&reading->wanted_bytes, seen->wanted_bytes);
     atomic_store(&reading->listed_names, seen->listed_names);
@@ -66,9 +90,9 @@ bool reading_goes_on(const struct reading *reading, const char *path, struct err
 
 struct reading_state reading_look(struct reading *reading) {
     struct reading_state state;
-    lock_path(reading);
+    short_lock_take(&reading->lock);
     memcpy(state.path, reading->path, sizeof state.path);
-    unlock_path(reading);
+    short_lock_give(&reading->lock);
     state.read_bytes = atomic_load(&reading->read_bytes);
     state.wanted_bytes = atomic_load(&reading->wanted_bytes);
     state.listed_names = atomic_load(&reading->listed_names);

@@ -11,13 +11,16 @@
 #include <stdatomic.h>
 
 #include "analysis/base/error.h"
+#include "analysis/base/short_lock.h"
 
 struct reading {
-    atomic_flag path_lock;  // held for as long as a path is copied
+    struct short_lock lock;  // held for as long as a path is copied, or a time is added
     char path[ERROR_FILE_BYTES];
     atomic_uint_fast64_t read_bytes, wanted_bytes;  // of that file
     atomic_uint_fast64_t listed_names;              // of that folder
     atomic_uint_fast64_t file_count, all_bytes;     // begun and read in all
+    int64_t waited_ns;                              // for storage, less the beginnings of what is still waited for
+    int64_t waiting;                                // how many threads wait for storage now
     atomic_bool is_abandoned, is_stopped;
 };
 
@@ -41,6 +44,10 @@ void reading_begin(struct reading *reading, const char *path);
 // So many bytes more of the file will be read; have been read; so many names of the folder are known.
 void reading_wants(struct reading *reading, uint64_t bytes);
 void reading_adds(struct reading *reading, uint64_t bytes);
+
+// Around each call that may take as long as the storage likes.
+void reading_awaits(struct reading *reading);
+void reading_has_come(struct reading *reading);
 void reading_lists(struct reading *reading, uint64_t names);
 
 // Shows what somebody else reads, whom this one waits for.
@@ -52,6 +59,9 @@ bool reading_is_stopped(const struct reading *reading);
 MUST_USE bool reading_goes_on(const struct reading *reading, const char *path, struct error *error);
 
 // --- For whoever waits ---
+
+// How long all threads waited for storage so far, that of now included; 0 of NULL.
+int64_t reading_waited_ns(struct reading *reading);
 
 struct reading_state reading_look(struct reading *reading);
 

@@ -97,6 +97,15 @@ static bool note_candidate(const struct folder_entry *entry, struct candidates *
            growing_array_add(arena, candidates->all, candidates->count, candidate);
 }
 
+// What the system cannot tell of just now stays in the list, of no version: whoever opens it learns why.
+static bool is_there(const struct storage *storage, const char *path, struct file_version *version) {
+    struct storage_entry entry;
+    struct error why;
+    if (!storage_look(storage, path, STORAGE_FOLLOW_LINKS, &entry, &why)) return why.code != ERROR_NOT_FOUND;
+    *version = entry.version;
+    return entry.kind == ENTRY_FILE;
+}
+
 static void ask_about(void *context, size_t i, size_t worker) {
     (void)worker;
     const struct candidates *candidates = context;
@@ -104,7 +113,7 @@ static void ask_about(void *context, size_t i, size_t worker) {
     const struct storage *storage = candidates->place->storage;
     if (one->kind == ENTRY_LINK) one->link = storage_follow(storage, one->file.path, candidates->place->root);
     if (one->kind == ENTRY_LINK && !is_link_good(&one->link)) return;
-    one->is_there = storage_look_at_file(storage, one->file.path, STORAGE_FOLLOW_LINKS, &one->file.version);
+    one->is_there = is_there(storage, one->file.path, &one->file.version);
     one->fits = one->is_there &&
                 (candidates->wanted != WANT_DEVICE_MEMORY || device_memory_content_fits(storage, one->file.path));
 }

@@ -1,13 +1,25 @@
 #include "analysis/input/system_error.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
+
+#include "analysis/base/refused_memory.h"
+
+// Who may read a file and is refused all the same is in a sandbox: as a rule the server's own.
+static const char *advice_of(int number, const char *path) {
+    if (number != EACCES && number != EPERM) return "";
+    if (faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) != 0) return "; check its permissions";
+    return "; its permissions allow it but a sandbox does not: if the log directory was replaced while the server ran, "
+           "start the server again, or with --no_sandbox";
+}
 
 bool system_error(struct error *error, int number, const char *action, const char *path) {
     char reason[128];
     if (strerror_r(number, reason, sizeof reason) != 0) reason[0] = '\0';
+    if (number == ENOMEM) (void)memory_or_refusal(NULL);
     bool missing = number == ENOENT || number == ENOTDIR;
-    const char *advice = number == EACCES || number == EPERM ? "; check its permissions" : "";
-    return error_in(error, missing ? ERROR_NOT_FOUND : ERROR_UNREADABLE, path, ERROR_WHOLE_FILE, "cannot %s: %s%s",
-                    action, reason, advice);
+    enum error_code code = missing ? ERROR_NOT_FOUND : number == ENOMEM ? ERROR_NO_MEMORY : ERROR_UNREADABLE;
+    return error_in(error, code, path, ERROR_WHOLE_FILE, "cannot %s: %s%s", action, reason, advice_of(number, path));
 }

@@ -19,6 +19,7 @@ request_handler api_memory_group_rows;
 request_handler api_memory_overview;
 request_handler api_memory_view;
 request_handler api_modules;
+request_handler api_openapi;
 request_handler api_profile_across;
 request_handler api_profile_breakdown;
 request_handler api_profile_events;

@@ -47,9 +47,10 @@ static void read_host(struct work *work, void *context, size_t i) {
     struct gathering *gathering = context;
     gathering->peaks[i] = gathering->known(work, &gathering->files[i]);
     if (!gathering->peaks[i]) {
-        cache_take_slot(work->cache);
+        struct load_wish wish = file_store_wish(&gathering->files[i]), outer;
+        cache_take_slot(work->cache, wish, &outer);
         if (may_load(gathering)) load_host(work, gathering, i);
-        cache_give_slot(work->cache);
+        cache_give_slot(work->cache, wish, &outer);
     }
     const struct memory_peaks *peaks = gathering->peaks[i];
     if (peaks && peaks->fault.code != ERROR_NONE) gathering->hosts[i].fault = &peaks->fault;

@@ -2,8 +2,8 @@
 #include "server/api/api.h"
 #include "server/app.h"
 
-static int64_t hear(void *listener, char *to, size_t most, unsigned patience_ms) {
-    return live_hear(listener, to, most, patience_ms);
+static int64_t hear(void *listener, char *to, size_t most) {
+    return live_hear(listener, to, most);
 }
 
 static void leave(void *listener) {

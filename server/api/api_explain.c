@@ -17,6 +17,7 @@ bool api_explain(struct request *request, struct reply *reply, struct error *err
                                     .preferred = request_given(request, "prefer"),
                                     .module = request_given(request, "module")};
     struct explanation explanation;
+    request->work.is_urgent = true;
     if (!is_session(request, asked.session, error)) return false;
     if (!request_capacity(request, OOM_ABSENT, &asked.capacity_bytes, error)) return false;
     if (!explanation_make(&request->work, request->app->store, &asked, &explanation, error)) return false;

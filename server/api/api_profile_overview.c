@@ -26,7 +26,8 @@ struct overview {
     struct work *work;
     struct told_host *hosts;  // NULL: not gathered yet
     size_t loading_count, fault_count;
-    const char *advice;  // for hosts without events; NULL: not asked for yet
+    const char *advice;   // for hosts without events; NULL: not asked for yet
+    struct error unsure;  // why the advice may lack something; ERROR_NONE: it does not
     const char *notes[NOTES_MAX];
     size_t note_count;
 };
@@ -94,7 +95,8 @@ static struct told_host *gather(struct overview *overview, struct error *error) 
 static const char *advice_of(struct overview *overview, const struct told_host *host) {
     if (!host->figures || !host->figures->lacks_events) return "";
     if (!overview->advice)
-        overview->advice = profile_advice(module_list_has_any(overview->work, &overview->asked->session));
+        overview->advice = profile_advice(
+            module_list_has_any(overview->work, &overview->asked->session, &overview->unsure));
     return overview->advice;
 }
 
@@ -113,6 +115,13 @@ static void write_host(struct overview *overview, const char *name, const struct
 
 // --- The session ---
 
+static void note_unsure(struct overview *overview) {
+    if (overview->unsure.code == ERROR_NONE) return;
+    add_note(overview,
+             arena_printf(&overview->work->arena, "Whether this session holds compiled programs cannot be told now: %s",
+                          overview->unsure.message));
+}
+
 static void write_notes(struct overview *overview, struct json_writer *w) {
     size_t host_count = overview->asked->session.files.host_count, with_events = 0;
     for (size_t i = 0; i < host_count; i++) {
@@ -121,11 +130,13 @@ static void write_notes(struct overview *overview, struct json_writer *w) {
     }
     if (host_count == 0) add_note(overview, profile_no_file_note);
     if (with_events > 1) add_note(overview, profile_clocks_note);
+    note_unsure(overview);
     json_write_texts_key(w, "notes", overview->notes, overview->note_count);
 }
 
 static void write_session(struct overview *overview, struct json_writer *w) {
     const struct session *session = &overview->asked->session;
+    overview->note_count = 0;
     json_open_object(w);
     json_write_text_key(w, "session", session->name);
     json_write_bool_key(w, "complete", overview->loading_count == 0);
@@ -146,7 +157,8 @@ static bool write_kept(struct work *work, void *context, struct json_writer *w, 
     if (overview->loading_count || overview->fault_count)
         return error_set(error, ERROR_UNREADABLE, "Not every host of the session has been read.");
     write_session(overview, w);
-    return true;
+    if (overview->unsure.code == ERROR_NONE) return true;
+    return error_set(error, ERROR_UNREADABLE, "Not every file of the session has been looked at.");
 }
 
 static bool write_now(struct request *request, struct overview *overview, struct reply *reply, struct error *error) {

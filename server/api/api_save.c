@@ -7,6 +7,7 @@
 #include "server/http/access.h"
 #include "server/saving/saved_comparison.h"
 #include "server/saving/saved_tools.h"
+#include "server/json_read.h"
 
 // XProf's tags may go on behind the name ("memory_viewer@...").
 static bool read_tool(const struct request *request, const char **tool, struct error *error) {
@@ -89,8 +90,7 @@ static bool answer(struct request *request, const json_t *body, struct reply *re
 }
 
 bool api_save(struct request *request, struct reply *reply, struct error *error) {
-    json_t *body = request->body.size ? json_loadb((const char *)request->body.data, request->body.size, 0, NULL)
-                                      : json_object();
+    json_t *body = request->body.size ? json_read(request->body, 0, NULL) : json_object();
     bool is_good = json_is_object(body)
                        ? answer(request, body, reply, error)
                        : error_set(error, ERROR_BAD_REQUEST, "The body must be JSON: {\"asked\": [...]}, or nothing.");

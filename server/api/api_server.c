@@ -1,7 +1,9 @@
 #include "server/api/api.h"
 
+#include "analysis/base/memory_room.h"
 #include "server/app.h"
 #include "server/http/access.h"
+#include "server/store/resident_memory.h"
 #include "server/text/json_writer.h"
 
 static void write_cache(struct cache *cache, struct json_writer *w) {
@@ -11,6 +13,31 @@ static void write_cache(struct cache *cache, struct json_writer *w) {
     json_write_int64_key(w, "used_bytes", (int64_t)stats.used_bytes);
     json_write_int64_key(w, "loads", (int64_t)stats.loads);
     json_write_int64_key(w, "evictions", (int64_t)stats.evictions);
+    json_close_object(w);
+}
+
+static void write_loads(struct cache *cache, struct json_writer *w) {
+    struct load_counts counts = cache_stats_read(cache).load_counts;
+    json_open_object_key(w, "loads");
+    json_write_int64_key(w, "running", (int64_t)counts.running);
+    json_write_int64_key(w, "slow", (int64_t)counts.slow);
+    json_write_int64_key(w, "waiting", (int64_t)counts.waiting);
+    json_close_object(w);
+}
+
+static void write_memory(struct cache *cache, struct json_writer *w) {
+    struct resident_memory resident = resident_memory_read();
+    size_t limit = memory_room_limit();
+    json_open_object_key(w, "memory");
+    json_write_int64_key(w, "resident_bytes", (int64_t)resident.all_bytes);
+    json_write_int64_key(w, "own_bytes", (int64_t)resident.own_bytes);
+    json_write_int64_key(w, "counted_bytes", (int64_t)memory_room_taken());
+    json_write_int64_key(w, "cache_limit_bytes", (int64_t)cache_stats_read(cache).budget_bytes);
+    json_key(w, "limit_bytes");
+    if (limit)
+        json_write_int64(w, (int64_t)limit);
+    else
+        json_write_null(w);
     json_close_object(w);
 }
 
@@ -39,6 +66,8 @@ bool api_server(struct request *request, struct reply *reply, struct error *erro
     json_write_bool_key(&w, "shared", app->access->is_shared);
     write_urls(request, &w);
     write_cache(app->cache, &w);
+    write_loads(app->cache, &w);
+    write_memory(app->cache, &w);
     json_close_object(&w);
     return reply_written(reply, REPLY_JSON, output, error);
 }

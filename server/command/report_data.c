@@ -17,11 +17,11 @@ static bool note_error(struct report *report, const struct report_program *progr
 
 // The open file of the program, of the version that was listed.
 static struct byte_source *source_of(struct report *report, const struct input_file *file, struct error *error) {
-    if (report->source && strcmp(report->source_path, file->path) == 0) return report->source;
-    byte_source_close(report->source);
-    report->source = file_store_open(file, error);
-    report->source_path = file->path;
-    return report->source;
+    struct open_file *last = &report->last_opened;
+    if (last->source && strcmp(report->last_path, file->path) == 0) return last->source;
+    file_store_close(last);
+    report->last_path = file->path;
+    return file_store_open(&report->work, file, last, error) ? last->source : NULL;
 }
 
 static bool load(struct report *report, const struct report_program *program, struct report_module *module,

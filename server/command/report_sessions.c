@@ -6,10 +6,8 @@
 
 #include "server/text/printable.h"
 
-enum { KEPT_UNUSED_BYTES = 0 };
-
 bool report_begin(const struct report_options *options, struct report *report) {
-    struct cache *cache = cache_new(KEPT_UNUSED_BYTES, 1);
+    struct cache *cache = cache_new(COMMAND_CACHE_BYTES, 1);
     *report = (struct report){.options = *options};
     work_init(&report->work, cache);
     report->errors.arena = &report->work.arena;
@@ -22,7 +20,7 @@ bool report_begin(const struct report_options *options, struct report *report) {
 
 enum exit_code report_end(struct report *report, const char *what) {
     enum exit_code code = command_ends(&report->sink, &report->errors, what);
-    byte_source_close(report->source);
+    file_store_close(&report->last_opened);
     report_sink_free(&report->sink);
     struct cache *cache = report->work.cache;
     work_free(&report->work);

@@ -16,14 +16,14 @@ struct report {
     struct opened_storage opened;  // where the PATH lies
     struct storage storage;        // the same, as this report reads it
     struct report_options options;
-    struct work work;  // names; its cache keeps what is in use and nothing else
+    struct work work;  // names; its cache keeps what is in use, and little else
     struct report_sink sink;
     struct report_errors errors;
     struct catalog catalog;
     struct catalog_session *sessions;
     size_t session_count;
-    struct byte_source *source;  // of the program that was loaded last: the next one is often in the same file
-    const char *source_path;
+    struct open_file last_opened;  // of the program that was loaded last: the next one is often in the same file
+    const char *last_path;
 };
 
 // False: there is no memory, and the command has complained.

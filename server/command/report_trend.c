@@ -170,7 +170,7 @@ static enum exit_code run(struct trend_report *r) {
 
 enum exit_code report_trend_run(const struct report_options *options) {
     struct trend_report r = {.options = options, .store = store_new(options->path, &options->storage)};
-    struct cache *cache = cache_new(0, LOADS_AT_ONCE);
+    struct cache *cache = cache_new(COMMAND_CACHE_BYTES, LOADS_AT_ONCE);
     enum exit_code code = EXIT_CODE_UNREADABLE;
     if (r.store && options->follow_symlinks) store_follow_links(r.store);
     work_init(&r.work, cache);

@@ -9,7 +9,7 @@
 #include "server/command/watch_look.h"
 #include "server/live/lookout.h"
 
-enum { KEPT_UNUSED_BYTES = 0, GRACE_SECONDS = 2 };
+enum { GRACE_SECONDS = 2 };
 
 // --- Ctrl-C ---
 
@@ -147,7 +147,7 @@ static enum exit_code watch_with(struct watcher *watcher) {
 }
 
 static enum exit_code watch(const struct watch_options *options) {
-    struct watcher watcher = {.options = options, .cache = cache_new(KEPT_UNUSED_BYTES, 1)};
+    struct watcher watcher = {.options = options, .cache = cache_new(COMMAND_CACHE_BYTES, 1)};
     struct error error;
     enum exit_code code = EXIT_CODE_UNREADABLE;
     report_sink_init(&watcher.sink, STDOUT_FILENO);

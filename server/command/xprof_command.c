@@ -91,8 +91,8 @@ struct bytes xprof_command_ask(struct xprof_command *command, const char *resour
     struct inner_answer answer;
     *is_good = inner_ask(&command->app, &question, &answer);
     const char *copy = *is_good ? arena_string(&command->work.arena, answer.reply.body) : NULL;
+    if (!*is_good) inner_answer_refusal(&answer, &command->error);
     inner_answer_free(&answer);
-    if (!*is_good) json_decref(inner_ask_json(&command->app, &question, &command->error));
     *is_good = *is_good && (copy || work_out_of_memory(&command->error));
     return copy ? bytes_of(copy) : (struct bytes){0};
 }

@@ -4,6 +4,8 @@
 
 #include "server/command/xprof_command.h"
 
+#include "server/json_read.h"
+
 static const char help[] =
     "hbmview get_memory_profile: XProf's command of that name\n"
     "\n"
@@ -101,7 +103,7 @@ static json_t *answer(struct xprof_command *command) {
                                        {0}};
     struct bytes body = xprof_command_ask(command, "data", query, &is_good);
     if (!is_good) return NULL;
-    json_t *profile = json_loadb((const char *)body.data, body.size, 0, NULL);  // nothing: no host plane
+    json_t *profile = json_read(body, 0, NULL);  // nothing: no host plane
     struct figures figures = figures_of(profile);
     json_decref(profile);
     return document_of(command, &figures);

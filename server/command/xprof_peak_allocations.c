@@ -7,6 +7,7 @@
 #include "analysis/base/text_writer.h"
 #include "server/command/xprof_buffers.h"
 #include "server/command/xprof_command.h"
+#include "server/json_read.h"
 
 static const char help[] =
     "hbmview get_peak_allocations: XProf's command of that name\n"
@@ -67,13 +68,14 @@ static bool parse(struct asked *asked, int count, char *const arguments[], char 
 
 // --- Programs ---
 
-// NULL: it cannot be shown, and XProf passes over it.
+// NULL: it cannot be shown. XProf passes over it then, and so does this, unless it might be shown the next time.
 static json_t *program_of(struct asked *asked, const char *name) {
     struct request_argument query[] = {
         {"tag", "memory_viewer"}, {"run", asked->command.session}, {"module_name", name}, {0}};
     bool is_good;
+    asked->command.error.code = ERROR_NONE;
     struct bytes body = xprof_command_ask(&asked->command, "data", query, &is_good);
-    json_t *view = is_good ? json_loadb((const char *)body.data, body.size, 0, NULL) : NULL;
+    json_t *view = is_good ? json_read(body, 0, NULL) : NULL;
     if (!view) return NULL;
     json_t *buffers = xprof_buffers(json_object_get(view, "maxHeap"), &asked->merging, &asked->command.work.arena);
     const json_t *total = json_object_get(view, "totalBufferAllocationMib");
@@ -94,6 +96,10 @@ static void insert(json_t *programs, json_t *program) {
     json_array_insert_new(programs, place, program);
 }
 
+static bool is_of_the_moment(const struct error *error) {
+    return error->code == ERROR_UNREADABLE || error->code == ERROR_NO_MEMORY;
+}
+
 // All programs, the largest first; NULL: there is none, and the error says so.
 static json_t *read_programs(struct asked *asked) {
     struct request_argument query[] = {{"run", asked->command.session}, {0}};
@@ -109,6 +115,10 @@ static json_t *read_programs(struct asked *asked) {
     for (char *name = strtok_r(names, ",", &rest); name; name = strtok_r(NULL, ",", &rest)) {
         json_t *program = program_of(asked, name);
         if (program) insert(programs, program);
+        if (!program && is_of_the_moment(&asked->command.error)) {
+            json_decref(programs);
+            return NULL;
+        }
     }
     return programs;
 }

@@ -9,10 +9,11 @@
 
 static bool read_evidence(struct work *work, struct explain_join *join) {
     struct error error;
-    cache_take_slot(work->cache);
+    struct load_wish wish = {.lane = LOAD_URGENT}, outer;
+    cache_take_slot(work->cache, wish, &outer);
     bool is_good = oom_evidence_read(join->program, join->space, &work->arena, &join->evidence, &error);
     if (!oom_holders_read(join->program, &work->arena, &join->holders, &error)) join->holders.count = 0;
-    cache_give_slot(work->cache);
+    cache_give_slot(work->cache, wish, &outer);
     return is_good;
 }
 

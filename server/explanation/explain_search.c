@@ -6,12 +6,14 @@
 #include "analysis/memory/memory_totals.h"
 #include "analysis/oom/oom_match.h"
 
+enum { ROUNDING_BYTES = 6 << 20 };  // what is rounded away of "52.93G"
+
 struct search {
     struct explain_sessions *from;
     const struct oom_message *message;
     const char *preferred;        // session that was looked at first; NULL: none
-    struct bytes name;            // "jit_h" or "jit_h(1)"; empty where the instruction tells
-    struct bytes instruction;     // that the message names
+    struct bytes name;            // "jit_h" or "jit_h(1)"; empty where the instruction tells, or the size alone
+    struct bytes instruction;     // that the message names; empty where it names none
     bool is_size_free;            // a total that is off is no reason against it
     struct explain_search *told;  // what was found
     int64_t best_distance;        // from the total to what was needed; -1: none found yet
@@ -67,6 +69,12 @@ static bool has_instruction(const struct search *search, struct work *work, cons
     return module && oom_has_instruction(search->message, search->instruction, module, &work->arena);
 }
 
+static bool is_about(const struct search *search, struct work *work, const struct found_module *found,
+                     int64_t distance) {
+    if (search->name.size) return true;
+    return search->instruction.size ? has_instruction(search, work, found) : distance <= ROUNDING_BYTES;
+}
+
 // --- Which is the best ---
 
 static bool is_nearer(int64_t distance, int64_t best) {
@@ -100,7 +108,7 @@ static void consider(struct search *search, const char *session, const struct in
     if (module_store_name(&work, file, program, &found, &error)) {
         int64_t total = total_of(&work, &found), distance = oom_size_distance(search->message, total);
         bool is_near = search->is_size_free || oom_is_size_near(search->message, total);
-        bool is_it = total != OOM_ABSENT && (search->name.size || has_instruction(search, &work, &found));
+        bool is_it = total != OOM_ABSENT && is_about(search, &work, &found, distance);
         if (distance == OOM_ABSENT) distance = 0;
         search->told->programs++;
         if (is_it && !is_near) remember_near(search, session, program, total, distance);
@@ -150,9 +158,7 @@ static void search_session(struct search *search, const char *name) {
     search->told->sessions += !is_late(search->from);
 }
 
-// What is rounded away of "52.93G".
 static bool is_settled(const struct search *search) {
-    enum { ROUNDING_BYTES = 6 << 20 };
     return search->told->program && search->best_distance <= ROUNDING_BYTES;
 }
 
@@ -191,7 +197,7 @@ bool explain_search(struct explain_sessions *from, const struct explain_search_f
                             .near_distance = -1};
     if (name) search.name = bytes_of(name);
     if (!name) search.instruction = oom_blamed_instruction(message, &from->work->arena);
-    if (!name && !search.instruction.size) return false;
+    if (!name && !search.instruction.size && message->needed_bytes == OOM_ABSENT) return false;
     told->has_begun = true;
     if (asked->session) {
         told->session_count = 1;

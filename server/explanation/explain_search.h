@@ -3,6 +3,7 @@
 //     "HLO module: jit_h", 18.00G    preferred session, then the others, newest first:  jit_h(1) 18.00 GiB   <- it
 //                                                                                       jit_h(7)  2.10 GiB   near miss
 //     no name, but an allocation     any program that has the instruction of that name, with its shape and bytes
+//     neither, as of libtpu 0.0.42   any program of just the size that the message tells, as far as it is not rounded
 //
 // A name like jit_train_step stands in many sessions, so where the message says how much was needed, only a program of
 // about that size counts (oom_match.h), whichever session is open; of several the nearest. A session that was asked for

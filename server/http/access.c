@@ -12,7 +12,7 @@
 #include "server/http/machine_names.h"
 #include "server/text/etag.h"
 
-enum { HOST_BYTES = 256, TOKEN_RANDOM_BYTES = 16, TOKEN_GIVEN_MIN = 16, HTTP_PORT = 80 };
+enum { HOST_BYTES = 256, TOKEN_RANDOM_BYTES = 16, TOKEN_GIVEN_MIN = 16, HTTP_PORT = 80, HTTPS_PORT = 443 };
 
 // --- Set up ---
 
@@ -74,8 +74,8 @@ static const char *content_policy(const char *frame_ancestors, struct arena *are
 
 static const char *url_of(const struct access *access, const char *host, struct arena *arena) {
     bool is_v6 = strchr(host, ':') != NULL;
-    return arena_printf(arena, "http://%s%s%s:%d/%s%s", is_v6 ? "[" : "", host, is_v6 ? "]" : "", access->port,
-                        access->token[0] ? "?token=" : "", access->token);
+    return arena_printf(arena, "%s://%s%s%s:%d/%s%s", access->is_https ? "https" : "http", is_v6 ? "[" : "", host,
+                        is_v6 ? "]" : "", access->port, access->token[0] ? "?token=" : "", access->token);
 }
 
 static void add(const char **list, size_t *count, const char *text) {
@@ -110,6 +110,7 @@ static void add_hosts(struct access *access, const struct access_settings *setti
     for (size_t i = 0; i < names->name_count; i++) add(access->hosts, count, names->names[i]);
     for (size_t i = 0; i < names->address_count; i++) add(access->hosts, count, names->addresses[i]);
     for (size_t i = 0; i < settings->allow_host_count; i++) add(access->hosts, count, settings->allow_hosts[i]);
+    access->allowed_count = settings->allow_host_count;
 }
 
 bool access_init(struct access *access, struct arena *arena, const struct access_settings *settings) {
@@ -120,6 +121,7 @@ bool access_init(struct access *access, struct arena *arena, const struct access
                               .is_shared = settings->bind_all || !is_loopback(host),
                               .is_socket = settings->socket_path != NULL,
                               .behind_proxy = settings->behind_proxy,
+                              .is_https = settings->is_https,
                               .is_framed = strcmp(ancestors, "'none'") != 0,
                               .content_policy = content_policy(ancestors, arena),
                               .hosts = arena_new(arena, const char *, host_room),
@@ -156,7 +158,8 @@ static bool is_called(const char *pattern, const char *host) {
 
 static bool names_our_port(const struct access *access, const char *header) {
     const char *bracket = strrchr(header, ']'), *colon = strchr(bracket ? bracket : header, ':');
-    return (colon ? strtol(colon + 1, NULL, 10) : HTTP_PORT) == access->port;
+    int usual = access->is_https ? HTTPS_PORT : HTTP_PORT;
+    return (colon ? strtol(colon + 1, NULL, 10) : usual) == access->port;
 }
 
 static bool host_is_ours(const struct access *access, const struct access_request *request) {
@@ -169,6 +172,26 @@ static bool host_is_ours(const struct access *access, const struct access_reques
     }
     if (request->forwarded && request->forwarded->is_there && !names_our_port(access, header)) return true;
     return access->is_shared && is_address(host);  // the machine's outer address behind NAT; cannot be rebound
+}
+
+// As the browser has it: through a proxy that says so, or because the server itself encrypts.
+static bool is_by_https(const struct access *access, const struct forwarded *forwarded) {
+    return access->is_https || (forwarded && forwarded->is_https);
+}
+
+bool access_is_secure(const struct access *access, const char *header, const struct forwarded *forwarded) {
+    char host[HOST_BYTES];
+    if (is_by_https(access, forwarded)) return true;
+    return header && host_without_port(header, host) && is_loopback(host);
+}
+
+bool access_is_allowed(const struct access *access, const char *header) {
+    char host[HOST_BYTES];
+    if (!host_without_port(header, host)) return false;
+    for (size_t i = access->host_count - access->allowed_count; i < access->host_count; i++) {
+        if (is_called(access->hosts[i], host)) return true;
+    }
+    return false;
 }
 
 // --- The token ---
@@ -200,13 +223,25 @@ static bool bearer_has_token(const struct access *access, const char *authorizat
     return token_equals(access, value, strcspn(value, " \t"));
 }
 
+// Whether there is one at all, right or wrong.
+static bool gives_cookie(const struct access *access, const char *cookies) {
+    const char *at = cookies ? strstr(cookies, access->cookie_name) : NULL;
+    return at && at[strlen(access->cookie_name)] == '=';
+}
+
+static bool gives_bearer(const char *authorization) {
+    return authorization && strncasecmp(authorization, "Bearer ", 7) == 0 && authorization[7];
+}
+
 enum access_verdict access_judge(const struct access *access, const struct access_request *request) {
     if (!host_is_ours(access, request)) return ACCESS_WRONG_HOST;
     if (!access->token[0]) return ACCESS_GRANTED;
     const char *link = request->query_token;
     if (link && token_equals(access, link, strlen(link))) return ACCESS_GRANTED_BY_LINK;
     bool is_known = cookie_has_token(access, request->cookie) || bearer_has_token(access, request->authorization);
-    return is_known ? ACCESS_GRANTED : ACCESS_NO_TOKEN;
+    if (is_known) return ACCESS_GRANTED;
+    bool is_guess = (link && link[0]) || gives_cookie(access, request->cookie) || gives_bearer(request->authorization);
+    return is_guess ? ACCESS_WRONG_TOKEN : ACCESS_NO_TOKEN;
 }
 
 // Browsers send a cookie to a frame inside another site only when it says so, and such a one only by https.
@@ -217,12 +252,12 @@ static const char *cookie_sites(const struct access *access, bool is_https) {
 
 void access_cookie(const struct access *access, const struct forwarded *forwarded, char cookie[ACCESS_COOKIE_BYTES]) {
     snprintf(cookie, ACCESS_COOKIE_BYTES, "%s=%s; HttpOnly; %s; Path=%s/", access->cookie_name, access->token,
-             cookie_sites(access, forwarded && forwarded->is_https), forwarded ? forwarded->prefix : "");
+             cookie_sites(access, is_by_https(access, forwarded)), forwarded ? forwarded->prefix : "");
 }
 
 const char *access_outer_url(const struct access *access, const struct access_request *request, struct arena *arena) {
     const struct forwarded *forwarded = request->forwarded;
-    return arena_printf(arena, "%s://%s%s/%s%s", forwarded->is_https ? "https" : "http",
+    return arena_printf(arena, "%s://%s%s/%s%s", is_by_https(access, forwarded) ? "https" : "http",
                         forwarded->host[0] ? forwarded->host : request->host, forwarded->prefix,
                         access->token[0] ? "?token=" : "", access->token);
 }

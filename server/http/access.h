@@ -27,7 +27,7 @@ enum { ACCESS_TOKEN_BYTES = 129, ACCESS_COOKIE_NAME_BYTES = 32, ACCESS_COOKIE_BY
 struct access_settings {
     const char *host;  // as in --host; NULL: loopback
     int port;          // 0 for a socket file
-    bool bind_all, no_token, behind_proxy;
+    bool bind_all, no_token, behind_proxy, is_https;
     const char *socket_path;         // NULL: it listens on a port
     const char *token;               // that was given; NULL: a random one where one is needed
     const char *const *allow_hosts;  // "hub.example", "*.hub.example"
@@ -40,14 +40,15 @@ struct access {
     bool is_everywhere;  // on all addresses
     bool is_socket;      // listens on a socket file
     bool behind_proxy, is_framed;
+    bool is_https;  // encrypts by itself
     int port;
     char token[ACCESS_TOKEN_BYTES];              // "" when none is needed
     char cookie_name[ACCESS_COOKIE_NAME_BYTES];  // has the port: two servers on one machine do not log each other out
     const char *content_policy;                  // the value of the Content-Security-Policy header
     const char *
         *hosts;  // names and addresses by which this machine may be called, without brackets; "*.x": all below x
-    size_t host_count;
-    const char **urls;  // where to open the page, the best first
+    size_t host_count, allowed_count;  // the last so many are those of --allow_host
+    const char **urls;                 // where to open the page, the best first
     size_t url_count;
 };
 
@@ -61,7 +62,7 @@ bool access_frame_sources_are_plain(const char *sources);
 // Whether what a proxy tells of a request counts; `is_near`: it came from this machine.
 bool access_believes(const struct access *access, bool is_near);
 
-enum access_verdict { ACCESS_GRANTED, ACCESS_GRANTED_BY_LINK, ACCESS_WRONG_HOST, ACCESS_NO_TOKEN };
+enum access_verdict { ACCESS_GRANTED, ACCESS_GRANTED_BY_LINK, ACCESS_WRONG_HOST, ACCESS_NO_TOKEN, ACCESS_WRONG_TOKEN };
 
 struct access_request {  // NULL when absent
     const char *host, *query_token, *cookie, *authorization;
@@ -70,7 +71,13 @@ struct access_request {  // NULL when absent
 
 enum access_verdict access_judge(const struct access *access, const struct access_request *request);
 
-// The value of a Set-Cookie header that carries the token, to where the browser sees this server. Behind https only for
+// Whether --allow_host names "hub.example:8443", or what it is a part of.
+bool access_is_allowed(const struct access *access, const char *host);
+
+// Whether a browser counts what it has from this address as safe from others on the way: https, or this machine.
+bool access_is_secure(const struct access *access, const char *host, const struct forwarded *forwarded);
+
+// The value of a Set-Cookie header that carries the token, to where the browser sees this server. By https only for
 // https, and inside the frames of other sites where they are allowed.
 void access_cookie(const struct access *access, const struct forwarded *forwarded, char cookie[ACCESS_COOKIE_BYTES]);
 

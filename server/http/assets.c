@@ -1,11 +1,14 @@
 #include "server/http/assets.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "analysis/base/refused_memory.h"
 #include "server/app.h"
 #include "server/embedded_assets.h"
 #include "server/http/gzip.h"
+#include "server/http/response.h"
 
 bool assets_path_is_plain(const char *path) {
     for (const char *part = path;; part++) {
@@ -35,22 +38,76 @@ static const struct embedded_asset *find_embedded(const char *path) {
     return NULL;
 }
 
+// What is kept of one: its responses, ready to be sent, and for a client without gzip its body.
+struct kept_asset {
+    struct output inflated;
+    struct ready_responses ready;  // atomic: the rest never changes
+};
+
+static void destroy_asset(void *data) {
+    struct kept_asset *kept = data;
+    ready_responses_free(&kept->ready);
+    output_free(&kept->inflated);
+    free(kept);
+}
+
+static size_t cost_of(void *data) {
+    const struct kept_asset *kept = data;
+    return sizeof *kept + kept->inflated.capacity + ready_responses_bytes(&kept->ready);
+}
+
+static bool load_gzipped(void *context, struct cache_value *value, struct error *error) {
+    (void)context;
+    struct kept_asset *kept = memory_or_refusal(calloc(1, sizeof *kept));
+    if (!kept) return work_out_of_memory(error);
+    output_init(&kept->inflated, OUTPUT_LIMIT_BYTES);
+    *value = (struct cache_value){
+        .data = kept, .cost_bytes = sizeof *kept, .destroy = destroy_asset, .cost_now = cost_of};
+    return true;
+}
+
+static bool load_inflated(void *context, struct cache_value *value, struct error *error) {
+    const struct embedded_asset *asset = context;
+    if (!load_gzipped(context, value, error)) return false;
+    struct kept_asset *kept = value->data;
+    bool is_good = gzip_inflate((struct bytes){asset->gzip, asset->gzip_size}, asset->identity_size, &kept->inflated);
+    value->cost_bytes = cost_of(kept);
+    if (is_good) return true;
+    destroy_asset(kept);
+    return work_out_of_memory(error);
+}
+
+static const char *asset_key(struct request *request, const struct embedded_asset *asset, bool is_gzip) {
+    return arena_printf(&request->work.arena, "asset %s%s", asset->path, is_gzip ? " gzip" : "");
+}
+
+// In the cache, like anything else that was made.
+static struct kept_asset *kept_asset(struct request *request, const struct embedded_asset *asset, bool is_gzip,
+                                     struct error *error) {
+    union {
+        const struct embedded_asset *in;
+        void *out;
+    } context = {asset};
+    const char *key = asset_key(request, asset, is_gzip);
+    struct kept_asset *kept = key ? work_get(&request->work, key, (struct load_wish){.lane = LOAD_FREE},
+                                             is_gzip ? load_gzipped : load_inflated, context.out, error)
+                                  : NULL;
+    if (!key) work_out_of_memory(error);
+    return kept;
+}
+
 static bool reply_embedded(struct request *request, const struct embedded_asset *asset, struct reply *reply,
                            struct error *error) {
-    struct bytes gzip = {asset->gzip, asset->gzip_size};
+    bool is_gzip = request_accepts_gzip(request);
+    struct kept_asset *kept = kept_asset(request, asset, is_gzip, error);
+    if (!kept) return false;
     reply->status = HTTP_OK;
     reply->content_type = asset->content_type;
     snprintf(reply->etag, sizeof reply->etag, "%s", asset->etag);
-    if (request_accepts_gzip(request)) {
-        reply->body = gzip;
-        reply->is_gzip = true;
-        etag_for_gzip(reply->etag, reply->etag);
-        return true;
-    }
-    struct output *output = reply_output(request, error);
-    if (!output) return false;
-    if (!gzip_inflate(gzip, asset->identity_size, output)) return work_out_of_memory(error);
-    reply->body = output_bytes(output);
+    if (is_gzip) etag_for_gzip(reply->etag, reply->etag);
+    reply->is_gzip = is_gzip;
+    reply->body = is_gzip ? (struct bytes){asset->gzip, asset->gzip_size} : output_bytes(&kept->inflated);
+    reply->ready = &kept->ready;
     return true;
 }
 
@@ -77,13 +134,20 @@ static const char *content_type_of(const char *path) {
     return "application/octet-stream";
 }
 
-// Where a path of the page lies on disk: uPlot comes from node_modules, as it does for the embedded page.
+const char *assets_library_folder(const char *web_dir, struct arena *arena) {
+    return arena_printf(arena, "%s/../node_modules/uplot/dist", web_dir);
+}
+
+static const char *library_path(struct request *request, const char *web_dir, const char *name) {
+    const char *folder = assets_library_folder(web_dir, &request->work.arena);
+    return folder ? arena_printf(&request->work.arena, "%s/%s", folder, name) : NULL;
+}
+
+// Where a path of the page lies on disk.
 static const char *disk_path(struct request *request, const char *web_dir, const char *path) {
-    static const char uplot[] = "../node_modules/uplot/dist";
-    struct arena *arena = &request->work.arena;
-    if (strcmp(path, "vendor/uplot.js") == 0) return arena_printf(arena, "%s/%s/uPlot.esm.js", web_dir, uplot);
-    if (strcmp(path, "vendor/uplot.css") == 0) return arena_printf(arena, "%s/%s/uPlot.min.css", web_dir, uplot);
-    return arena_printf(arena, "%s/%s", web_dir, path);
+    if (strcmp(path, "vendor/uplot.js") == 0) return library_path(request, web_dir, "uPlot.esm.js");
+    if (strcmp(path, "vendor/uplot.css") == 0) return library_path(request, web_dir, "uPlot.min.css");
+    return arena_printf(&request->work.arena, "%s/%s", web_dir, path);
 }
 
 static bool read_file(FILE *file, struct output *output) {
@@ -110,6 +174,14 @@ static bool reply_from_disk(struct request *request, const char *web_dir, const 
 
 bool assets_are_embedded(const char *path) {
     return find_embedded(path) != NULL;
+}
+
+bool assets_are_at_hand(struct request *request, const char *path) {
+    if (request->app->options->web_dir) return false;
+    const struct embedded_asset *asset = find_embedded(path);
+    if (!asset || request_accepts_gzip(request)) return true;
+    const char *key = asset_key(request, asset, false);
+    return key && work_peek(&request->work, key);
 }
 
 bool assets_reply(struct request *request, const char *path, struct reply *reply, struct error *error) {

@@ -2,9 +2,12 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "server/app.h"
 #include "server/http/access.h"
+#include "server/http/guesses.h"
+#include "server/http/same_site.h"
 
 enum { NAME_BYTES = 128 };
 
@@ -79,19 +82,82 @@ static enum access_verdict judge(const struct request *request) {
     return access_judge(request->app->access, &asked);
 }
 
+static bool is_of_other_site(const struct request *request) {
+    const struct same_site_headers headers = {request->headers.host, request->headers.origin,
+                                              request->headers.fetch_site};
+    bool only_reads = strcmp(request->method, "GET") == 0 || strcmp(request->method, "HEAD") == 0;
+    return !only_reads && !same_site_is_ours(request->app->access, &headers, request->forwarded);
+}
+
+static void refuse_other_site(struct request *request, struct reply *reply, enum reply_family family) {
+    struct error error;
+    const char *origin = request->headers.origin;
+    error_set(&error, ERROR_BAD_REQUEST,
+              "A page of another site (%.100s) may not send this: open hbmview's own page, or ask by a script. Where a "
+              "proxy changes the Host header, start hbmview with --allow_host=NAME, the name that readers see, or with "
+              "--behind_proxy (docs/proxies.md).",
+              origin ? origin : "Sec-Fetch-Site");
+    if (family == REPLY_API)
+        reply_json_error(request, reply, HTTP_FORBIDDEN, "other_site", &error);
+    else
+        reply_error(request, reply, REPLY_XPROF, &error);
+    reply->status = HTTP_FORBIDDEN;
+}
+
 bool gate_is_open(const struct request *request) {
+    if (is_of_other_site(request)) return false;
     enum access_verdict verdict = judge(request);
     return verdict == ACCESS_GRANTED || verdict == ACCESS_GRANTED_BY_LINK;
+}
+
+static int64_t now_ms(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static void refuse_guess(struct request *request, struct reply *reply, enum reply_family family, int64_t wait_s) {
+    struct error error;
+    error_set(
+        &error, ERROR_BAD_REQUEST,
+        "Too many wrong tokens came from this address; the next one is looked at in %lld s. The right one gets in "
+        "at any time: open the link that hbmview printed when it started last.",
+        (long long)wait_s);
+    if (family == REPLY_API)
+        reply_json_error(request, reply, HTTP_TOO_MANY, "too_many_guesses", &error);
+    else
+        reply_error(request, reply, REPLY_XPROF, &error);
+    reply->status = HTTP_TOO_MANY;
+    reply->retry_after = arena_printf(&request->work.arena, "%lld", (long long)wait_s);
+    reply->is_last = true;
+}
+
+// What it said was not the token, or it said none, or it called the server by a foreign name.
+static void refuse(struct request *request, struct reply *reply, enum reply_family family,
+                   enum access_verdict verdict) {
+    bool is_guess = verdict == ACCESS_WRONG_TOKEN;
+    int64_t wait_s = is_guess ? guesses_take(request->app->guesses, &request->client, now_ms()) : 0;
+    if (wait_s)
+        refuse_guess(request, reply, family, wait_s);
+    else
+        refuse_access(request, reply, family, verdict == ACCESS_WRONG_HOST);
+    bool is_retry = request_query(request, ACCESS_RETRY) != NULL;
+    if (family == REPLY_PAGE && !is_retry && verdict != ACCESS_WRONG_HOST) offer_retry(request, reply);
 }
 
 bool gate_let_in(struct request *request, struct reply *reply, enum reply_family family) {
     enum access_verdict verdict = judge(request);
     bool is_page = family == REPLY_PAGE, is_retry = request_query(request, ACCESS_RETRY) != NULL;
+    bool is_known = verdict == ACCESS_GRANTED || verdict == ACCESS_GRANTED_BY_LINK;
+    if (is_known && is_of_other_site(request)) {
+        refuse_other_site(request, reply, family);
+        return false;
+    }
     switch (verdict) {
         case ACCESS_WRONG_HOST:
         case ACCESS_NO_TOKEN:
-            refuse_access(request, reply, family, verdict == ACCESS_WRONG_HOST);
-            if (is_page && !is_retry && verdict == ACCESS_NO_TOKEN) offer_retry(request, reply);
+        case ACCESS_WRONG_TOKEN:
+            refuse(request, reply, family, verdict);
             return false;
         case ACCESS_GRANTED_BY_LINK:
             welcome(request, reply);

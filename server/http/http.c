@@ -1,357 +1,423 @@
 #include "server/http/http.h"
 
 #include <microhttpd.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
+#include "analysis/base/memory_room.h"
 #include "server/http/access.h"
+#include "server/http/exchange.h"
+#include "server/http/head.h"
+#include "server/http/http_tls.h"
 #include "server/http/listener.h"
-#include "server/http/reply.h"
-#include "server/http/traffic.h"
-#include "server/http/under_way.h"
+#include "server/http/lobby.h"
+#include "server/http/response.h"
 
-enum { BODY_SWALLOWED_MAX_BYTES = 64 << 20, STREAM_BLOCK_BYTES = 4 << 10, STREAM_PATIENCE_MS = 1000 };
+enum {
+    STREAM_BLOCK_BYTES = 4 << 10,
+    ARGUMENTS_READ_MAX = 100,  // of which a handler sees REQUEST_QUERY_MAX
+    ARGUMENT_BYTES = 64,       // libmicrohttpd takes for each, beside the address itself
+    HEAD_ROOM_BYTES = 1 << 10,
+    DESCRIPTORS_KEPT = 256,   // for files, buckets and what is new
+    CONNECTIONS_SPARE = 512,  // who were dropped, until the loop has closed them
+};
 
 struct http_server {
     const struct app *app;
     struct MHD_Daemon *daemon;
+    struct lobby *lobby;
+    struct workers *workers;
+    struct bodies *bodies;
+    // The lock is held for what follows.
+    pthread_mutex_t lock;
+    struct connection *waiting;  // streams that have nothing to say now
+    uint64_t news;               // grows when streams may have something to say
+    bool is_stopping;
 };
 
 // A connection, which may end without a word about the exchange that is under way: when libmicrohttpd runs out of
 // memory for a request's arguments, say.
 struct connection {
+    struct http_server *server;
+    struct MHD_Connection *handle;
+    struct guest guest;
     struct exchange *exchange;
-};
-
-// A request and what only this file needs of it.
-struct exchange {
-    struct request request;
-    struct forwarded forwarded;
-    struct reply_stream stream;
-    struct reading reading;
-    int socket;
-    struct timespec start;
-    struct output body;  // what the client sends
-    size_t body_bytes;
-    bool has_begun;     // the headers are known
-    bool has_bad_name;  // an argument has a NUL inside, or there are too many
-    unsigned status;
-    size_t reply_bytes;
-    enum reply_family family;
+    struct connection *next_waiting;
 };
 
 // --- Making the request ---
+
+// Of what lies in the library's own buffer of the connection, which its callback's type calls constant.
+static char *writable(const char *text) {
+    union {
+        const char *in;
+        char *out;
+    } pointer = {text};
+    return pointer.out;
+}
 
 static struct connection *connection_of(struct MHD_Connection *handle) {
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(handle, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
     return info ? info->socket_context : NULL;
 }
 
-static int socket_of(struct MHD_Connection *handle) {
-    const union MHD_ConnectionInfo *info = MHD_get_connection_info(handle, MHD_CONNECTION_INFO_CONNECTION_FD);
-    return info ? info->connect_fd : -1;
+// libmicrohttpd keeps each argument in the memory of the connection, and without room for one it neither answers nor
+// closes. So such an address is answered here, before it reads them.
+static bool has_too_many_arguments(const char *target) {
+    size_t count = 0;
+    for (const char *at = target; (at = strchr(at, '&')); at++) count++;
+    size_t taken = count ? strlen(target) + count * ARGUMENT_BYTES : 0;
+    return count >= ARGUMENTS_READ_MAX || taken > HTTP_HEADERS_MAX_BYTES - HEAD_ROOM_BYTES;
 }
 
-static void *begin(void *app, const char *target, struct MHD_Connection *handle) {
+static void refuse_arguments(int socket) {
+    static const char why[] = "{\"error\":{\"code\":\"bad_request\",\"message\":\"The address has too many arguments, "
+                              "or too long ones.\",\"file\":null,"
+                              "\"offset\":null}}";
+    char answer[512];
+    int size = snprintf(answer, sizeof answer,
+                        "HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nConnection: close\r\n"
+                        "Content-Length: %zu\r\n\r\n%s",
+                        sizeof why - 1, why);
+    send(socket, answer, (size_t)size, MSG_NOSIGNAL | MSG_DONTWAIT);
+    shutdown(socket, SHUT_RDWR);
+}
+
+// So that what follows is one argument, and the answer goes the encrypted way of all answers.
+static void join_arguments(const char *target) {
+    for (char *at = writable(target); (at = strchr(at, '&'));) *at = '-';
+}
+
+static void *begin(void *server, const char *target, struct MHD_Connection *handle) {
     struct connection *connection = connection_of(handle);
-    struct exchange *exchange = connection ? calloc(1, sizeof *exchange) : NULL;
-    if (!exchange) return NULL;
-    connection->exchange = exchange;
-    const struct app *owner = app;
-    exchange->request.app = owner;
-    work_init(&exchange->request.work, owner->cache);
-    reading_init(&exchange->reading);
-    exchange->request.work.reading = &exchange->reading;
-    exchange->socket = socket_of(handle);
-    exchange->request.target = arena_string(&exchange->request.work.arena, bytes_of(target));
-    output_init(&exchange->body, REQUEST_BODY_LIMIT_BYTES);
-    clock_gettime(CLOCK_MONOTONIC, &exchange->start);
-    return exchange;
+    if (!connection) return NULL;
+    struct http_server *owner = server;
+    connection->exchange = exchange_begin(owner->app, target, connection->guest.socket);
+    if (!has_too_many_arguments(target)) return connection->exchange;
+    if (!owner->app->tls) refuse_arguments(connection->guest.socket);
+    if (connection->exchange) connection->exchange->has_bad_name = true;
+    if (owner->app->tls) join_arguments(target);
+    return connection->exchange;
+}
+
+static enum MHD_Result take_header(void *head, enum MHD_ValueKind kind, const char *name, size_t name_size,
+                                   const char *value, size_t value_size) {
+    (void)kind, (void)value_size;
+    head_take(head, name, name_size, value);
+    return MHD_YES;
 }
 
 static enum MHD_Result add_argument(void *to, enum MHD_ValueKind kind, const char *name, size_t name_size,
                                     const char *value, size_t value_size) {
     (void)kind;
-    struct exchange *exchange = to;
-    struct request *request = &exchange->request;
-    bool is_bad = strlen(name) != name_size || (value && strlen(value) != value_size);
-    if (is_bad || request->query_count == REQUEST_QUERY_MAX) {
-        exchange->has_bad_name = true;
-        return MHD_NO;
-    }
-    request->query[request->query_count++] = (struct request_argument){name, value ? value : ""};
-    return MHD_YES;
+    return exchange_add_argument(to, name, name_size, value, value_size) ? MHD_YES : MHD_NO;
 }
 
-static const char *header(struct MHD_Connection *connection, const char *name) {
-    return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
+static const struct sockaddr *peer_of(struct MHD_Connection *handle) {
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(handle, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    return info ? info->client_addr : NULL;
 }
 
 // Whether the request comes from a program on this machine.
 static bool is_near(struct MHD_Connection *handle) {
-    const union MHD_ConnectionInfo *info = MHD_get_connection_info(handle, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
-    return info && info->client_addr && listener_peer_is_near(info->client_addr);
+    const struct sockaddr *peer = peer_of(handle);
+    return peer && listener_peer_is_near(peer);
 }
 
-static void read_forwarded(struct MHD_Connection *connection, struct exchange *exchange) {
+static void read_forwarded(struct MHD_Connection *connection, const struct head *head, struct exchange *exchange) {
     struct request *request = &exchange->request;
     if (!access_believes(request->app->access, is_near(connection))) return;
-    const struct forwarded_headers headers = {
-        header(connection, "X-Forwarded-Host"), header(connection, "X-Forwarded-Prefix"),
-        header(connection, "X-Forwarded-Proto"), header(connection, "X-Forwarded-For")};
+    const char *const *values = head->values;
+    const struct forwarded_headers headers = {values[HEAD_FORWARDED_HOST], values[HEAD_FORWARDED_PREFIX],
+                                              values[HEAD_FORWARDED_PROTO], values[HEAD_FORWARDED_FOR]};
     forwarded_read(&headers, &exchange->forwarded);
     request->forwarded = &exchange->forwarded;
+    client_address_forwarded(headers.client, &request->client);
     request->path = forwarded_path(&exchange->forwarded, request->path);
 }
 
-static void read_headers(struct MHD_Connection *connection, const char *method, const char *path,
-                         struct exchange *exchange) {
+static struct request_headers headers_of(const struct head *head) {
+    const char *const *values = head->values;
+    return (struct request_headers){
+        .host = values[HEAD_HOST],
+        .cookie = values[HEAD_COOKIE],
+        .authorization = values[HEAD_AUTHORIZATION],
+        .accept_encoding = values[HEAD_ACCEPT_ENCODING],
+        .if_none_match = values[HEAD_IF_NONE_MATCH],
+        .last_event_id = values[HEAD_LAST_EVENT_ID],
+        .origin = values[HEAD_ORIGIN],
+        .fetch_site = values[HEAD_FETCH_SITE],
+    };
+}
+
+// False: the head can be read in two ways.
+static bool read_head(struct MHD_Connection *connection, const char *method, const char *path,
+                      struct exchange *exchange) {
     struct request *request = &exchange->request;
+    struct head head = {0};
+    MHD_get_connection_values_n(connection, MHD_HEADER_KIND, take_header, &head);
     request->method = method;
     request->path = path;
-    request->headers = (struct request_headers){
-        .host = header(connection, MHD_HTTP_HEADER_HOST),
-        .cookie = header(connection, MHD_HTTP_HEADER_COOKIE),
-        .authorization = header(connection, MHD_HTTP_HEADER_AUTHORIZATION),
-        .accept_encoding = header(connection, MHD_HTTP_HEADER_ACCEPT_ENCODING),
-        .if_none_match = header(connection, MHD_HTTP_HEADER_IF_NONE_MATCH),
-        .last_event_id = header(connection, "Last-Event-ID"),
-    };
-    read_forwarded(connection, exchange);
+    request->headers = headers_of(&head);
+    request->client = client_address_of(peer_of(connection));
+    read_forwarded(connection, &head, exchange);
     MHD_get_connection_values_n(connection, MHD_GET_ARGUMENT_KIND, add_argument, exchange);
-    if (!request->target || strstr(request->target, "%00")) exchange->has_bad_name = true;
-    exchange->body.limit_bytes = request->app->body_limit(request);
-    MHD_set_connection_option(connection, MHD_CONNECTION_OPTION_TIMEOUT, (unsigned)HTTP_ANSWER_SECONDS);
+    if (request->target && strstr(request->target, "%00")) exchange->has_bad_name = true;
+    exchange->body_limit = request->app->body_limit(request);
+    return !head_is_ambiguous(&head);
+}
+
+// --- Streams: those with nothing to say are suspended until there is news, or it is time for a sign of life ---
+
+static void hear_news(void *server) {
+    struct http_server *owner = server;
+    pthread_mutex_lock(&owner->lock);
+    owner->news++;
+    for (struct connection *one = owner->waiting, *next; one; one = next) {
+        next = one->next_waiting;
+        MHD_resume_connection(one->handle);
+    }
+    owner->waiting = NULL;
+    pthread_mutex_unlock(&owner->lock);
+}
+
+static uint64_t news_so_far(struct http_server *server) {
+    pthread_mutex_lock(&server->lock);
+    uint64_t news = server->news;
+    pthread_mutex_unlock(&server->lock);
+    return news;
+}
+
+// Unless there was news since `seen`.
+static void wait_for_news(struct http_server *server, struct connection *connection, uint64_t seen) {
+    pthread_mutex_lock(&server->lock);
+    if (server->news == seen && !server->is_stopping) {
+        MHD_suspend_connection(connection->handle);
+        connection->next_waiting = server->waiting;
+        server->waiting = connection;
+    }
+    pthread_mutex_unlock(&server->lock);
+}
+
+static ssize_t read_stream(void *of, uint64_t at, char *to, size_t most) {
+    (void)at;
+    struct connection *connection = of;
+    struct exchange *exchange = connection->exchange;
+    const struct reply_stream *stream = &exchange->reply.stream;
+    uint64_t news = news_so_far(connection->server);
+    int64_t got = stream->read(stream->state, to, most);
+    bool has_left = got == 0 && under_way_has_hung_up(connection->guest.socket, connection->server->app->tls);
+    if (got < 0 || has_left) return MHD_CONTENT_READER_END_OF_STREAM;
+    if (got == 0) wait_for_news(connection->server, connection, news);
+    exchange->reply_bytes += (uint64_t)got;
+    return (ssize_t)got;
 }
 
 // --- Sending the reply ---
 
-static const struct {
-    const char *name, *value;
-} headers_of_all[] = {
-    {"X-Content-Type-Options", "nosniff"},
-    {"Referrer-Policy", "no-referrer"},
-    {"Cross-Origin-Resource-Policy", "same-origin"},
-    {"Vary", "Accept-Encoding"},
-};
-
-static void add_header(struct MHD_Response *response, const char *name, const char *value) {
-    if (value && value[0]) MHD_add_response_header(response, name, value);
-}
-
-static void add_headers(struct MHD_Response *response, const struct app *app, const struct reply *reply) {
-    add_header(response, "Content-Security-Policy", app->access->content_policy);
-    for (size_t i = 0; i < sizeof headers_of_all / sizeof headers_of_all[0]; i++)
-        add_header(response, headers_of_all[i].name, headers_of_all[i].value);
-    bool has_body = reply->status != HTTP_NOT_MODIFIED && reply->status != HTTP_NO_CONTENT;
-    if (has_body) add_header(response, "Content-Type", reply->content_type);
-    if (has_body && reply->is_gzip) add_header(response, "Content-Encoding", "gzip");
-    add_header(response, "Cache-Control", reply->is_immutable ? "max-age=31536000, immutable" : "no-cache");
-    add_header(response, "ETag", reply->etag);
-    add_header(response, "Allow", reply->allow);
-    add_header(response, "Location", reply->location);
-    add_header(response, "Set-Cookie", reply->set_cookie);
-    add_header(response, "Refresh", reply->refresh);
-    add_header(response, "Content-Disposition", reply->disposition);
-    if (reply->stream.read) add_header(response, "X-Accel-Buffering", "no");  // a proxy must hand on what comes
-}
-
-static void *mutable_pointer(const void *data) {
-    union {
-        const void *in;
-        void *out;
-    } pointer = {data};  // MHD_RESPMEM_PERSISTENT only reads it
-    return pointer.out;
-}
-
-// A connection has its own thread, which may wait here.
-static ssize_t read_stream(void *of, uint64_t at, char *to, size_t most) {
-    (void)at;
-    struct exchange *exchange = of;
-    int64_t got;
-    while ((got = exchange->stream.read(exchange->stream.state, to, most, STREAM_PATIENCE_MS)) == 0) {
-        if (under_way_has_hung_up(exchange->socket)) return MHD_CONTENT_READER_END_OF_STREAM;
-    }
-    if (got > 0) exchange->reply_bytes += (size_t)got;
-    return got > 0 ? (ssize_t)got : MHD_CONTENT_READER_END_OF_STREAM;
-}
-
-static struct MHD_Response *begin_stream(struct exchange *exchange, const struct reply_stream *stream) {
-    exchange->stream = *stream;
-    return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_BLOCK_BYTES, read_stream, exchange, NULL);
+static bool queue_stream(struct connection *connection, const struct reply *reply) {
+    struct MHD_Response *response = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_BLOCK_BYTES, read_stream,
+                                                                      connection, NULL);
+    if (!response) return false;
+    (void)response_add_headers(response, &connection->exchange->request, reply);
+    bool is_queued = MHD_queue_response(connection->handle, reply->status, response) == MHD_YES;
+    MHD_destroy_response(response);
+    return is_queued;
 }
 
 // The body belongs to the request, which ends only when the reply was sent (see `end`).
-static enum MHD_Result send_reply(struct MHD_Connection *connection, struct exchange *exchange,
-                                  const struct reply *reply) {
-    struct MHD_Response *response = reply->stream.read
-                                        ? begin_stream(exchange, &reply->stream)
-                                        : MHD_create_response_from_buffer(
-                                              reply->body.size,
-                                              mutable_pointer(reply->body.data ? (const void *)reply->body.data : ""),
-                                              MHD_RESPMEM_PERSISTENT);
-    if (!response) return MHD_NO;
-    add_headers(response, exchange->request.app, reply);
-    exchange->status = reply->status;
-    exchange->family = reply->family;
+static enum MHD_Result send_reply(struct connection *connection) {
+    struct exchange *exchange = connection->exchange;
+    const struct reply *reply = &exchange->reply;
+    bool is_stream = reply->stream.read != NULL;
     exchange->reply_bytes = reply->body.size;
-    enum MHD_Result result = MHD_queue_response(connection, reply->status, response);
-    MHD_destroy_response(response);
-    return result;
+    if (!is_stream) lobby_now(connection->server->lobby, &connection->guest, GUEST_DOWNLOADS, reply->body.size);
+    exchange->is_sent = is_stream ? queue_stream(connection, reply)
+                                  : response_queue(connection->handle, &exchange->request, reply);
+    return exchange->is_sent ? MHD_YES : MHD_NO;
 }
 
-static enum MHD_Result refuse(struct MHD_Connection *connection, struct exchange *exchange, unsigned status,
-                              const char *why) {
-    struct reply reply = {0};
-    struct error error;
-    error_set(&error, ERROR_BAD_REQUEST, "%s", why);
-    reply_json_error(&exchange->request, &reply, status, status == HTTP_TOO_LARGE ? "too_big" : NULL, &error);
-    return send_reply(connection, exchange, &reply);
+// --- Answering: the connection is suspended while a worker is at it ---
+
+static void work_on(void *connection) {
+    struct connection *of = connection;
+    exchange_answer(of->exchange);
 }
 
-static enum MHD_Result refuse_body(struct MHD_Connection *connection, struct exchange *exchange) {
-    const char *why = arena_printf(&exchange->request.work.arena, "The request body is larger than %zu KiB.",
-                                   exchange->body.limit_bytes >> 10);
-    return refuse(connection, exchange, HTTP_TOO_LARGE, why ? why : "The request body is too large.");
+static void resume(void *connection) {
+    struct connection *of = connection;
+    MHD_resume_connection(of->handle);
 }
 
-static enum MHD_Result answer(struct MHD_Connection *connection, struct exchange *exchange) {
-    if (exchange->has_bad_name)
-        return refuse(connection, exchange, HTTP_BAD_REQUEST, "The address has too many arguments, or a NUL in it.");
-    struct reply reply = {0};
-    struct request *request = &exchange->request;
-    const char *target = access_plain_target(request->target, &request->work.arena);
-    struct under_way_request mine = {
-        .target = target ? target : "", .socket = exchange->socket, .reading = &exchange->reading};
-    request->body = output_bytes(&exchange->body);
-    under_way_begin(request->app->under_way, &mine);
-    request->app->answer(request, &reply);
-    under_way_end(request->app->under_way, &mine);
-    return send_reply(connection, exchange, &reply);
+static enum MHD_Result hand_to_worker(struct http_server *server, struct connection *connection) {
+    struct exchange *exchange = connection->exchange;
+    struct guest *guest = &connection->guest;
+    exchange->job = (struct worker_job){
+        .work = work_on, .done = resume, .context = connection, .working = &guest->address->working};
+    pthread_mutex_lock(&server->lock);
+    bool is_stopping = server->is_stopping;
+    if (!is_stopping) {
+        lobby_now(server->lobby, guest, GUEST_IS_SERVED, 0);
+        exchange_goes_under_way(exchange);
+        MHD_suspend_connection(connection->handle);
+        if (!workers_take(server->workers, &exchange->job)) {
+            exchange_refuse_busy(exchange);
+            MHD_resume_connection(connection->handle);
+        }
+    }
+    pthread_mutex_unlock(&server->lock);
+    return is_stopping ? MHD_NO : MHD_YES;
 }
 
-// A body that is too large is read to its end, so that its sender gets to see the answer, but not kept. False for one
-// that does not end.
-static bool take_body(struct exchange *exchange, struct bytes piece) {
-    if (!exchange->body.failed) output_append(&exchange->body, piece);
-    exchange->body_bytes += piece.size;
-    return exchange->body_bytes <= exchange->body.limit_bytes + BODY_SWALLOWED_MAX_BYTES;
-}
-
-static enum MHD_Result finish(struct MHD_Connection *connection, struct exchange *exchange) {
-    return exchange->body.failed ? refuse_body(connection, exchange) : answer(connection, exchange);
+static enum MHD_Result take_body(struct http_server *server, struct connection *connection, struct bytes piece) {
+    if (!connection->exchange->came_bytes) lobby_now(server->lobby, &connection->guest, GUEST_UPLOADS, 0);
+    lobby_came(server->lobby, &connection->guest, piece.size);
+    return exchange_take_body(connection->exchange, server->bodies, piece) ? MHD_YES : MHD_NO;
 }
 
 // --- What libmicrohttpd calls ---
 
-static enum MHD_Result handle(void *app, struct MHD_Connection *connection, const char *path, const char *method,
+static enum MHD_Result handle(void *server, struct MHD_Connection *handle, const char *path, const char *method,
                               const char *version, const char *upload, size_t *upload_size, void **state) {
-    (void)app, (void)version;
+    (void)version;
     struct exchange *exchange = *state;
-    if (!exchange) return MHD_NO;
+    struct connection *connection = connection_of(handle);
+    if (!exchange || !connection) return MHD_NO;
     if (!exchange->has_begun) {
         exchange->has_begun = true;
-        read_headers(connection, method, path, exchange);
-        return MHD_YES;
+        if (read_head(handle, method, path, exchange)) return MHD_YES;
+        exchange_refuse_head(exchange);
+        return send_reply(connection);
     }
-    if (exchange->status) return MHD_YES;
-    if (*upload_size == 0) return finish(connection, exchange);
-    bool is_welcome = take_body(exchange, (struct bytes){(const uint8_t *)upload, *upload_size});
-    *upload_size = 0;
-    return is_welcome ? MHD_YES : MHD_NO;
-}
-
-static double elapsed_ms(const struct timespec *start) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)(now.tv_sec - start->tv_sec) * 1e3 + (double)(now.tv_nsec - start->tv_nsec) / 1e6;
-}
-
-static void count_exchange(const struct app *app, const struct exchange *exchange) {
-    const struct traffic_answer answer = {.family = exchange->family,
-                                          .status = exchange->status,
-                                          .bytes = exchange->reply_bytes,
-                                          .took_us = (uint64_t)(elapsed_ms(&exchange->start) * 1e3),
-                                          .is_stream = exchange->stream.read != NULL};
-    if (exchange->status) traffic_count(app->traffic, &answer);
-}
-
-// The target as it may go to a terminal: no control characters.
-static const char *printable_target(struct exchange *exchange) {
-    const char *target = exchange->request.target;
-    const char *plain = target ? access_plain_target(target, &exchange->request.work.arena) : NULL;
-    char *copy = plain ? arena_string(&exchange->request.work.arena, bytes_of(plain)) : NULL;
-    for (char *c = copy; c && *c; c++) {
-        if (*c < ' ' || *c == 0x7F) *c = '?';
+    if (exchange->is_sent) return MHD_YES;
+    if (*upload_size) {
+        struct bytes piece = {(const uint8_t *)upload, *upload_size};
+        *upload_size = 0;
+        return take_body(server, connection, piece);
     }
-    return copy ? copy : "-";
+    bool is_answered = exchange->is_answered || !exchange_is_to_be_answered(exchange);
+    if (is_answered || exchange_answer_at_once(exchange)) return send_reply(connection);
+    return hand_to_worker(server, connection);
 }
 
-static void log_exchange(struct exchange *exchange) {
-    const char *method = exchange->request.method;
-    fprintf(stderr, "%s %s %u %zu bytes %.2f ms\n", method ? method : "-", printable_target(exchange), exchange->status,
-            exchange->reply_bytes, elapsed_ms(&exchange->start));
-}
-
-static void free_exchange(struct connection *connection) {
-    struct exchange *exchange = connection ? connection->exchange : NULL;
-    if (!exchange) return;
-    output_free(&exchange->body);
-    work_free(&exchange->request.work);
-    free(exchange);
-    connection->exchange = NULL;
-}
-
-static void end(void *app, struct MHD_Connection *handle, void **state, enum MHD_RequestTerminationCode how) {
+static void end(void *server, struct MHD_Connection *handle, void **state, enum MHD_RequestTerminationCode how) {
     (void)how;
-    const struct app *owner = app;
+    struct http_server *owner = server;
+    struct connection *connection = connection_of(handle);
     struct exchange *exchange = *state;
-    if (!exchange) return;
-    count_exchange(owner, exchange);
-    if (owner->options->verbose) log_exchange(exchange);
-    MHD_set_connection_option(handle, MHD_CONNECTION_OPTION_TIMEOUT, (unsigned)HTTP_IDLE_SECONDS);
-    free_exchange(connection_of(handle));
     *state = NULL;
+    if (!exchange || !connection) return;
+    exchange_end(exchange);
+    exchange_free(exchange);
+    connection->exchange = NULL;
+    lobby_now(owner->lobby, &connection->guest, GUEST_WAITS, 0);
 }
 
-static void notify_connection(void *app, struct MHD_Connection *handle, void **context,
+static struct connection *welcome(struct http_server *server, struct MHD_Connection *handle) {
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(handle, MHD_CONNECTION_INFO_CONNECTION_FD);
+    struct connection *connection = info ? calloc(1, sizeof *connection) : NULL;
+    if (!connection) return NULL;
+    *connection = (struct connection){.server = server, .handle = handle};
+    if (lobby_enter(server->lobby, &connection->guest, info->connect_fd, peer_of(handle))) return connection;
+    shutdown(info->connect_fd, SHUT_RDWR);
+    free(connection);
+    return NULL;
+}
+
+static void notify_connection(void *server, struct MHD_Connection *handle, void **context,
                               enum MHD_ConnectionNotificationCode what) {
-    (void)app, (void)handle;
+    struct http_server *owner = server;
     if (what == MHD_CONNECTION_NOTIFY_STARTED) {
-        *context = calloc(1, sizeof(struct connection));
+        *context = welcome(owner, handle);
         return;
     }
-    free_exchange(*context);
-    free(*context);
+    struct connection *connection = *context;
+    if (!connection) return;
+    exchange_free(connection->exchange);
+    lobby_leave(owner->lobby, &connection->guest);
+    free(connection);
     *context = NULL;
 }
 
 // --- Start and stop ---
 
+// As many descriptors as this user may have. How many connections that leaves room for.
+static size_t connections_possible(void) {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return HTTP_CONNECTIONS_MAX / 8;
+    if (limit.rlim_cur < limit.rlim_max) {
+        limit.rlim_cur = limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
+        getrlimit(RLIMIT_NOFILE, &limit);
+    }
+    rlim_t possible = limit.rlim_cur, kept = DESCRIPTORS_KEPT + CONNECTIONS_SPARE;
+    if (possible >= HTTP_CONNECTIONS_MAX + kept) return HTTP_CONNECTIONS_MAX;
+    return possible > 2 * kept ? (size_t)(possible - kept) : (size_t)(possible / 4 + 1);
+}
+
+static unsigned loop_count(void) {
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    return cores < 1 ? 1 : cores > HTTP_LOOPS_MAX ? HTTP_LOOPS_MAX : (unsigned)cores;
+}
+
+static bool start_daemon(struct http_server *server, int listening_socket, size_t connections_max) {
+    struct MHD_OptionItem items[HTTP_TLS_OPTIONS];
+    const struct tls_files *tls = server->app->tls;
+    unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_TURBO | (tls ? MHD_USE_TLS : 0);
+    http_tls_options(tls, items);
+    server->daemon = MHD_start_daemon(
+        flags, 0, NULL, NULL, handle, server, MHD_OPTION_LISTEN_SOCKET, listening_socket, MHD_OPTION_THREAD_POOL_SIZE,
+        loop_count(), MHD_OPTION_CONNECTION_LIMIT, (unsigned)(connections_max + CONNECTIONS_SPARE),
+        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)HTTP_STALL_SECONDS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        (size_t)HTTP_HEADERS_MAX_BYTES, MHD_OPTION_URI_LOG_CALLBACK, begin, server, MHD_OPTION_NOTIFY_COMPLETED, end,
+        server, MHD_OPTION_NOTIFY_CONNECTION, notify_connection, server, MHD_OPTION_ARRAY, items, MHD_OPTION_END);
+    return server->daemon;
+}
+
+static void free_server(struct http_server *server) {
+    workers_free(server->workers);
+    lobby_free(server->lobby);
+    bodies_free(server->bodies);
+    pthread_mutex_destroy(&server->lock);
+    free(server);
+}
+
+// Of a limit for the whole process (--memory_limit) bodies take a quarter at most.
+static size_t bodies_share(void) {
+    size_t quarter = memory_room_limit() / 4;
+    return quarter && quarter < BODIES_MAX_BYTES ? quarter : BODIES_MAX_BYTES;
+}
+
 struct http_server *http_start(const struct app *app, int listening_socket) {
     struct http_server *server = calloc(1, sizeof *server);
     if (!server) return NULL;
+    size_t connections_max = connections_possible();
     server->app = app;
-    union {
-        const struct app *in;
-        void *out;
-    } context = {app};
-    server->daemon = MHD_start_daemon(
-        MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION | MHD_USE_POLL | MHD_USE_ITC, 0, NULL, NULL,
-        handle, context.out, MHD_OPTION_LISTEN_SOCKET, listening_socket, MHD_OPTION_PER_IP_CONNECTION_LIMIT,
-        (unsigned)HTTP_CONNECTIONS_PER_ADDRESS_MAX, MHD_OPTION_CONNECTION_LIMIT, (unsigned)HTTP_CONNECTIONS_MAX,
-        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)HTTP_IDLE_SECONDS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-        (size_t)HTTP_HEADERS_MAX_BYTES, MHD_OPTION_URI_LOG_CALLBACK, begin, context.out, MHD_OPTION_NOTIFY_COMPLETED,
-        end, context.out, MHD_OPTION_NOTIFY_CONNECTION, notify_connection, NULL, MHD_OPTION_END);
-    if (server->daemon) return server;
-    free(server);
+    pthread_mutex_init(&server->lock, NULL);
+    server->workers = workers_new(HTTP_WORKERS_MAX, HTTP_WORKERS_PER_ADDRESS_MAX);
+    server->lobby = lobby_new(connections_max, connections_max * 3 / 4, hear_news, server);
+    server->bodies = bodies_new(bodies_share());
+    bool is_good = server->workers && server->lobby && server->bodies;
+    if (is_good) live_on_news(app->live, hear_news, server);
+    if (is_good && start_daemon(server, listening_socket, connections_max)) return server;
+    if (is_good) live_on_news(app->live, NULL, NULL);
+    free_server(server);
     return NULL;
 }
 
 void http_stop(struct http_server *server) {
     if (!server) return;
+    pthread_mutex_lock(&server->lock);
+    server->is_stopping = true;
+    pthread_mutex_unlock(&server->lock);
+    live_on_news(server->app->live, NULL, NULL);
+    hear_news(server);
+    workers_finish(server->workers);
     MHD_stop_daemon(server->daemon);
-    free(server);
+    free_server(server);
 }

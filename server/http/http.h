@@ -1,20 +1,34 @@
-// HTTP by libmicrohttpd: the only place that includes its header. One thread for each connection, so that a long load
-// holds up nobody else. The request is made when its first line arrives and freed after its reply was sent.
+// HTTP by libmicrohttpd: with http_tls.c and response.c the only place that includes its header.
+//
+//     loop (epoll): accepts, reads heads and bodies, sends                 workers: a thread for each request
+//        what is at hand (app.answer_at_once) is answered there
+//        else the connection is suspended, a job -------------------------> handler makes the reply
+//        reply goes out as fast as its reader takes it <---- resumed ------ done
+//
+// There is a loop for each core, up to HTTP_LOOPS_MAX; a connection stays with the one that accepted it.
+// So an idle, dripping or slowly reading client costs a descriptor and a buffer, and never a thread; whoever dawdles is
+// dropped (lobby.h). A load that takes long holds a worker, of which no address gets all (workers.h). Streams of events
+// are suspended while nothing is new (live_on_news). With a certificate (app.tls) the loop encrypts as well; the
+// lobby's deadlines run from the connection on, so a handshake that does not end is dropped as a head is.
+//
+// The request is made when its first line arrives and freed after its reply was sent.
 #pragma once
 
 #include "server/app.h"
 
 enum {
-    HTTP_CONNECTIONS_MAX = 256,
-    HTTP_CONNECTIONS_PER_ADDRESS_MAX = 192,  // one client cannot take all
-    HTTP_IDLE_SECONDS = 30,     // how long a client may take to send a request, or keep a connection without one
-    HTTP_ANSWER_SECONDS = 900,  // how long an answer may take
-    HTTP_HEADERS_MAX_BYTES = 32 << 10,
+    HTTP_CONNECTIONS_MAX = 4096,  // or what the limit of descriptors leaves room for; 3/4 of them for one address
+    HTTP_LOOPS_MAX = 4,
+    HTTP_WORKERS_MAX = 256,
+    HTTP_WORKERS_PER_ADDRESS_MAX = 192,
+    HTTP_STALL_SECONDS = 60,            // without a byte in either direction
+    HTTP_HEADERS_MAX_BYTES = 20 << 10,  // half of it a line at most; libmicrohttpd clears it after each request
 };
 
 struct http_server;
 
-// Serves on a listening socket, which it owns from now on. NULL: it could not start.
+// Serves on a listening socket, which it owns from now on. Raises the limit of descriptors to what this user may have.
+// NULL: it could not start.
 struct http_server *http_start(const struct app *app, int listening_socket);
 
 // Finishes what is being answered, and closes everything.

@@ -1,6 +1,7 @@
 #include "server/http/inner_ask.h"
 
 #include "server/app.h"
+#include "server/json_read.h"
 
 static void fill_request(const struct app *app, const struct inner_question *question, struct request *request) {
     *request = (struct request){.app = app, .method = question->body.size ? "POST" : "GET", .body = question->body};
@@ -27,18 +28,26 @@ static void tell_refusal(const json_t *body, unsigned status, struct error *erro
     const json_t *told = json_object_get(body, "error");
     const char *message = json_string_value(json_object_get(told, "message"));
     const char *file = json_string_value(json_object_get(told, "file"));
-    enum error_code code = status == HTTP_NOT_FOUND     ? ERROR_NOT_FOUND
-                           : status == HTTP_BAD_REQUEST ? ERROR_BAD_REQUEST
-                                                        : ERROR_UNREADABLE;
+    enum error_code code = error_code_of(json_string_value(json_object_get(told, "code")));
+    if (code == ERROR_NONE && status == HTTP_OK)
+        code = ERROR_NO_MEMORY;  // the answer was there, and no room to read it
+    if (code == ERROR_NONE) code = status == HTTP_NOT_FOUND ? ERROR_NOT_FOUND : ERROR_UNREADABLE;
     error_set(error, code, "%s", message ? message : "There is no answer to keep.");
     if (file) error_in_file(error, file, json_integer_value(json_object_get(told, "offset")));
+}
+
+void inner_answer_refusal(const struct inner_answer *answer, struct error *error) {
+    const struct bytes body = answer->reply.body;
+    json_t *told = json_read(body, JSON_ALLOW_NUL, NULL);
+    tell_refusal(told, answer->reply.status, error);
+    json_decref(told);
 }
 
 json_t *inner_ask_json(const struct app *app, const struct inner_question *question, struct error *error) {
     struct inner_answer answer;
     bool is_good = inner_ask(app, question, &answer);
     const struct reply *reply = &answer.reply;
-    json_t *told = json_loadb((const char *)reply->body.data, reply->body.size, JSON_ALLOW_NUL, NULL);
+    json_t *told = json_read(reply->body, JSON_ALLOW_NUL, NULL);
     inner_answer_free(&answer);
     if (told && is_good) return told;
     tell_refusal(told, reply->status, error);

@@ -27,5 +27,8 @@ struct inner_answer {
 bool inner_ask(const struct app *app, const struct inner_question *question, struct inner_answer *answer);
 void inner_answer_free(struct inner_answer *answer);
 
+// Why there is no answer, by what it says itself.
+void inner_answer_refusal(const struct inner_answer *answer, struct error *error);
+
 // The answer as a document, for json_decref. NULL: *error is filled, with the API's own sentence.
 MUST_USE json_t *inner_ask_json(const struct app *app, const struct inner_question *question, struct error *error);

@@ -17,3 +17,11 @@ typedef bool kept_reply_write(struct work *work, void *context, struct json_writ
 // The reply of `key`, written by `write` when it is not kept.
 MUST_USE bool kept_reply(struct request *request, const char *key, const char *content_type, kept_reply_write *write,
                          void *context, struct reply *reply, struct error *error);
+
+// The same for what is little and written in no time: it waits for nobody's load.
+MUST_USE bool kept_reply_little(struct request *request, const char *key, const char *content_type,
+                                kept_reply_write *write, void *context, struct reply *reply, struct error *error);
+
+// The reply that had this `kept_key`. False: it is not kept any more.
+MUST_USE bool kept_reply_again(struct request *request, const char *kept_key, const char *content_type, bool is_gzip,
+                               struct reply *reply);

@@ -10,7 +10,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { WAITING_CONNECTIONS_MAX = 128 };
+enum { WAITING_CONNECTIONS_MAX = 4096 };  // a thousand may come at once, and who finds no place waits a second
 
 static int port_of(int socket_fd) {
     struct sockaddr_storage address;

@@ -1,7 +1,10 @@
 #include "server/http/metrics.h"
 
+#include "analysis/base/memory_room.h"
 #include "server/app.h"
+#include "server/http/access.h"
 #include "server/http/traffic.h"
+#include "server/store/resident_memory.h"
 
 static const char METRICS_TYPE[] = "text/plain; version=0.0.4; charset=utf-8";
 
@@ -82,8 +85,18 @@ static void write_cache(struct metrics_text *text, struct cache *cache) {
     one(text, "hbmview_cache_evictions_total", METRIC_COUNTER, "What made room for something newer.", stats.evictions);
     one(text, "hbmview_loads_total", METRIC_COUNTER, "Files read and answers computed.", stats.loads);
     one(text, "hbmview_load_failures_total", METRIC_COUNTER, "Those that ended in an error.", stats.failures);
+    one(text, "hbmview_loads_running", METRIC_GAUGE, "Loads under way.", stats.load_counts.running);
+    one(text, "hbmview_loads_slow", METRIC_GAUGE, "Those of them that mostly wait for their storage.",
+        stats.load_counts.slow);
+    one(text, "hbmview_loads_waiting", METRIC_GAUGE, "Loads that wait for their turn.", stats.load_counts.waiting);
     one_of_seconds(text, "hbmview_load_seconds_total", "How long they took, each with those inside it.",
                    (double)stats.load_ns / 1e9);
+}
+
+static void write_memory(struct metrics_text *text) {
+    one(text, "hbmview_memory_own_bytes", METRIC_GAUGE,
+        "What the process takes, without the program's file and libraries.", resident_memory_read().own_bytes);
+    one(text, "hbmview_memory_limit_bytes", METRIC_GAUGE, "--memory_limit; 0: none.", memory_room_limit());
 }
 
 static void write_storage(struct metrics_text *text, const struct store *store) {
@@ -102,12 +115,14 @@ bool metrics_reply(struct request *request, struct reply *reply, struct error *e
     write_answers(&text, app->traffic);
     write_times(&text, app->traffic);
     write_cache(&text, app->cache);
+    write_memory(&text);
     write_storage(&text, app->store);
     return reply_written(reply, METRICS_TYPE, text.output, error);
 }
 
 bool metrics_health(struct request *request, struct reply *reply, struct error *error) {
-    (void)request, (void)error;
+    (void)error;
     reply_short(reply, HTTP_OK, REPLY_TEXT, "ok\n");
+    reply->is_for_any_site = request->app->access->is_framed;
     return true;
 }

@@ -16,12 +16,21 @@ static bool redirect_to_root(struct request *request, const char *file, struct r
     return reply->location || work_out_of_memory(error);
 }
 
+// The file that the path means: whatever has no dot is a deep link.
+static const char *file_of(const struct request *request) {
+    const char *path = request->path + strspn(request->path, "/");
+    return strchr(path, '.') ? path : "index.html";
+}
+
 bool page_file(struct request *request, struct reply *reply, struct error *error) {
     const char *path = request->path + strspn(request->path, "/");
     const char *below = strstr(path, "/" ASSETS_HASHED);
     if (below && assets_are_embedded(below + 1)) return redirect_to_root(request, below + 1, reply, error);
-    bool is_file = strchr(path, '.') != NULL;
-    return assets_reply(request, is_file ? path : "index.html", reply, error);
+    return assets_reply(request, file_of(request), reply, error);
+}
+
+bool page_is_at_hand(struct request *request) {
+    return assets_are_at_hand(request, file_of(request));
 }
 
 bool page_icon(struct request *request, struct reply *reply, struct error *error) {

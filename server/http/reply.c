@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/base/refused_memory.h"
 #include "server/text/error_json.h"
 #include "server/http/gzip.h"
 
@@ -43,14 +44,16 @@ unsigned reply_status_of(enum error_code code) {
             return HTTP_NOT_FOUND;
         case ERROR_BAD_REQUEST:
             return HTTP_BAD_REQUEST;
-        case ERROR_NONE:
         case ERROR_UNREADABLE:
         case ERROR_TRUNCATED:
         case ERROR_MALFORMED:
         case ERROR_TOO_BIG:
+            return HTTP_UNPROCESSABLE;
+        case ERROR_NONE:
         case ERROR_CODE_COUNT:
             break;
         case ERROR_STOPPED:
+        case ERROR_NO_MEMORY:
             return HTTP_UNAVAILABLE;
     }
     return HTTP_SERVER_ERROR;
@@ -59,7 +62,7 @@ unsigned reply_status_of(enum error_code code) {
 void reply_json_error(struct request *request, struct reply *reply, unsigned status, const char *code,
                       const struct error *error) {
     struct error ignored;
-    reply_short(reply, status, REPLY_JSON, "{\"error\":{\"code\":\"too_big\",\"message\":\"out of memory\"}}");
+    reply_short(reply, status, REPLY_JSON, "{\"error\":{\"code\":\"out_of_memory\",\"message\":\"out of memory\"}}");
     struct output *output = reply_output(request, &ignored);
     if (!output) return;
     struct json_writer w = json_writer_on(output);
@@ -73,6 +76,7 @@ void reply_json_error(struct request *request, struct reply *reply, unsigned sta
 // XProf answers 404 to whatever its converters refuse, and 500 to files it cannot open.
 static unsigned xprof_status_of(enum error_code code) {
     if (code == ERROR_BAD_REQUEST) return HTTP_BAD_REQUEST;
+    if (code == ERROR_NO_MEMORY) return HTTP_UNAVAILABLE;
     return code == ERROR_UNREADABLE ? HTTP_SERVER_ERROR : HTTP_NOT_FOUND;
 }
 
@@ -87,11 +91,21 @@ void reply_error(struct request *request, struct reply *reply, enum reply_family
     reply_short(reply, status, REPLY_TEXT, text ? text : "out of memory\n");
 }
 
+void reply_settle(struct request *request, struct reply *reply, enum reply_family family, bool is_good, uint64_t before,
+                  struct error *error) {
+    if (memory_was_refused(before, error)) {
+        *reply = (struct reply){.family = reply->family};
+        is_good = false;
+    }
+    if (!is_good) reply_error(request, reply, family, error);
+}
+
 static void compress(struct request *request, struct reply *reply) {
     struct error ignored;
     struct output *output = reply_output(request, &ignored);
     if (!output || !gzip_compress(reply->body, output)) return;
     reply->body = output_bytes(output);
+    reply->ready = NULL;
     reply->is_gzip = true;
     etag_for_gzip(reply->etag, reply->etag);
 }

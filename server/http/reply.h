@@ -9,6 +9,7 @@
 #include "server/text/etag.h"
 #include "server/text/output.h"
 #include "server/http/request.h"
+#include "server/store/stillness.h"
 
 enum http_status {
     HTTP_OK = 200,
@@ -20,7 +21,9 @@ enum http_status {
     HTTP_NOT_FOUND = 404,
     HTTP_METHOD_NOT_ALLOWED = 405,
     HTTP_TOO_LARGE = 413,
-    HTTP_SERVER_ERROR = 500,
+    HTTP_UNPROCESSABLE = 422,  // the file's fault, not ours
+    HTTP_TOO_MANY = 429,
+    HTTP_SERVER_ERROR = 500,  // ours alone: an alarm may be set on it
     HTTP_UNAVAILABLE = 503,
 };
 
@@ -33,23 +36,30 @@ enum reply_family {
     REPLY_FAMILY_COUNT
 };
 
-// A reply that goes on: its bytes as they come up. `read` waits for them up to `patience_ms`; 0: there is nothing yet;
-// below 0: it is over. The state lives as long as the request.
+// A reply that goes on: its bytes as they come up. `read` waits for nothing; 0: there is nothing yet (it is asked again
+// when there is news, live_on_news, and twice a second); below 0: it is over. The state lives as long as the request.
 struct reply_stream {
-    int64_t (*read)(void *state, char *to, size_t most, unsigned patience_ms);
+    int64_t (*read)(void *state, char *to, size_t most);
     void *state;
 };
+
+struct ready_responses;
 
 struct reply {
     unsigned status;
     enum reply_family family;
     const char *content_type;
     struct bytes body;
-    struct reply_stream stream;  // where it can be read: instead of the body
-    bool is_gzip;                // `body` is gzipped already
-    bool is_immutable;           // what stands at this address will never be anything else
-    char etag[ETAG_BYTES];       // of this body; "" lets reply_finish make it
-    const char *allow, *location, *set_cookie, *refresh, *disposition;  // headers; NULL for none
+    const char *kept_key;           // under which the body is in the cache; NULL: it is not
+    struct stillness_mark since;    // when what it says was looked at, if that was before it was asked for; else {0}
+    struct ready_responses *ready;  // this body's, ready to be sent (response.h); NULL: each is made anew
+    struct reply_stream stream;     // where it can be read: instead of the body
+    bool is_gzip;                   // `body` is gzipped already
+    bool is_for_any_site;           // a page of any site may ask for it, though not read it
+    bool is_last;                   // what else comes on the connection is not read
+    bool is_immutable;              // what stands at this address will never be anything else
+    char etag[ETAG_BYTES];          // of this body; "" lets reply_finish make it
+    const char *allow, *location, *set_cookie, *refresh, *retry_after, *disposition;  // headers; NULL for none
 };
 
 typedef bool request_handler(struct request *request, struct reply *reply, struct error *error);
@@ -74,6 +84,11 @@ void reply_json_error(struct request *request, struct reply *reply, unsigned sta
 
 // An error in the words of its family.
 void reply_error(struct request *request, struct reply *reply, enum reply_family family, const struct error *error);
+
+// What a handler returned, having begun when the system had refused memory `before` times: an error becomes an error
+// reply, and so does an answer from which something may be missing for want of memory.
+void reply_settle(struct request *request, struct reply *reply, enum reply_family family, bool is_good, uint64_t before,
+                  struct error *error);
 
 // Adds the entity tag; answers 304 when the client has this version; gzips what is worth it. A stream goes as it is.
 void reply_finish(struct request *request, struct reply *reply);

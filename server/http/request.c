@@ -7,7 +7,19 @@
 
 #include "analysis/base/device_kinds.h"
 
+// Whether `takes` ("session! host") has the name.
+static bool is_declared(const char *takes, const char *name) {
+    size_t size = strlen(name);
+    for (const char *at = takes; *at; at += strspn(at, "! ")) {
+        size_t word_size = strcspn(at, "! ");
+        if (word_size == size && memcmp(at, name, size) == 0) return true;
+        at += word_size;
+    }
+    return false;
+}
+
 const char *request_query(const struct request *request, const char *name) {
+    if (request->takes && !is_declared(request->takes, name)) return NULL;
     for (size_t i = 0; i < request->query_count; i++) {
         if (strcmp(request->query[i].name, name) == 0) return request->query[i].value;
     }

@@ -5,6 +5,7 @@
 // entries, deferred outputs).
 #pragma once
 
+#include "server/http/client_address.h"
 #include "server/http/forwarded.h"
 #include "server/store/work.h"
 
@@ -17,7 +18,7 @@ struct request_argument {
 };
 
 struct request_headers {  // NULL when absent
-    const char *host, *cookie, *authorization, *accept_encoding, *if_none_match, *last_event_id;
+    const char *host, *cookie, *authorization, *accept_encoding, *if_none_match, *last_event_id, *origin, *fetch_site;
 };
 
 struct request {
@@ -28,12 +29,14 @@ struct request {
     const char *path;    // decoded, without the query and the prefix of a proxy
     struct request_argument query[REQUEST_QUERY_MAX];
     size_t query_count;
+    const char *takes;  // the arguments that its route declares (route_words); NULL: any
     struct request_headers headers;
     const struct forwarded *forwarded;  // what a trusted proxy tells; NULL: nothing
+    struct client_address client;       // as a trusted proxy tells it, where there is one
     struct bytes body;
 };
 
-// The first value of a query argument; NULL when it is absent.
+// The first value of a query argument; NULL when it is absent, or when the route does not declare it.
 const char *request_query(const struct request *request, const char *name);
 
 // The same, NULL also when it is empty.

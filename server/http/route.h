@@ -5,11 +5,21 @@
 
 enum { ROUTE_GET = 0 };
 
+// What is said of a row of our API: the one place from which its arguments are read (request_query finds no other) and
+// /api/v1/openapi.json is written.
+struct route_words {
+    const char *takes;    // the names of its arguments, in order, a "!" after those that must be there: "session! host"
+    const char *answers;  // the form of its answer (answer_schema.h); "": none of JSON, see `content_type`
+    const char *content_type;
+    const char *summary;
+};
+
 struct route {
     const char *path;
     enum reply_family family;
     request_handler *handler;
     size_t post_bytes;  // ROUTE_GET: it takes GET and HEAD; else POST, with a body of so much from those who may use it
+    const struct route_words *words;  // of our API; NULL: it may read any argument
 };
 
 struct routes {

@@ -1,5 +1,7 @@
+#define _GNU_SOURCE  // POLLRDHUP
 #include "server/http/under_way.h"
 
+#include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -17,7 +19,11 @@ struct under_way {
     bool is_stopped, is_over;
 };
 
-bool under_way_has_hung_up(int socket) {
+// An encrypted connection says goodbye before it ends, and nobody has read that yet. Of others the end is not looked at
+// before what came last: a client may have asked several things, and then closed its side.
+bool under_way_has_hung_up(int socket, bool is_encrypted) {
+    struct pollfd asked = {.fd = socket, .events = POLLRDHUP};
+    if (is_encrypted) return poll(&asked, 1, 0) > 0 && asked.revents;
     char next;
     return recv(socket, &next, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
 }
@@ -33,7 +39,8 @@ static int64_t now_ms(void) {
 static void give_up_who_left(struct under_way *under_way) {
     for (struct under_way_request *one = under_way->newest; one; one = one->older) {
         bool is_known = reading_is_abandoned(one->reading);
-        if (!is_known && under_way_has_hung_up(one->socket)) cache_abandon(under_way->cache, one->reading);
+        if (!is_known && under_way_has_hung_up(one->socket, one->is_encrypted))
+            cache_abandon(under_way->cache, one->reading);
     }
 }
 

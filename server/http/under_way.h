@@ -18,6 +18,7 @@ struct under_way_request {
     struct under_way_request *newer, *older;
     const char *target;  // as it came, without the token
     int socket;
+    bool is_encrypted;  // what comes by the socket
     struct reading *reading;
     int64_t begun_ms;
 };
@@ -26,7 +27,7 @@ struct under_way_request {
 struct under_way *under_way_new(struct cache *cache);
 void under_way_free(struct under_way *under_way);  // no request may be under way; NULL is fine
 
-// With target, socket and reading set.
+// With target, socket, is_encrypted and reading set.
 void under_way_begin(struct under_way *under_way, struct under_way_request *request);
 void under_way_end(struct under_way *under_way, struct under_way_request *request);
 
@@ -34,7 +35,7 @@ void under_way_end(struct under_way *under_way, struct under_way_request *reques
 void under_way_stop(struct under_way *under_way);
 
 // Whether whoever is at the other end has closed the connection.
-bool under_way_has_hung_up(int socket);
+bool under_way_has_hung_up(int socket, bool is_encrypted);
 
 struct under_way_row {
     const char *target;

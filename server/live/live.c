@@ -24,7 +24,9 @@ struct live {
     const struct catalog *catalog;  // as it was looked at last; NULL before the first look, or where nothing is there
     // The lock is held for what follows.
     pthread_mutex_t lock;
-    pthread_cond_t news, wanted;
+    pthread_cond_t wanted;
+    void (*tell)(void *context);  // or NULL
+    void *context;
     struct event_ring ring;
     unsigned listeners;
     bool is_stopping;
@@ -49,6 +51,18 @@ static int64_t now_ms(void) {
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
+// The lock is held.
+static void announce(struct live *live) {
+    if (live->tell) live->tell(live->context);
+}
+
+void live_on_news(struct live *live, void (*tell)(void *context), void *context) {
+    pthread_mutex_lock(&live->lock);
+    live->tell = tell;
+    live->context = context;
+    pthread_mutex_unlock(&live->lock);
+}
+
 // --- The thread that looks ---
 
 static void add_news(struct live *live, const struct catalog *now, const struct catalog_news *news) {
@@ -61,7 +75,7 @@ static void add_news(struct live *live, const struct catalog *now, const struct 
     else
         output_free(&text);
     live->stamp = catalog_stamp(now);
-    pthread_cond_broadcast(&live->news);
+    announce(live);
     pthread_mutex_unlock(&live->lock);
 }
 
@@ -80,7 +94,7 @@ static void is_looked_at(struct live *live) {
     live->is_current = true;
     if (live->catalog) live->stamp = catalog_stamp(live->catalog);
     live->way = lookout_way(&live->lookout);
-    pthread_cond_broadcast(&live->news);
+    announce(live);
     pthread_mutex_unlock(&live->lock);
 }
 
@@ -127,16 +141,6 @@ static void *run_worker(void *context) {
 
 // --- Beginning and end ---
 
-static void init_locks(struct live *live) {
-    pthread_condattr_t monotonic;
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_mutex_init(&live->lock, NULL);
-    pthread_cond_init(&live->wanted, NULL);
-    pthread_cond_init(&live->news, &monotonic);
-    pthread_condattr_destroy(&monotonic);
-}
-
 static uint64_t number_of_this_run(void) {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
@@ -148,7 +152,8 @@ struct live *live_new(struct store *store) {
     if (!live) return NULL;
     live->store = store;
     live->run = number_of_this_run();
-    init_locks(live);
+    pthread_mutex_init(&live->lock, NULL);
+    pthread_cond_init(&live->wanted, NULL);
     reading_init(&live->reading);
     work_init(&live->seen, NULL);
     if (lookout_begin(&live->lookout, store_storage(store), store_logdir(store))) {
@@ -166,7 +171,7 @@ void live_stop(struct live *live) {
     live->is_stopping = true;
     reading_stop(&live->reading);
     pthread_cond_broadcast(&live->wanted);
-    pthread_cond_broadcast(&live->news);
+    announce(live);
     pthread_mutex_unlock(&live->lock);
     lookout_wake(&live->lookout);
 }
@@ -178,7 +183,6 @@ void live_free(struct live *live) {
     work_free(&live->seen);
     event_ring_free(&live->ring);
     lookout_end(&live->lookout);
-    pthread_cond_destroy(&live->news);
     pthread_cond_destroy(&live->wanted);
     pthread_mutex_destroy(&live->lock);
     free(live);
@@ -264,22 +268,12 @@ static bool has_news(const struct live_listener *listener) {
     return listener->is_greeted ? listener->next <= live->ring.newest : live->is_current;
 }
 
-static void wait_for_news(struct live_listener *listener, unsigned patience_ms) {
-    struct live *live = listener->live;
-    int64_t until_ms = now_ms() + patience_ms;
-    struct timespec until = {.tv_sec = (time_t)(until_ms / 1000), .tv_nsec = (long)(until_ms % 1000) * 1000000};
-    while (!live->is_stopping && !has_news(listener)) {
-        if (pthread_cond_timedwait(&live->news, &live->lock, &until) != 0) return;
-    }
-}
-
 // --- What a listener hears ---
 
-static void hear_more(struct live_listener *listener, unsigned patience_ms) {
+static void hear_more(struct live_listener *listener) {
     struct live *live = listener->live;
     listener->pending.size = listener->told = 0;
     pthread_mutex_lock(&live->lock);
-    wait_for_news(listener, patience_ms);
     if (has_news(listener)) {
         if (listener->is_greeted)
             take_event(listener);
@@ -299,8 +293,8 @@ static bool is_over(struct live_listener *listener) {
     return is_over || listener->pending.failed;
 }
 
-int64_t live_hear(struct live_listener *listener, char *to, size_t most, unsigned patience_ms) {
-    if (listener->told == listener->pending.size) hear_more(listener, patience_ms);
+int64_t live_hear(struct live_listener *listener, char *to, size_t most) {
+    if (listener->told == listener->pending.size) hear_more(listener);
     if (is_over(listener)) return -1;
     size_t left = listener->pending.size - listener->told, size = left < most ? left : most;
     if (size) memcpy(to, listener->pending.data + listener->told, size);

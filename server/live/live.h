@@ -3,9 +3,9 @@
 //     lookout ──> thread of the server: looks, compares ──> event_ring ──> listener: an open page
 //                                                                     └──> listener: a script
 //
-// One thread for all listeners, and it sleeps while nobody listens. Listeners wait in threads of their own (each
-// connection has one), at most LIVE_LISTENERS_MAX: a slow one delays nobody, and one that fell behind the ring is told
-// to reload the list. Thread-safe.
+// One thread for all listeners, and it sleeps while nobody listens. Listeners never wait: they hear
+// what there is, and are told when to ask again (live_on_news). At most LIVE_LISTENERS_MAX: a slow one delays nobody,
+// and one that fell behind the ring is told to reload the list. Thread-safe.
 #pragma once
 
 #include "analysis/base/error.h"
@@ -23,7 +23,7 @@ struct live_listener;
 // `store` is borrowed. NULL: no memory, threads or descriptors.
 struct live *live_new(struct store *store);
 
-// Every wait ends, and nobody may begin to listen; then, when all listeners have left, it can be freed. NULL is fine.
+// Every stream ends, and nobody may begin to listen; then, when all listeners have left, it can be freed. NULL is fine.
 void live_stop(struct live *live);
 void live_free(struct live *live);
 
@@ -33,5 +33,10 @@ MUST_USE struct live_listener *live_listen(struct live *live, const char *last_i
                                            struct error *error);
 void live_leave(struct live_listener *listener);
 
-// The next bytes of the stream: waits for them up to `patience_ms`. 0: there is nothing yet; below 0: it is over.
-int64_t live_hear(struct live_listener *listener, char *to, size_t most, unsigned patience_ms);
+// The next bytes of the stream. 0: there is nothing yet; below 0: it is over. Asked at least once a second it gives its
+// sign of life in time.
+int64_t live_hear(struct live_listener *listener, char *to, size_t most);
+
+// Calls `tell` whenever listeners may hear more than before, or hear that it is over; it must not call back. One for
+// all; NULL: nobody.
+void live_on_news(struct live *live, void (*tell)(void *context), void *context);

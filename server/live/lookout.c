@@ -54,7 +54,7 @@ const char *lookout_way(const struct lookout *lookout) {
 static void try_to_watch(struct lookout *lookout) {
     bool can_try = lookout->path && is_local(lookout) && lookout->looked_ms >= lookout->watch_again_ms;
     if (lookout->is_watched || !can_try) return;
-    lookout->is_watched = folder_watch_begin(&lookout->watch, lookout->path);
+    lookout->is_watched = folder_watch_begin(&lookout->watch, lookout->path, FOLDER_HEAR_FILES);
     lookout->watch_again_ms = lookout->looked_ms + LOOKOUT_ALL_THE_SAME_MS;
 }
 

@@ -1,5 +1,7 @@
 #include "server/mcp/mcp_message.h"
 
+#include "server/json_read.h"
+
 #include <stdbool.h>
 #include <string.h>
 
@@ -39,7 +41,7 @@ static void read_object(struct mcp_message *message) {
 
 void mcp_message_read(struct bytes line, struct mcp_message *message) {
     *message = (struct mcp_message){.kind = MCP_BAD};
-    message->root = json_loadb((const char *)line.data, line.size, JSON_REJECT_DUPLICATES, NULL);
+    message->root = json_read(line, JSON_REJECT_DUPLICATES, NULL);
     if (!message->root)
         refuse(message, MCP_PARSE_ERROR, "The line is not one JSON object in UTF-8.");
     else if (!json_is_object(message->root))

@@ -27,25 +27,34 @@ static bool put_devices(struct saved_page *page, struct error *error) {
     return saved_page_add(page, &devices, error);
 }
 
-static bool has_session(const json_t *profiles, const json_t *others, const char *name, struct error *error) {
+// It may be among what could not be listed.
+static bool no_such_session(const json_t *left_out, const char *name, struct error *error) {
+    const json_t *first = json_array_get(left_out, 0);
+    if (!first) return error_set(error, ERROR_NOT_FOUND, "There is no session \"%.160s\".", name);
+    return error_set(error, ERROR_UNREADABLE, "There is no session \"%.160s\" in what could be listed; %.200s: %.200s",
+                     name, json_string_value(json_object_get(first, "path")),
+                     json_string_value(json_object_get(first, "reason")));
+}
+
+static bool has_session(const json_t *reply, const char *name, struct error *error) {
+    const json_t *profiles = json_object_get(reply, "sessions"), *others = json_object_get(reply, "device_memory");
     for (size_t i = 0; i < json_array_size(profiles) + json_array_size(others); i++) {
         const json_t *row = json_array_get(profiles, i);
         if (is_named(row ? row : json_array_get(others, i - json_array_size(profiles)), name)) return true;
     }
-    return !name || error_set(error, ERROR_NOT_FOUND, "There is no session \"%.160s\".", name);
+    return !name || no_such_session(json_object_get(reply, "left_out"), name, error);
 }
 
 bool saved_lists_put_sessions(struct saved_page *page, const char *a, const char *b, struct error *error) {
     json_t *reply = saved_page_ask(page, &sessions_ask, error);
     if (!reply) return false;
-    json_t *profiles = json_object_get(reply, "sessions"), *others = json_object_get(reply, "device_memory");
-    keep_named(profiles, a, b);
-    keep_named(others, a, b);
+    bool is_good = has_session(reply, a, error) && has_session(reply, b, error);
+    keep_named(json_object_get(reply, "sessions"), a, b);
+    keep_named(json_object_get(reply, "device_memory"), a, b);
     json_object_set_new(reply, "logdir", json_string(""));
     json_array_clear(json_object_get(reply, "pending"));
     json_array_clear(json_object_get(reply, "left_out"));
-    bool is_good = has_session(profiles, others, a, error) && has_session(profiles, others, b, error) &&
-                   saved_page_keep(page, &sessions_ask, NULL, reply, error);
+    is_good = is_good && saved_page_keep(page, &sessions_ask, NULL, reply, error);
     json_decref(reply);
     return is_good && put_glance(page, a, error) && put_glance(page, b, error) && put_devices(page, error);
 }

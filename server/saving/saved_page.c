@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analysis/base/growing_array.h"
+#include "analysis/base/refused_memory.h"
 #include "server/app.h"
 #include "server/embedded_assets.h"
 #include "server/http/gzip.h"
@@ -137,6 +138,11 @@ static void list_reply(struct saved_page *page, const struct saved_ask *ask, con
     json_close_object(w);
 }
 
+// Whoever asks zlib gets no memory of ours: what it was refused nobody has counted.
+static void count_refusal_of_zlib(bool is_good, const struct output *made) {
+    if (!is_good && !made->failed) memory_or_refusal(NULL);
+}
+
 static bool put_body(struct saved_page *page, struct bytes plain) {
     struct output gzip;
     output_init(&gzip, OUTPUT_LIMIT_BYTES);
@@ -146,6 +152,7 @@ static bool put_body(struct saved_page *page, struct bytes plain) {
         base64_write(output_bytes(&gzip), &page->bodies);
         output_put(&page->bodies, "</script>\n");
     }
+    count_refusal_of_zlib(is_good, &gzip);
     output_free(&gzip);
     return is_good && !page->bodies.failed;
 }
@@ -160,14 +167,29 @@ bool saved_page_keep(struct saved_page *page, const struct saved_ask *ask, const
     return true;
 }
 
+// Whether the page can do without an answer; what could not be read is said in it.
+static bool may_do_without(struct saved_page *page, const struct saved_ask *ask, const struct inner_answer *answer,
+                           struct error *error) {
+    inner_answer_refusal(answer, error);
+    if (error->code == ERROR_UNREADABLE)
+        saved_page_leave_out(page, arena_printf(page->arena, "%.60s: %.200s", ask->resource, error->message));
+    return error->code != ERROR_NO_MEMORY;
+}
+
+static bool add_answer(struct saved_page *page, const struct saved_ask *ask, struct bytes body, struct error *error) {
+    if (!put_body(page, body))
+        return error_set(error, ERROR_TOO_BIG, "There is not enough memory to put the page together.");
+    list_reply(page, ask, NULL);
+    return true;
+}
+
 bool saved_page_add(struct saved_page *page, const struct saved_ask *ask, struct error *error) {
     struct inner_question question = question_of(page, ask, (struct bytes){0});
     struct inner_answer answer;
-    bool has_answer = inner_ask(page->app, &question, &answer);
-    bool is_good = !has_answer || put_body(page, answer.reply.body);
+    bool is_good = inner_ask(page->app, &question, &answer) ? add_answer(page, ask, answer.reply.body, error)
+                                                            : may_do_without(page, ask, &answer, error);
     inner_answer_free(&answer);
-    if (has_answer && is_good) list_reply(page, ask, NULL);
-    return is_good || error_set(error, ERROR_TOO_BIG, "There is not enough memory to put the page together.");
+    return is_good;
 }
 
 // --- The file ---
@@ -221,6 +243,7 @@ bool saved_page_write(struct saved_page *page, const char *address, const char *
     struct output frame;
     output_init(&frame, OUTPUT_LIMIT_BYTES);
     bool is_good = asset && gzip_inflate((struct bytes){asset->gzip, asset->gzip_size}, asset->identity_size, &frame);
+    count_refusal_of_zlib(is_good, &frame);
     struct bytes whole = output_bytes(&frame);
     size_t marker = is_good ? bytes_find(whole, BYTES(MARKER)) : 0, after = marker + sizeof MARKER - 1;
     is_good = is_good && after <= whole.size;

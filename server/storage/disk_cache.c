@@ -96,7 +96,7 @@ static void make_room(struct disk_cache *cache) {
     for (struct dirent *entry; (entry = readdir(folder));)
         look_at_file(cache, entry->d_name, &arena, &files, &count, &all_bytes);
     closedir(folder);
-    if (all_bytes > cache->limit_bytes) qsort(files, count, sizeof *files, by_use);
+    if (count && all_bytes > cache->limit_bytes) qsort(files, count, sizeof *files, by_use);
     uint64_t least = all_bytes > cache->limit_bytes ? cache->limit_bytes - cache->limit_bytes / 8 : UINT64_MAX;
     for (size_t i = 0; i < count && all_bytes > least; i++) {
         if (unlinkat(cache->folder, files[i].name, 0) == 0) all_bytes -= files[i].size_bytes;

@@ -42,7 +42,9 @@ static bool refused(const struct object_bucket *bucket, const struct http_questi
                     const struct http_answer *answer, struct error *error) {
     struct http_answer told = *answer;
     if (answer->status == 404 && strstr(question->query, "generation=")) told.status = 412;
-    return refusal_of(bucket->identity, "gcloud auth application-default print-access-token", question, &told, error);
+    static const struct refusal_advice advice = {"gcloud auth application-default print-access-token",
+                                                 "gcloud auth application-default login"};
+    return refusal_of(bucket->identity, &advice, question, &told, error);
 }
 
 const struct object_service *gcs_service(void) {

@@ -1,7 +1,9 @@
 #include "server/storage/json_answer.h"
 
+#include "server/json_read.h"
+
 json_t *json_answer_read(struct bytes body) {
-    json_t *document = json_loadb((const char *)body.data, body.size, 0, NULL);
+    json_t *document = json_read(body, 0, NULL);
     if (json_is_object(document)) return document;
     json_decref(document);
     return NULL;

@@ -1,5 +1,6 @@
 // Stands in for the rest of this room where the program is built without libcurl (make STORAGE=no): no bucket opens.
 #include "server/storage/object_storage.h"
+#include "server/storage/storage_files.h"
 
 struct object_storage *object_storage_open(const char *url, environment_reader *environment,
                                            const struct object_storage_limits *limits, struct error *error) {
@@ -22,4 +23,9 @@ const struct storage *object_storage_of(const struct object_storage *storage) {
 struct http_traffic object_storage_traffic(const struct object_storage *storage) {
     (void)storage;
     return (struct http_traffic){0};
+}
+
+bool storage_files_list(environment_reader *environment, struct arena *arena, const char ***paths, size_t *count) {
+    (void)environment, (void)arena, (void)paths, (void)count;
+    return true;
 }

@@ -14,30 +14,49 @@ static bool no_memory(const char *url, struct error *error) {
     return error_in(error, ERROR_TOO_BIG, url, ERROR_WHOLE_FILE, "no memory left to open the bucket");
 }
 
-// An address of the environment as an origin: with a scheme, without "/" at its end.
-static const char *origin_of(const char *address, struct arena *arena) {
+struct endpoint {
+    const char *variable, *address;  // the address is NULL where the environment names none
+};
+
+static struct endpoint endpoint_of(environment_reader *environment, const char *variable) {
+    return (struct endpoint){variable, environment_get(environment, variable)};
+}
+
+// An address of the environment as an origin: with a scheme, without "/" at its end. Origins stand in messages.
+static const char *origin_of(struct endpoint endpoint, struct arena *arena, struct error *error) {
+    const char *address = endpoint.address;
     struct bytes text = bytes_of(address);
+    if (strpbrk(address, "@?#")) {
+        (void)error_set(error, ERROR_BAD_REQUEST,
+                        "expected https://host:port in %s, without a user name, a password or a query",
+                        endpoint.variable);
+        return NULL;
+    }
     while (text.size && text.data[text.size - 1] == '/') text.size--;
     return arena_printf(arena, "%s%.*s", strstr(address, "://") ? "" : "http://", (int)text.size, text.data);
 }
 
-static bool reach_s3(struct object_bucket *bucket, environment_reader *environment, struct arena *arena) {
-    const char *endpoint = environment_get(environment, "AWS_ENDPOINT_URL_S3");
-    if (!endpoint) endpoint = environment_get(environment, "AWS_ENDPOINT_URL");
+static bool reach_s3(struct object_bucket *bucket, environment_reader *environment, struct arena *arena,
+                     struct error *error) {
+    struct endpoint endpoint = endpoint_of(environment, "AWS_ENDPOINT_URL_S3");
+    if (!endpoint.address) endpoint = endpoint_of(environment, "AWS_ENDPOINT_URL");
     bucket->region = s3_region(environment, arena);
-    bool has_host = !endpoint && !strchr(bucket->name, '.');  // a host with more dots has no certificate
+    bool has_host = !endpoint.address && !strchr(bucket->name, '.');  // a host with more dots has no certificate
     bucket->root_path = has_host ? ""
                                  : arena_printf(arena, "/%s", url_escape(bytes_of(bucket->name), URL_VALUE, arena));
-    bucket->origin = endpoint   ? origin_of(endpoint, arena)
+    (void)no_memory(bucket->url, error);  // unless the address is no good
+    bucket->origin = endpoint.address ? origin_of(endpoint, arena, error)
                      : has_host ? arena_printf(arena, "https://%s.s3.%s.amazonaws.com", bucket->name, bucket->region)
                                 : arena_printf(arena, "https://s3.%s.amazonaws.com", bucket->region);
     return bucket->root_path && bucket->origin;
 }
 
-static bool reach_gcs(struct object_bucket *bucket, environment_reader *environment, struct arena *arena) {
-    const char *emulator = environment_get(environment, "STORAGE_EMULATOR_HOST");
+static bool reach_gcs(struct object_bucket *bucket, environment_reader *environment, struct arena *arena,
+                      struct error *error) {
+    struct endpoint emulator = endpoint_of(environment, "STORAGE_EMULATOR_HOST");
     const char *name = url_escape(bytes_of(bucket->name), URL_VALUE, arena);
-    bucket->origin = emulator ? origin_of(emulator, arena) : GCS_ORIGIN;
+    (void)no_memory(bucket->url, error);  // unless the address is no good
+    bucket->origin = emulator.address ? origin_of(emulator, arena, error) : GCS_ORIGIN;
     bucket->root_path = name ? arena_printf(arena, "/storage/v1/b/%s/o", name) : NULL;
     return bucket->origin && bucket->root_path;
 }
@@ -118,7 +137,8 @@ bool object_bucket_of_url(const char *url, environment_reader *environment, stru
     bucket->url = bucket->name ? arena_printf(arena, "%s://%s", bucket->service->scheme, bucket->name) : NULL;
     *prefix = arena_string(arena, inner(text));
     if (!bucket->url || !*prefix) return no_memory(url, error);
-    bool is_reached = is_s3 ? reach_s3(bucket, environment, arena) : reach_gcs(bucket, environment, arena);
-    if (is_reached) bucket->identity = is_s3 ? identity_of_s3(environment, near) : identity_of_gcs(environment, near);
+    if (is_s3 ? !reach_s3(bucket, environment, arena, error) : !reach_gcs(bucket, environment, arena, error))
+        return false;
+    bucket->identity = is_s3 ? identity_of_s3(environment, near) : identity_of_gcs(environment, near);
     return bucket->identity || no_memory(url, error);
 }

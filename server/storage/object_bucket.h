@@ -3,6 +3,8 @@
 //     s3://bucket/prefix    AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL: path style there; else the region's own host
 //     gs://bucket/prefix    STORAGE_EMULATOR_HOST, else storage.googleapis.com
 //     https://host/a/name   a "bucket" of this one object
+//
+// Addresses with a password in them are refused: what is asked stands in messages.
 #pragma once
 
 #include "server/storage/environment.h"

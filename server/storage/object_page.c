@@ -54,6 +54,14 @@ bool object_page_add_folder(struct object_page *page, struct bytes name, struct 
     return folder.name && growing_array_add(arena, page->folders, page->folder_count, folder);
 }
 
+bool object_page_goes_on(struct object_page *page, struct bytes next, struct arena *arena, struct error *error) {
+    if (!next.size) return true;
+    if (memchr(next.data, '\0', next.size))
+        return error_set(error, ERROR_MALFORMED, "a list of objects names its next page by a text with a zero in it");
+    page->next = arena_string(arena, next);
+    return page->next || error_set(error, ERROR_TOO_BIG, "no memory left for a list of objects");
+}
+
 static int64_t days_since_1970(int64_t year, int64_t month, int64_t day) {
     int64_t y = month > 2 ? year : year - 1;
     int64_t century = y / 400, of_century = y - century * 400;

@@ -44,6 +44,10 @@ MUST_USE bool object_page_add(struct object_page *page, struct bytes name, const
 // Adds a folder of the level, "run/checkpoints/". False at the arena's limit.
 MUST_USE bool object_page_add_folder(struct object_page *page, struct bytes name, struct arena *arena);
 
+// Keeps what asks for the page after this one, where there is one. ERROR_MALFORMED: no address could ask for it.
+MUST_USE bool object_page_goes_on(struct object_page *page, struct bytes next, struct arena *arena,
+                                  struct error *error);
+
 // "2026-11-22T12:00:00Z", with or without a fraction: seconds since 1970. 0: it is no such time.
 int64_t object_time(struct bytes text);
 

@@ -2,6 +2,7 @@
 
 #include "analysis/base/text_scan.h"
 #include "server/storage/object_page.h"
+#include "server/json_read.h"
 
 static bool is_too_big(struct error *error) {
     return error_set(error, ERROR_TOO_BIG, "no memory left for a list of objects");
@@ -43,16 +44,13 @@ static bool read_document(const json_t *document, struct arena *arena, struct ob
     for (size_t i = 0; i < json_array_size(prefixes); i++) {
         if (!add_folder(json_array_get(prefixes, i), arena, page, error)) return false;
     }
-    struct bytes next = text_at(document, "nextPageToken");
-    if (!next.size) return true;
-    page->next = arena_string(arena, next);
-    return page->next || is_too_big(error);
+    return object_page_goes_on(page, text_at(document, "nextPageToken"), arena, error);
 }
 
 bool object_page_of_gcs(struct bytes answer, struct arena *arena, struct object_page *page, struct error *error) {
     json_error_t fault;
     *page = (struct object_page){0};
-    json_t *document = json_loadb((const char *)answer.data, answer.size, JSON_ALLOW_NUL, &fault);
+    json_t *document = json_read(answer, JSON_ALLOW_NUL, &fault);
     if (!document)
         return error_at(error, ERROR_MALFORMED, fault.position, "expected JSON in a list of objects: %.160s",
                         fault.text);

@@ -114,7 +114,5 @@ bool object_page_of_s3(struct bytes answer, struct arena *arena, struct object_p
     for (size_t i = 0; i < listing.entry_count; i++) {
         if (!add_entry(&listing, &listing.entries[i], page, error)) return false;
     }
-    if (!listing.next.size) return true;
-    page->next = arena_string(arena, listing.next);
-    return page->next || is_too_big(error);
+    return object_page_goes_on(page, listing.next, arena, error);
 }

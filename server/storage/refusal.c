@@ -5,10 +5,10 @@
 enum { WORD_BYTES_MAX = 40 };
 
 // "nobody" where it is not known.
-static const char *who_asks(struct identity *identity, struct arena *arena) {
+static struct identity_keys who_asks(struct identity *identity, struct arena *arena) {
     struct identity_keys keys;
     struct error ignored;
-    return identity_keys(identity, arena, &keys, &ignored) ? keys.who : "nobody";
+    return identity_keys(identity, arena, &keys, &ignored) ? keys : (struct identity_keys){.who = "nobody"};
 }
 
 // A word of the server's that may stand in a message; no more than that of what it sends does.
@@ -41,14 +41,18 @@ static bool is_of_keys(struct bytes code) {
     return false;
 }
 
-static bool is_forbidden(struct identity *identity, const char *command, const struct http_question *question,
-                         const struct http_answer *answer, struct error *error) {
+static bool is_forbidden(struct identity *identity, const struct refusal_advice *advice,
+                         const struct http_question *question, const struct http_answer *answer, struct error *error) {
     struct bytes code = code_of(answer);
     struct arena arena;
     arena_init(&arena, 0);
+    struct identity_keys keys = who_asks(identity, &arena);
+    bool is_somebody = keys.secret || keys.bearer;
+    const char *lead = is_somebody ? "What may that see?" : "Log in:";
+    const char *command = is_somebody ? advice->who_am_i : advice->log_in;
     (void)error_in(error, ERROR_UNREADABLE, question->about, ERROR_WHOLE_FILE,
-                   "%s refuses it (status %d%s%.*s) to %.200s. What may that see? %s", question->origin, answer->status,
-                   code.size ? ", " : "", (int)code.size, (const char *)code.data, who_asks(identity, &arena), command);
+                   "%s refuses it (status %d%s%.*s) to %.200s. %s %s", question->origin, answer->status,
+                   code.size ? ", " : "", (int)code.size, (const char *)code.data, keys.who, lead, command);
     arena_free(&arena);
     identity_doubt(identity);
     return false;
@@ -73,13 +77,13 @@ static bool is_unknown(const struct http_question *question, const struct http_a
                     question->origin, answer->status, code.size ? ", " : "", (int)code.size, (const char *)code.data);
 }
 
-bool refusal_of(struct identity *identity, const char *command, const struct http_question *question,
+bool refusal_of(struct identity *identity, const struct refusal_advice *advice, const struct http_question *question,
                 const struct http_answer *answer, struct error *error) {
     const char *about = question->about, *origin = question->origin;
     switch (answer->status) {
         case 401:
         case 403:
-            return is_forbidden(identity, command, question, answer, error);
+            return is_forbidden(identity, advice, question, answer, error);
         case 404:
             return error_in(error, ERROR_NOT_FOUND, about, ERROR_WHOLE_FILE, "%s has no such bucket or object", origin);
         case 412:
@@ -91,7 +95,7 @@ bool refusal_of(struct identity *identity, const char *command, const struct htt
         case 308:
             return is_elsewhere(question, answer, error);
         case 400:
-            if (is_of_keys(code_of(answer))) return is_forbidden(identity, command, question, answer, error);
+            if (identity && is_of_keys(code_of(answer))) return is_forbidden(identity, advice, question, answer, error);
             if (bytes_equal(code_of(answer), BYTES("AuthorizationHeaderMalformed")) && *answer->region)
                 return is_elsewhere(question, answer, error);
             return is_unknown(question, answer, error);

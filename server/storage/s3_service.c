@@ -39,7 +39,8 @@ static bool sign(const struct object_bucket *bucket, struct http_question *quest
 
 static bool refused(const struct object_bucket *bucket, const struct http_question *question,
                     const struct http_answer *answer, struct error *error) {
-    return refusal_of(bucket->identity, "aws sts get-caller-identity", question, answer, error);
+    static const struct refusal_advice advice = {"aws sts get-caller-identity", "aws configure"};
+    return refusal_of(bucket->identity, &advice, question, answer, error);
 }
 
 const struct object_service *s3_service(void) {

@@ -185,7 +185,7 @@ static bool refused(const struct object_bucket *bucket, const struct http_questi
                         "%s refuses it (status %d). No credentials are sent to a web server: give an address that is "
                         "signed, or download it (curl -O) and give its path",
                         question->origin, answer->status);
-    return refusal_of(NULL, "", question, answer, error);
+    return refusal_of(NULL, NULL, question, answer, error);
 }
 
 const struct object_service *web_service(void) {

@@ -5,10 +5,15 @@
 #include <string.h>
 #include <time.h>
 
+#include "analysis/base/id_map.h"
+#include "analysis/base/refused_memory.h"
+
 enum {
     BUCKET_COUNT = 4096,         // a power of two
     ALLOCATION_HEAD_BYTES = 16,  // what the allocator adds to the entry, and to its value
 };
+
+#define NOBODY_WAITS "Nobody waits for this answer any more."
 
 enum entry_state { ENTRY_LOADING, ENTRY_READY, ENTRY_FAILED };
 
@@ -23,11 +28,6 @@ struct cache_entry {
     char key[];
 };
 
-struct load_slot {
-    pthread_t holder;
-    unsigned depth;  // loaders of `holder` inside each other; 0: the slot is free
-};
-
 // Somebody who loads an entry, or waits for it: a node on the stack of cache_get.
 struct engagement {
     struct engagement *newer, *older;
@@ -38,26 +38,23 @@ struct engagement {
 
 struct cache {
     pthread_mutex_t lock;
-    pthread_cond_t loaded, slot_freed;
+    pthread_cond_t loaded;
     struct cache_entry *buckets[BUCKET_COUNT];
     struct cache_entry *newest, *oldest;
     size_t budget_bytes;
     size_t oversize_bytes;  // of values in use that are larger than the budget
     struct cache_stats stats;
     struct engagement *engagements;
-    unsigned slot_count;
-    struct load_slot slots[];
+    struct load_slots slots;
 };
 
 struct cache *cache_new(size_t budget_bytes, unsigned parallel_loads) {
-    unsigned slot_count = parallel_loads ? parallel_loads : 1;
-    struct cache *cache = calloc(1, sizeof *cache + slot_count * sizeof cache->slots[0]);
+    struct cache *cache = calloc(1, sizeof *cache);
     if (!cache) return NULL;
     cache->budget_bytes = budget_bytes;
-    cache->slot_count = slot_count;
     pthread_mutex_init(&cache->lock, NULL);
     pthread_cond_init(&cache->loaded, NULL);
-    pthread_cond_init(&cache->slot_freed, NULL);
+    load_slots_init(&cache->slots, parallel_loads, &cache->lock);
     return cache;
 }
 
@@ -75,7 +72,7 @@ void cache_free(struct cache *cache) {
             entry_free(entry);
         }
     }
-    pthread_cond_destroy(&cache->slot_freed);
+    load_slots_destroy(&cache->slots);
     pthread_cond_destroy(&cache->loaded);
     pthread_mutex_destroy(&cache->lock);
     free(cache);
@@ -83,10 +80,8 @@ void cache_free(struct cache *cache) {
 
 // --- The table (all below: the lock is held, unless said otherwise) ---
 
-static size_t bucket_of(const char *key) {  // FNV-1a
-    uint64_t hash = 0xcbf29ce484222325;
-    for (const unsigned char *c = (const unsigned char *)key; *c; c++) hash = (hash ^ *c) * 0x100000001b3;
-    return (size_t)(hash ^ hash >> 32) & (BUCKET_COUNT - 1);
+static size_t bucket_of(const char *key) {
+    return (size_t)id_map_key(bytes_of(key)) & (BUCKET_COUNT - 1);
 }
 
 size_t cache_entry_bytes(const char *key) {
@@ -101,7 +96,7 @@ static struct cache_entry *find(const struct cache *cache, const char *key) {
 
 static struct cache_entry *insert_loading(struct cache *cache, const char *key) {
     size_t key_size = strlen(key) + 1;
-    struct cache_entry *entry = calloc(1, sizeof *entry + key_size);
+    struct cache_entry *entry = memory_or_refusal(calloc(1, sizeof *entry + key_size));
     if (!entry) return NULL;
     memcpy(entry->key, key, key_size);
     entry->bucket = bucket_of(key);
@@ -159,11 +154,21 @@ static void count_entry(struct cache *cache, const struct cache_entry *entry) {
     if (is_oversize(cache, entry)) cache->oversize_bytes += bytes_of_entry(entry);
 }
 
+static void discount_entry(struct cache *cache, const struct cache_entry *entry) {
+    cache->stats.used_bytes -= bytes_of_entry(entry);
+    if (is_oversize(cache, entry)) cache->oversize_bytes -= bytes_of_entry(entry);
+}
+
+static void count_again(struct cache *cache, struct cache_entry *entry) {
+    discount_entry(cache, entry);
+    entry->value.cost_bytes = entry->value.cost_now(entry->value.data);
+    count_entry(cache, entry);
+}
+
 static void take_out(struct cache *cache, struct cache_entry *entry, struct cache_entry **evicted) {
     unlink_idle(cache, entry);
     remove_from_table(cache, entry);
-    cache->stats.used_bytes -= bytes_of_entry(entry);
-    if (is_oversize(cache, entry)) cache->oversize_bytes -= bytes_of_entry(entry);
+    discount_entry(cache, entry);
     cache->stats.evictions++;
     entry->next_in_bucket = *evicted;
     *evicted = entry;
@@ -186,6 +191,17 @@ static void free_evicted(struct cache_entry *evicted) {
     }
 }
 
+bool cache_make_room(struct cache *cache, size_t bytes) {
+    struct cache_entry *evicted = NULL;
+    pthread_mutex_lock(&cache->lock);
+    size_t used = cache->stats.used_bytes, goal = used > bytes ? used - bytes : 0;
+    while (cache->stats.used_bytes > goal && cache->oldest) take_out(cache, cache->oldest, &evicted);
+    pthread_mutex_unlock(&cache->lock);
+    bool has_some = evicted;
+    free_evicted(evicted);
+    return has_some;
+}
+
 // Gives back one use. Returns what has to be freed outside the lock.
 static struct cache_entry *unuse(struct cache *cache, struct cache_entry *entry) {
     if (--entry->users) return NULL;
@@ -193,6 +209,7 @@ static struct cache_entry *unuse(struct cache *cache, struct cache_entry *entry)
         entry->next_in_bucket = NULL;
         return entry;
     }
+    if (entry->value.cost_now) count_again(cache, entry);
     link_idle(cache, entry);
     struct cache_entry *evicted = NULL;
     if (!is_oversize(cache, entry)) return evict(cache);
@@ -234,7 +251,7 @@ static void stop_unwanted(struct cache *cache) {
         if (!one->is_wanted) reading_stop(one->reading);
     }
     pthread_cond_broadcast(&cache->loaded);  // for those who wait and are stopped
-    pthread_cond_broadcast(&cache->slot_freed);
+    load_slots_wake(&cache->slots);
 }
 
 static void engage(struct cache *cache, struct engagement *one) {
@@ -281,55 +298,14 @@ struct reading_state cache_look(struct cache *cache, struct reading *reading) {
     return state;
 }
 
-// --- Slots: how many loads run at once ---
-
-static struct load_slot *slot_of_this_thread(struct cache *cache) {
-    for (unsigned i = 0; i < cache->slot_count; i++) {
-        struct load_slot *slot = &cache->slots[i];
-        if (slot->depth && pthread_equal(slot->holder, pthread_self())) return slot;
-    }
-    return NULL;
-}
-
-static struct load_slot *free_slot(struct cache *cache) {
-    for (unsigned i = 0; i < cache->slot_count; i++) {
-        if (cache->slots[i].depth == 0) return &cache->slots[i];
-    }
-    return NULL;
-}
-
-static void wait_for_slot(struct cache *cache, unsigned depth) {
-    struct load_slot *slot;
-    while (!(slot = free_slot(cache))) pthread_cond_wait(&cache->slot_freed, &cache->lock);
-    slot->holder = pthread_self();
-    slot->depth = depth;
-}
-
-static void enter_slot(struct cache *cache) {
-    struct load_slot *own = slot_of_this_thread(cache);
-    if (own)
-        own->depth++;
-    else
-        wait_for_slot(cache, 1);
-}
-
-static void leave_slot(struct cache *cache) {
-    struct load_slot *own = slot_of_this_thread(cache);
-    if (--own->depth == 0) pthread_cond_signal(&cache->slot_freed);
-}
-
 // Waits for another thread's load of `entry`. A slot held by this thread is lent out meanwhile: the other load, or one
 // it waits for, may need it.
 static void wait_until_loaded(struct cache *cache, struct cache_entry *entry, const struct reading *reading) {
-    struct load_slot *own = slot_of_this_thread(cache);
-    unsigned depth = own ? own->depth : 0;
-    if (own) {
-        own->depth = 0;
-        pthread_cond_signal(&cache->slot_freed);
-    }
+    struct load_slot lent;
+    load_slots_lend(&cache->slots, &lent);
     while (entry->state == ENTRY_LOADING && !reading_is_stopped(reading))
         pthread_cond_wait(&cache->loaded, &cache->lock);
-    if (own) wait_for_slot(cache, depth);
+    load_slots_resume(&cache->slots, &lent);
 }
 
 // --- Loading ---
@@ -359,30 +335,50 @@ static int64_t now_ns(void) {
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-static void load_entry(struct cache *cache, struct cache_entry *entry, enum cache_weight weight, cache_load *load,
-                       void *context, struct error *error) {
-    if (weight == CACHE_HEAVY) enter_slot(cache);
+// What was made while the system had no memory to give may lack anything: it is not kept, nor handed out.
+static bool load_whole(cache_load *load, void *context, struct cache_value *value, struct error *error) {
+    uint64_t before = memory_refusals();
+    bool is_good = load(context, value, error);
+    if (!memory_was_refused(before, error)) return is_good;
+    if (is_good && value->destroy) value->destroy(value->data);
+    return false;
+}
+
+static bool load_in_turn(struct cache *cache, cache_load *load, void *context, struct cache_value *value,
+                         struct error *error) {
     cache->stats.loads++;
     pthread_mutex_unlock(&cache->lock);
     int64_t begun_ns = now_ns();
-    bool is_good = load(context, &entry->value, error);
+    bool is_good = load_whole(load, context, value, error);
     int64_t took_ns = now_ns() - begun_ns;
     pthread_mutex_lock(&cache->lock);
     cache->stats.load_ns += (uint64_t)took_ns;
     cache->stats.failures += !is_good;
-    if (weight == CACHE_HEAVY) leave_slot(cache);
-    settle(cache, entry, is_good, error);
+    return is_good;
+}
+
+static void load_entry(struct cache *cache, struct cache_entry *entry, struct load_wish wish, cache_load *load,
+                       void *context, struct reading *reading, struct error *error) {
+    struct load_wish outer;
+    if (!load_slots_enter(&cache->slots, wish, reading, &outer)) {
+        error_set(error, ERROR_STOPPED, NOBODY_WAITS);
+        settle(cache, entry, false, error);
+        return;
+    }
+    settle(cache, entry, load_in_turn(cache, load, context, &entry->value, error), error);
+    load_slots_leave(&cache->slots, wish, &outer);
 }
 
 static void report_failure(const struct cache_entry *entry, struct error *error) {
     if (entry->error)
         *error = *entry->error;
     else
-        error_set(error, ERROR_TOO_BIG, "There is not enough memory.");
+        error_set(error, ERROR_NO_MEMORY, "There is not enough memory.");
+    if (error->code == ERROR_NO_MEMORY) (void)memory_or_refusal(NULL);  // of another thread's load
 }
 
 // The entry of `key`, in use; NULL: no memory.
-static struct cache_entry *take(struct cache *cache, const char *key, enum cache_weight weight, cache_load *load,
+static struct cache_entry *take(struct cache *cache, const char *key, struct load_wish wish, cache_load *load,
                                 void *context, struct reading *reading, struct error *error) {
     struct engagement mine = {.reading = reading};
     struct cache_entry *entry = find(cache, key);
@@ -396,7 +392,7 @@ static struct cache_entry *take(struct cache *cache, const char *key, enum cache
     mine.entry = entry;
     engage(cache, &mine);
     if (mine.loads)
-        load_entry(cache, entry, weight, load, context, error);
+        load_entry(cache, entry, wish, load, context, reading, error);
     else
         wait_until_loaded(cache, entry, reading);
     disengage(cache, &mine);
@@ -409,24 +405,24 @@ static bool should_load_again(const struct cache_entry *entry, const struct read
            !reading_is_stopped(reading);
 }
 
-struct cache_entry *cache_get(struct cache *cache, const char *key, enum cache_weight weight, cache_load *load,
+struct cache_entry *cache_get(struct cache *cache, const char *key, struct load_wish wish, cache_load *load,
                               void *context, struct reading *reading, struct error *error) {
     struct cache_entry *to_free = NULL;
     pthread_mutex_lock(&cache->lock);
-    struct cache_entry *entry = take(cache, key, weight, load, context, reading, error);
+    struct cache_entry *entry = take(cache, key, wish, load, context, reading, error);
     while (entry && should_load_again(entry, reading)) {
         free_evicted(unuse(cache, entry));
-        entry = take(cache, key, weight, load, context, reading, error);
+        entry = take(cache, key, wish, load, context, reading, error);
     }
     if (!entry) {
-        error_set(error, ERROR_TOO_BIG, "There is not enough memory.");
+        error_set(error, ERROR_NO_MEMORY, "There is not enough memory.");
     } else if (entry->state == ENTRY_READY) {
         to_free = evict(cache);
     } else {
         if (entry->state == ENTRY_FAILED)
             report_failure(entry, error);
         else
-            error_set(error, ERROR_STOPPED, "Nobody waits for this answer any more.");
+            error_set(error, ERROR_STOPPED, NOBODY_WAITS);
         to_free = unuse(cache, entry);
         entry = NULL;
     }
@@ -455,21 +451,23 @@ void *cache_data(const struct cache_entry *entry) {
     return entry->value.data;
 }
 
-void cache_take_slot(struct cache *cache) {
+void cache_take_slot(struct cache *cache, struct load_wish wish, struct load_wish *outer) {
     pthread_mutex_lock(&cache->lock);
-    enter_slot(cache);
+    (void)load_slots_enter(&cache->slots, wish, NULL, outer);
     pthread_mutex_unlock(&cache->lock);
 }
 
-void cache_give_slot(struct cache *cache) {
+void cache_give_slot(struct cache *cache, struct load_wish wish, const struct load_wish *outer) {
     pthread_mutex_lock(&cache->lock);
-    leave_slot(cache);
+    load_slots_leave(&cache->slots, wish, outer);
     pthread_mutex_unlock(&cache->lock);
 }
 
 struct cache_stats cache_stats_read(struct cache *cache) {
     pthread_mutex_lock(&cache->lock);
     struct cache_stats stats = cache->stats;
+    stats.budget_bytes = cache->budget_bytes;
+    stats.load_counts = load_slots_count(&cache->slots);
     pthread_mutex_unlock(&cache->lock);
     return stats;
 }

@@ -9,10 +9,10 @@
 //
 // - One load at a time for a key: whoever asks while it is being loaded waits and gets the same entry.
 // - Errors are handed to everybody who waited, and not kept: the next request tries again.
-// - Values are immutable once loaded, so that users need no lock.
-// - At most `parallel_loads` loaders run at once, which bounds the memory of cold work. A loader may ask the cache for
-//   what it needs: it keeps its slot, and lends it out while it waits for another thread's load. A light load needs
-//   little memory and mostly waits (the index of a file in a bucket): it takes no slot.
+// - Values are immutable once loaded, so that users need no lock. One that has a lock of its own may grow in use; what
+//   it costs is asked again when nobody uses it.
+// - How many loaders run at once is bounded, and with it the memory of cold work (load_slots.h). A loader may ask the
+//   cache for what it needs; its slot is lent out while it waits for another thread's load.
 // - A load goes on as long as anybody wants it. When all who wait for it have gone (cache_abandon), what it reads is
 //   stopped; whoever asks meanwhile gets a load of its own.
 //
@@ -24,7 +24,7 @@
 
 #include <stddef.h>
 
-#include "analysis/input/reading.h"
+#include "server/store/load_slots.h"
 
 struct cache;
 struct cache_entry;
@@ -33,6 +33,7 @@ struct cache_value {
     void *data;
     size_t cost_bytes;
     void (*destroy)(void *data);
+    size_t (*cost_now)(void *data);  // of a value that grows; NULL: it does not
 };
 
 // Fills *value, or fills *error and returns false.
@@ -44,11 +45,9 @@ struct cache *cache_new(size_t budget_bytes, unsigned parallel_loads);
 // No entry may be in use, no load running.
 void cache_free(struct cache *cache);
 
-enum cache_weight { CACHE_HEAVY, CACHE_LIGHT };
-
 // The entry of `key`, loaded when it is not there, for whoever follows `reading` (NULL: somebody who never goes). Give
 // it back with cache_release. NULL: *error is filled.
-MUST_USE struct cache_entry *cache_get(struct cache *cache, const char *key, enum cache_weight weight, cache_load *load,
+MUST_USE struct cache_entry *cache_get(struct cache *cache, const char *key, struct load_wish wish, cache_load *load,
                                        void *context, struct reading *reading, struct error *error);
 
 // Whoever followed `reading` has gone. Stops it as soon as nobody else waits for what is loaded on its behalf.
@@ -64,15 +63,19 @@ void cache_release(struct cache *cache, struct cache_entry *entry);
 
 void *cache_data(const struct cache_entry *entry);
 
-// A slot for heavy work that is not kept in the cache. Not inside a loader.
-void cache_take_slot(struct cache *cache);
-void cache_give_slot(struct cache *cache);
+// A slot for work that is not kept in the cache.
+void cache_take_slot(struct cache *cache, struct load_wish wish, struct load_wish *outer);
+void cache_give_slot(struct cache *cache, struct load_wish wish, const struct load_wish *outer);
+
+// Drops what nobody uses, the oldest first, until `bytes` are free. False: nothing was left to drop.
+bool cache_make_room(struct cache *cache, size_t bytes);
 
 // What an entry takes beside the cost of its value: as much as a small value, or more.
 size_t cache_entry_bytes(const char *key);
 
 struct cache_stats {
-    size_t entries, used_bytes, loads, evictions, hits, failures;
+    size_t budget_bytes, entries, used_bytes, loads, evictions, hits, failures;
     uint64_t load_ns;  // of all loads, each with those inside it
+    struct load_counts load_counts;
 };
 struct cache_stats cache_stats_read(struct cache *cache);

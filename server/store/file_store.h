@@ -8,6 +8,10 @@
 // it. So a file that is replaced meanwhile gives an error, never the bytes of one version under the key of another.
 // What is wrong with the content is kept as well: it lasts as long as the version does. What these functions return is
 // valid until the work ends.
+//
+// Of a .gz the points that its readers leave are kept beside what is made of it, under a key of the same version: the
+// next thing is made from the nearest point on, not from the beginning, and a fault that was found at some expense is
+// found at none (analysis/input/byte_source_points.h).
 #pragma once
 
 #include "analysis/input/byte_source.h"
@@ -27,8 +31,10 @@ struct stored_kind {
     const char *name;    // what its keys begin with
     size_t thing_bytes;  // the struct that `fill` fills; it is zero before
     size_t arena_limit_bytes;
-    enum cache_weight weight;  // cache.h; 0: heavy
-    bool is_derived;           // made of what is loaded already: the file is not opened
+    bool is_light;    // needs little memory, and mostly waits: no turn is taken for it (load_slots.h)
+    bool is_derived;  // made of what is loaded already: the file is not opened
+    // How much of the file is read, as the caller's `of` tells; NULL: all of it, as of any .gz.
+    uint64_t (*needed_bytes)(const void *of);
     bool (*fill)(const struct filling *from, void *thing, struct error *error);
     size_t (*outside_bytes)(const void *thing);  // what it holds outside the arena; NULL: nothing
     void (*release)(void *thing);                // gives that back
@@ -38,8 +44,16 @@ struct stored_kind {
 MUST_USE const struct input_file *file_store_look(struct work *work, const struct session *session, size_t i,
                                                   struct error *error);
 
-// The open file, if it is of the version that was looked at. NULL: *error is filled.
-MUST_USE struct byte_source *file_store_open(const struct input_file *file, struct error *error);
+struct open_file {
+    struct byte_source *source;  // NULL: it is not open
+    struct cache *cache;
+    struct cache_entry *points;  // of a .gz; in use while it is open
+};
+
+// The file, if it is of the version that was looked at. It may stay open when the work ends, but not its cache.
+MUST_USE bool file_store_open(struct work *work, const struct input_file *file, struct open_file *opened,
+                              struct error *error);
+void file_store_close(struct open_file *opened);
 
 // Whether the file is no longer what it was when it was looked at.
 bool file_store_has_changed(const struct input_file *file);
@@ -54,6 +68,9 @@ MUST_USE const void *file_store_get(struct work *work, const struct stored_kind 
 
 // The thing when it is kept already, else NULL at once.
 MUST_USE const void *file_store_peek(struct work *work, const char *key);
+
+// Where a load of the whole file queues.
+struct load_wish file_store_wish(const struct input_file *file);
 
 // Whether a fault is the content's own, and so lasts as long as this version of the file.
 bool file_store_is_lasting(const struct error *error);

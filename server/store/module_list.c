@@ -149,16 +149,29 @@ bool module_list_read(struct work *work, const struct session *session, struct m
     return is_good || work_out_of_memory(error);
 }
 
-bool module_list_has_any(const struct work *asker, const struct session *session) {
+// Hosts were looked at by whoever asks, and what else is told of them is of that version.
+static const struct input_file *look_again(struct work *work, const struct session *session, size_t i,
+                                           struct error *fault) {
+    const struct input_file *listed = &session->files.files[i], *now = file_store_look(work, session, i, fault);
+    if (!now || i >= session->files.host_count || file_version_equal(&now->version, &listed->version)) return now;
+    error_in(fault, ERROR_UNREADABLE, now->path, ERROR_WHOLE_FILE, "%s changed while it was being read; try again.",
+             now->path);
+    return NULL;
+}
+
+bool module_list_has_any(const struct work *asker, const struct session *session, struct error *unsure) {
     struct work work;
-    struct error ignored;
+    struct error fault;
     bool found = false;
+    *unsure = (struct error){0};
     work_init_for(&work, asker);
     for (size_t i = 0; i < session->files.file_count && !found; i++) {
-        const struct input_file *now = file_store_look(&work, session, i, &ignored);
-        const struct file_index *file = now ? module_store_index(&work, now, &ignored) : NULL;
+        const struct input_file *now = look_again(&work, session, i, &fault);
+        const struct file_index *file = now ? module_store_index(&work, now, &fault) : NULL;
         found = file && file->index.program_count;
+        if (!file && !file_store_is_lasting(&fault)) *unsure = fault;
     }
     work_free(&work);
+    if (found) *unsure = (struct error){0};
     return found;
 }

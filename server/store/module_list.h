@@ -36,8 +36,9 @@ struct module_list {
     size_t row_count;
 };
 
-// Whether any file of the session can be seen to hold a program.
-bool module_list_has_any(const struct work *asker, const struct session *session);
+// Whether any file of the session can be seen to hold a program. When none can, and a file could not be looked at now,
+// or a host is no longer of the version that the session has, *unsure is why; else its code is ERROR_NONE.
+bool module_list_has_any(const struct work *asker, const struct session *session, struct error *unsure);
 
 // Reads the index of every file of the session, through the cache. False only without memory.
 MUST_USE bool module_list_read(struct work *work, const struct session *session, struct module_list *list,

@@ -27,7 +27,7 @@ static bool fill_index(const struct filling *from, void *thing, struct error *er
 static const struct stored_kind index_kind = {.name = "index",
                                               .thing_bytes = sizeof(struct file_index),
                                               .arena_limit_bytes = INDEX_ARENA_LIMIT_BYTES,
-                                              .weight = CACHE_LIGHT,
+                                              .is_light = true,
                                               .fill = fill_index};
 
 const struct file_index *module_store_index(struct work *work, const struct input_file *file, struct error *error) {
@@ -115,9 +115,15 @@ static bool fill_module(const struct filling *from, void *thing, struct error *e
     return program_load(from->file, from->of, from->source, from->arena, thing, error);
 }
 
+static uint64_t needed_bytes(const void *of) {
+    const struct xspace_program *program = of;
+    return program->size_bytes;
+}
+
 static const struct stored_kind module_kind = {.name = "module",
                                                .thing_bytes = sizeof(struct hlo_module),
                                                .arena_limit_bytes = (size_t)4 << 30,
+                                               .needed_bytes = needed_bytes,
                                                .fill = fill_module};
 
 const struct hlo_module *module_store_load(struct work *work, const struct found_module *found, struct error *error) {

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "analysis/base/refused_memory.h"
 #include "analysis/hlo/program_load.h"
 #include "server/text/etag.h"
 #include "server/text/output.h"
@@ -145,15 +146,19 @@ static void do_row(struct module_summaries *summaries, struct summary_set *set) 
     struct error error;
     atomic_fetch_add(&set->users, 1);
     pthread_mutex_unlock(&summaries->lock);
+    struct reading reading;  // tells whether it waits for a slow disk
+    reading_init(&reading);
     work_init(&work, summaries->cache);
+    work.reading = &reading;
     const struct memory_summary_list *spaces = NULL;
+    uint64_t before = memory_refusals();
     if (module_store_name(&work, file, program->program, &found, &error))
         spaces = summary_of(&work, &found, set->list.row_count <= KEPT_MODULES_MAX, &error);
     bool outdated = !spaces && file_store_has_changed(file);
     pthread_mutex_lock(&summaries->lock);
     row->summary = spaces ? good_result(&set->work.arena, spaces) : error_result(&set->work.arena, &error);
     row->number = ++set->settled;
-    set->is_outdated |= outdated;
+    set->is_outdated |= outdated || memory_was_refused(before, &error);
     pthread_mutex_unlock(&summaries->lock);
     work_free(&work);
     set_release(set);
@@ -229,7 +234,8 @@ static bool fill_set(struct module_summaries *summaries, const struct session_pl
 
 static struct summary_set *new_set(struct module_summaries *summaries, const struct work *asker,
                                    const struct session_place *place, struct error *error) {
-    struct summary_set *set = calloc(1, sizeof *set);
+    uint64_t before = memory_refusals();
+    struct summary_set *set = memory_or_refusal(calloc(1, sizeof *set));
     if (!set) {
         work_out_of_memory(error);
         return NULL;
@@ -238,7 +244,7 @@ static struct summary_set *new_set(struct module_summaries *summaries, const str
     work_init_for(&set->work, asker);
     bool is_good = fill_set(summaries, place, set, error);
     set->work.reading = NULL;  // it outlives whoever asked
-    if (is_good) return set;
+    if (!memory_was_refused(before, error) && is_good) return set;
     set_release(set);
     return NULL;
 }

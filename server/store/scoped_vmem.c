@@ -1,5 +1,7 @@
 #include "server/store/scoped_vmem.h"
 
+#include "server/json_read.h"
+
 #include <errno.h>
 #include <jansson.h>
 #include <stdlib.h>
@@ -27,7 +29,7 @@ static int64_t number_of(const json_t *value) {
 
 static int64_t largest_reservation(struct bytes config) {
     int64_t largest = 0;
-    json_t *document = json_loadb((const char *)config.data, config.size, 0, NULL);
+    json_t *document = json_read(config, 0, NULL);
     json_t *configs = json_object_get(document, CONFIGS_KEY);
     for (size_t i = 0; i < json_array_size(configs); i++) {
         const json_t *entry = json_array_get(configs, i);

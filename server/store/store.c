@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "analysis/base/refused_memory.h"
 #include "server/embedded_assets.h"
 #include "server/storage/object_storage.h"
 #include "server/storage/opened_storage.h"
@@ -26,6 +27,7 @@ struct snapshot {
     atomic_uint users;
     uint64_t number;  // of the scan that made it
     struct arena arena;
+    struct stillness_mark mark;
     struct storage storage;  // the store's; while it is scanned, followed by whoever wanted that
     struct catalog catalog;
 };
@@ -35,6 +37,7 @@ struct store {
     bool has_storage;
     struct error refusal;  // why not
     const char *logdir;
+    struct stillness *stillness;
     pthread_mutex_t lock;
     pthread_cond_t scanned;
     struct snapshot *current;
@@ -50,9 +53,12 @@ struct store *store_new(const char *logdir, const struct storage_settings *setti
     if (!store) return NULL;
     store->has_storage = opened_storage_begin(&store->opened, logdir, settings, &store->refusal);
     store->logdir = store->opened.path;
+    store->stillness = stillness_new(store->opened.storage, store->logdir);
     pthread_mutex_init(&store->lock, NULL);
     pthread_cond_init(&store->scanned, NULL);
-    return store;
+    if (store->stillness) return store;
+    store_free(store);
+    return NULL;
 }
 
 void store_follow_links(struct store *store) {
@@ -69,6 +75,7 @@ static void snapshot_release(void *thing) {
 void store_free(struct store *store) {
     if (!store) return;
     snapshot_release(store->current);
+    stillness_free(store->stillness);
     opened_storage_end(&store->opened);
     pthread_cond_destroy(&store->scanned);
     pthread_mutex_destroy(&store->lock);
@@ -86,6 +93,10 @@ struct http_traffic store_bucket_traffic(const struct store *store) {
 
 const struct storage *store_storage(const struct store *store) {
     return store->opened.storage;
+}
+
+struct stillness *store_stillness(struct store *store) {
+    return store->stillness;
 }
 
 // --- Scanning ---
@@ -113,17 +124,19 @@ static bool scan_directory(const struct store *store, struct reading *reading, c
 // `before` is the snapshot before it, or NULL.
 static struct snapshot *scan(const struct store *store, struct reading *reading, const struct snapshot *before,
                              uint64_t number, struct error *error) {
-    struct snapshot *snapshot = calloc(1, sizeof *snapshot);
+    uint64_t before_it = memory_refusals();
+    struct snapshot *snapshot = memory_or_refusal(calloc(1, sizeof *snapshot));
     if (!snapshot) {
         work_out_of_memory(error);
         return NULL;
     }
     atomic_init(&snapshot->users, 1);
     snapshot->number = number;
+    snapshot->mark = stillness_mark(store->stillness);
     arena_init(&snapshot->arena, SNAPSHOT_LIMIT_BYTES);
     bool is_good = store->logdir ? scan_directory(store, reading, before, snapshot, error)
                                  : sample_catalog(&snapshot->arena, &snapshot->catalog, error);
-    if (is_good) return snapshot;
+    if (!memory_was_refused(before_it, error) && is_good) return snapshot;
     snapshot_release(snapshot);
     return NULL;
 }
@@ -197,16 +210,40 @@ static struct snapshot *scan_of(struct store *store, struct reading *reading, ui
     return NULL;
 }
 
-const struct catalog *store_catalog(struct store *store, struct work *work, bool wants_rescan, struct error *error) {
+// Whether a scan would find what the last one found. What is being written may be whole now though nothing was written,
+// and what could not be read may be readable.
+static bool stands_still(const struct store *store) {
+    const struct snapshot *current = store->current;
+    bool is_whole = current && store->failed < current->number && current->catalog.pending_count == 0 &&
+                    current->catalog.left_out_count == 0;
+    if (is_whole && stillness_holds(store->stillness, &current->mark)) return true;
+    stillness_is_missed(store->stillness);
+    return false;
+}
+
+static const struct snapshot *snapshot_of(struct store *store, struct work *work, bool wants_rescan,
+                                          struct error *error) {
     pthread_mutex_lock(&store->lock);
-    bool is_known = store->current && !wants_rescan;
+    bool is_known = wants_rescan ? stands_still(store) : store->current != NULL;
     uint64_t wanted = wants_rescan ? store->started + 1 : store->failed + 1;
     struct snapshot *snapshot = is_known ? take_current(store) : scan_of(store, work->reading, wanted, error);
     pthread_mutex_unlock(&store->lock);
     if (!snapshot) return NULL;
-    if (work_defer(work, snapshot_release, snapshot)) return &snapshot->catalog;
+    if (work_defer(work, snapshot_release, snapshot)) return snapshot;
     work_out_of_memory(error);
     return NULL;
+}
+
+const struct catalog *store_catalog(struct store *store, struct work *work, bool wants_rescan, struct error *error) {
+    const struct snapshot *snapshot = snapshot_of(store, work, wants_rescan, error);
+    return snapshot ? &snapshot->catalog : NULL;
+}
+
+const struct catalog *store_catalog_now(struct store *store, struct work *work, struct stillness_mark *since,
+                                        struct error *error) {
+    const struct snapshot *snapshot = snapshot_of(store, work, true, error);
+    if (snapshot) *since = snapshot->mark;
+    return snapshot ? &snapshot->catalog : NULL;
 }
 
 // --- Sessions ---

@@ -1,6 +1,7 @@
 // What the log directory holds, as requests see it.
 //
-//     --logdir ──> catalog snapshot (rescanned when the list is asked for, or a session is not in it)
+//     --logdir ──> catalog snapshot (rescanned when the list is asked for, or a session is not in it,
+//                      │                 unless everything stood still since: stillness.h)
 //                      └─> session ──> the names of its files, while its folder stays as it was scanned
 //                                  └─> else its files, listed anew
 //
@@ -12,6 +13,7 @@
 #include "server/storage/http_client.h"
 #include "server/storage/opened_storage.h"
 #include "server/store/place.h"
+#include "server/store/stillness.h"
 #include "server/store/work.h"
 
 #define STORE_SAMPLE_SESSION "sample"
@@ -37,8 +39,16 @@ struct http_traffic store_bucket_traffic(const struct store *store);
 // Where the log directory lies.
 const struct storage *store_storage(const struct store *store);
 
-// The sessions. With `rescan` as they are now, else as they were last seen. NULL: *error is filled.
+// Whether what was found there is still so.
+struct stillness *store_stillness(struct store *store);
+
+// The sessions. With `rescan` as they are now (where the log directory stood still, without another scan), else as they
+// were last seen. NULL: *error is filled.
 MUST_USE const struct catalog *store_catalog(struct store *store, struct work *work, bool rescan, struct error *error);
+
+// The same as they are now, and since when they stood still.
+MUST_USE const struct catalog *store_catalog_now(struct store *store, struct work *work, struct stillness_mark *since,
+                                                 struct error *error);
 
 struct session {
     const char *name;

@@ -12,7 +12,7 @@ static bool fill_contents(const struct filling *from, void *thing, struct error 
 static const struct stored_kind contents_kind = {.name = "contents",
                                                  .thing_bytes = sizeof(struct trace_contents),
                                                  .arena_limit_bytes = CONTENTS_ARENA_LIMIT_BYTES,
-                                                 .weight = CACHE_LIGHT,
+                                                 .is_light = true,
                                                  .fill = fill_contents};
 
 const struct trace_contents *trace_store_contents(struct work *work, const struct input_file *file,

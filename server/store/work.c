@@ -15,6 +15,7 @@ void work_init(struct work *work, struct cache *cache) {
 void work_init_for(struct work *work, const struct work *asker) {
     work_init(work, asker->cache);
     work->reading = asker->reading;
+    work->is_urgent = asker->is_urgent;
 }
 
 void work_free(struct work *work) {
@@ -43,9 +44,10 @@ static void *pin(struct work *work, struct cache_entry *entry) {
     return NULL;
 }
 
-void *work_get(struct work *work, const char *key, enum cache_weight weight, cache_load *load, void *context,
+void *work_get(struct work *work, const char *key, struct load_wish wish, cache_load *load, void *context,
                struct error *error) {
-    struct cache_entry *entry = cache_get(work->cache, key, weight, load, context, work->reading, error);
+    if (work->is_urgent && wish.lane != LOAD_FREE) wish.lane = LOAD_URGENT;
+    struct cache_entry *entry = cache_get(work->cache, key, wish, load, context, work->reading, error);
     if (!entry) return NULL;
     void *data = pin(work, entry);
     if (!data) work_out_of_memory(error);

@@ -17,6 +17,7 @@ struct work {
     struct arena arena;
     struct cache *cache;
     struct reading *reading;  // who follows what it reads, and may stop it; NULL: nobody
+    bool is_urgent;           // somebody waits for a short answer: it does not queue behind other loads
     struct work_pin *pins;
 };
 
@@ -28,7 +29,7 @@ void work_init_for(struct work *work, const struct work *asker);
 void work_free(struct work *work);
 
 // The data of the cache entry of `key`, pinned until the work ends. NULL: *error is filled.
-MUST_USE void *work_get(struct work *work, const char *key, enum cache_weight weight, cache_load *load, void *context,
+MUST_USE void *work_get(struct work *work, const char *key, struct load_wish wish, cache_load *load, void *context,
                         struct error *error);
 
 // The same when it is in the cache already, else NULL at once.

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "analysis/base/parallel.h"
+#include "analysis/base/refused_memory.h"
 
 struct crew {
     struct work *first;  // of worker 0
@@ -18,7 +19,7 @@ static void crew_release(void *thing) {
 }
 
 static struct crew *crew_new(struct work *work) {
-    struct crew *crew = calloc(1, sizeof *crew);
+    struct crew *crew = memory_or_refusal(calloc(1, sizeof *crew));
     if (!crew) return NULL;
     crew->first = work;
     for (size_t i = 0; i < PARALLEL_EACH_MAX - 1; i++) work_init_for(&crew->others[i], work);

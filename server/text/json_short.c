@@ -1,5 +1,7 @@
 #include "server/text/json_short.h"
 
+#include "server/json_read.h"
+
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,7 +72,7 @@ void json_sort_list(json_t *object, const char *key, const char *by) {
 }
 
 void json_shorten_output(struct output *output, size_t top, const char *sorted, const char *by) {
-    json_t *document = json_loadb(output->data, output->size, JSON_ALLOW_NUL, NULL);
+    json_t *document = json_read((struct bytes){(const uint8_t *)output->data, output->size}, JSON_ALLOW_NUL, NULL);
     if (sorted) json_sort_list(document, sorted, by);
     json_shorten(document, top);
     char *text = document ? json_dumps(document, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;

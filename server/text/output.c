@@ -1,24 +1,24 @@
 #include "server/text/output.h"
 
-#include <stdlib.h>
+#include <string.h>
 
 #include "analysis/base/large_block.h"
 
-// Grows fast: room that is not touched costs nothing, and what is kept is trimmed.
-enum { OUTPUT_FIRST_BYTES = 4096, GROWTH = 16 };
+// Grows fast, as copying costs and what is kept is trimmed; but what is reserved counts, touched or not.
+enum { OUTPUT_FIRST_BYTES = 4096, GROWTH = 4 };
 
 void output_init(struct output *output, size_t limit_bytes) {
     *output = (struct output){.limit_bytes = limit_bytes};
 }
 
 void output_free(struct output *output) {
-    free(output->data);
+    large_block_free(output->data, output->capacity);
     *output = (struct output){.limit_bytes = output->limit_bytes};
 }
 
 void output_trim(struct output *output) {
     if (output->size == 0 || output->size == output->capacity) return;
-    char *data = realloc(output->data, output->size);
+    char *data = large_block_shrink(output->data, output->capacity, output->size);
     if (!data) return;
     output->data = data;
     output->capacity = output->size;
@@ -28,7 +28,7 @@ static bool move_to(struct output *output, size_t capacity) {
     char *data = large_block_new(capacity);
     if (!data) return false;
     if (output->data) memcpy(data, output->data, output->size);
-    free(output->data);
+    large_block_free(output->data, output->capacity);
     output->data = data;
     output->capacity = capacity;
     return true;

@@ -2,7 +2,7 @@
 // call_counter.py and loaded before the C library (LD_PRELOAD); the counts are in the file that COUNT_CALLS names,
 // which may be read at any time.
 //
-//     uint64_t [ looks: stat and its kin, by path | folders opened | files opened ]
+//     uint64_t [ looks: stat and its kin, by path | folders opened | files opened for reading ]
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>
@@ -54,7 +54,7 @@ static int mode_of(int flags, va_list rest) {
         va_start(rest, flags);                                                                                         \
         int mode = mode_of(flags, rest);                                                                               \
         va_end(rest);                                                                                                  \
-        atomic_fetch_add(&counts[FILES], 1);                                                                           \
+        if ((flags & O_ACCMODE) == O_RDONLY) atomic_fetch_add(&counts[FILES], 1);                                      \
         return NEXT(name)(path, flags, mode);                                                                          \
     }
 COUNT_OPEN(open)

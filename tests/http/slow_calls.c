@@ -1,8 +1,9 @@
 // Makes a file system slow, for tests: every call on a path below SLOW_FOLDER, and on what was opened there, takes
 // SLOW_MS. Built by slow_files.py and loaded before the C library (LD_PRELOAD). Calls are counted in the file that
-// SLOW_COUNTS names, so that a test can tell how many there were, whatever they took.
+// SLOW_COUNTS names, so that a test can tell how many there were, whatever they took; there it can also make reads
+// slower than the rest while the program runs.
 //
-//     uint64_t [ calls | calls that are under way | the most that were at once ]
+//     uint64_t [ calls | calls that are under way | the most that were at once | what a read takes more, in ms ]
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>
@@ -18,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { CALLS, NOW, MOST, KINDS, DESCRIPTORS = 4096 };
+enum { CALLS, NOW, MOST, READ_MS, KINDS, DESCRIPTORS = 4096 };
 
 static _Atomic uint64_t nowhere[KINDS], *counts = nowhere;
 static atomic_bool is_slow_descriptor[DESCRIPTORS];
@@ -41,8 +42,8 @@ static bool is_below(const char *path) {
     return folder && strncmp(path, folder, strlen(folder)) == 0;
 }
 
-static void take_time(void) {
-    struct timespec pause = {delay_ms / 1000, delay_ms % 1000 * 1000000};
+static void take_ms(long ms) {
+    struct timespec pause = {ms / 1000, ms % 1000 * 1000000};
     uint64_t now = atomic_fetch_add(&counts[NOW], 1) + 1, most = atomic_load(&counts[MOST]);
     while (now > most && !atomic_compare_exchange_weak(&counts[MOST], &most, now)) continue;
     atomic_fetch_add(&counts[CALLS], 1);
@@ -50,13 +51,17 @@ static void take_time(void) {
     atomic_fetch_sub(&counts[NOW], 1);
 }
 
+static void take_time(void) {
+    take_ms(delay_ms);
+}
+
 static int note(int fd, bool is_slow) {
     if (fd >= 0 && fd < DESCRIPTORS) atomic_store(&is_slow_descriptor[fd], is_slow);
     return fd;
 }
 
-static void slow_descriptor(int fd) {
-    if (fd >= 0 && fd < DESCRIPTORS && atomic_load(&is_slow_descriptor[fd])) take_time();
+static void slow_descriptor(int fd, long more_ms) {
+    if (fd >= 0 && fd < DESCRIPTORS && atomic_load(&is_slow_descriptor[fd])) take_ms(delay_ms + more_ms);
 }
 
 #define SLOW_STAT(name, type)                                                                                          \
@@ -71,7 +76,7 @@ SLOW_STAT(lstat64, stat64)
 
 #define SLOW_FSTAT(name, type)                                                                                         \
     int name(int fd, struct type *to) {                                                                                \
-        slow_descriptor(fd);                                                                                           \
+        slow_descriptor(fd, 0);                                                                                        \
         return NEXT(name)(fd, to);                                                                                     \
     }
 SLOW_FSTAT(fstat, stat)
@@ -91,7 +96,7 @@ SLOW_OPEN(open64)
 
 #define SLOW_READ(name, offset_type)                                                                                   \
     ssize_t name(int fd, void *to, size_t size, offset_type offset) {                                                  \
-        slow_descriptor(fd);                                                                                           \
+        slow_descriptor(fd, (long)atomic_load(&counts[READ_MS]));                                                      \
         return NEXT(name)(fd, to, size, offset);                                                                       \
     }
 SLOW_READ(pread, off_t)

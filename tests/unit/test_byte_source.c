@@ -345,6 +345,24 @@ static void work_on_a_gz_is_bounded(void **state) {
     free(zeros);
 }
 
+// Of a small file that inflates a thousandfold no more is inflated than what any .gz may hold, and it is said why.
+static void a_gz_bomb_is_refused_early(void **state) {
+    struct fixture *f = *state;
+    size_t size = 96 << 20;
+    uint8_t *zeros = calloc(1, size);
+    struct bytes compressed = gzip_bytes((struct bytes){zeros, size});
+    struct byte_source *source = byte_source_of_memory(compressed, "bomb.gz", &f->error);
+    uint64_t reached;
+    assert_false(byte_source_size(source, &reached, &f->error));
+    assert_int_equal(f->error.code, ERROR_TOO_BIG);
+    assert_non_null(strstr(f->error.message, "100 times the compressed size"));
+    assert_in_range(reached, 64 << 20, 65 << 20);
+    assert_true(byte_source_read(source, 60 << 20, zeros, 1 << 20, &f->error));
+    byte_source_close(source);
+    gzip_bytes_free(compressed);
+    free(zeros);
+}
+
 static void only_regular_files_are_opened(void **state) {
     struct fixture *f = *state;
     struct temp_path fifo = temp_folder_path(&f->folder, "fifo");
@@ -415,6 +433,7 @@ int main(void) {
         TEST(a_cut_gz_of_one_long_match),
         TEST(a_corrupt_gz_is_an_error),
         TEST(work_on_a_gz_is_bounded),
+        TEST(a_gz_bomb_is_refused_early),
         TEST(only_regular_files_are_opened),
         TEST(another_time_is_another_version),
         TEST(a_file_over_4_gib),

@@ -8,6 +8,8 @@
 
 #include "server/store/cache.h"
 
+static const struct load_wish any_load;
+
 // A load that lasts until it is let go, or stopped; it may need another one first.
 struct slow {
     struct cache *cache;
@@ -26,8 +28,8 @@ static bool load(void *context, struct cache_value *value, struct error *error) 
     struct slow *slow = context;
     atomic_fetch_add(&slow->loads, 1);
     if (slow->inner) {
-        struct cache_entry *inner = cache_get(slow->cache, slow->inner_key, CACHE_HEAVY, load, slow->inner,
-                                              slow->reading, error);
+        struct cache_entry *inner = cache_get(slow->cache, slow->inner_key, any_load, load, slow->inner, slow->reading,
+                                              error);
         if (!inner) return false;
         cache_release(slow->cache, inner);
     }
@@ -36,7 +38,7 @@ static bool load(void *context, struct cache_value *value, struct error *error) 
         if (!reading_goes_on(slow->reading, "file", error)) return false;
         sched_yield();
     }
-    *value = (struct cache_value){slow, 1, keep_nothing};
+    *value = (struct cache_value){.data = slow, .cost_bytes = 1, .destroy = keep_nothing};
     return true;
 }
 
@@ -53,7 +55,7 @@ struct asker {
 
 static void *ask(void *context) {
     struct asker *asker = context;
-    struct cache_entry *entry = cache_get(asker->cache, asker->key, CACHE_HEAVY, load, asker->slow, &asker->reading,
+    struct cache_entry *entry = cache_get(asker->cache, asker->key, any_load, load, asker->slow, &asker->reading,
                                           &asker->error);
     asker->has_it = entry != NULL;
     if (entry) cache_release(asker->cache, entry);

@@ -72,7 +72,7 @@ static void a_shared_server_wants_its_token(void **state) {
     struct access_request request = {.host = "192.0.2.7:6006"};
     assert_int_equal(access_judge(&f.access, &request), ACCESS_NO_TOKEN);
     request.query_token = "0123456789abcdef0123456789abcdee";
-    assert_int_equal(access_judge(&f.access, &request), ACCESS_NO_TOKEN);
+    assert_int_equal(access_judge(&f.access, &request), ACCESS_WRONG_TOKEN);
     request.query_token = "";
     assert_int_equal(access_judge(&f.access, &request), ACCESS_NO_TOKEN);
     request.query_token = TOKEN;
@@ -83,11 +83,15 @@ static void a_shared_server_wants_its_token(void **state) {
     request.cookie = "hbmview_6007=0123456789abcdef0123456789abcdef";
     assert_int_equal(access_judge(&f.access, &request), ACCESS_NO_TOKEN);
     request.cookie = "hbmview_6006=";
-    assert_int_equal(access_judge(&f.access, &request), ACCESS_NO_TOKEN);
+    assert_int_equal(access_judge(&f.access, &request), ACCESS_WRONG_TOKEN);
     request.authorization = "bearer 0123456789abcdef0123456789abcdef";
     assert_int_equal(access_judge(&f.access, &request), ACCESS_GRANTED);
     request.authorization = "Basic 0123456789abcdef0123456789abcdef";
+    assert_int_equal(access_judge(&f.access, &request), ACCESS_WRONG_TOKEN);  // the cookie is
+    request.cookie = NULL;
     assert_int_equal(access_judge(&f.access, &request), ACCESS_NO_TOKEN);
+    request.authorization = "Bearer x";
+    assert_int_equal(access_judge(&f.access, &request), ACCESS_WRONG_TOKEN);
     arena_free(&f.arena);
 }
 
@@ -236,6 +240,31 @@ static void cookies_go_where_the_browser_sees_the_server(void **state) {
     arena_free(&arena);
 }
 
+static void a_server_that_encrypts_is_called_https(void **state) {
+    (void)state;
+    struct arena arena;
+    struct access access;
+    struct forwarded told;
+    char cookie[ACCESS_COOKIE_BYTES];
+    struct access_settings settings = {.port = 443, .is_https = true, .token = TOKEN, .behind_proxy = true};
+    arena_init(&arena, 0);
+    assert_true(access_init(&access, &arena, &settings));
+    assert_int_equal(strncmp(access.urls[0], "https://localhost:443/?token=", 29), 0);
+    access_cookie(&access, NULL, cookie);
+    assert_non_null(strstr(cookie, "; HttpOnly; SameSite=Strict; Secure; Path=/"));
+    assert_true(access_is_secure(&access, "192.0.2.7:443", NULL));
+    forwarded_read(&(struct forwarded_headers){.prefix = "/t"}, &told);
+    struct access_request request = {.host = "evil.example", .query_token = TOKEN, .forwarded = &told};
+    assert_int_equal(access_judge(&access, &request), ACCESS_WRONG_HOST);  // https without a port is ours
+    request.host = "hub.example:8443";
+    assert_int_equal(access_judge(&access, &request), ACCESS_GRANTED_BY_LINK);
+    assert_int_equal(strncmp(access_outer_url(&access, &request, &arena), "https://hub.example:8443/t/?token=", 34), 0);
+    settings.is_https = false;
+    assert_true(access_init(&access, &arena, &settings));
+    assert_false(access_is_secure(&access, "192.0.2.7:443", NULL));
+    arena_free(&arena);
+}
+
 static void reads_accept_encoding(void **state) {
     (void)state;
     static const struct {
@@ -317,6 +346,7 @@ int main(void) {
         cmocka_unit_test(a_proxy_is_told_from_a_rebound_name),
         cmocka_unit_test(forwarded_headers_are_read_with_care),
         cmocka_unit_test(cookies_go_where_the_browser_sees_the_server),
+        cmocka_unit_test(a_server_that_encrypts_is_called_https),
         cmocka_unit_test(reads_accept_encoding),
         cmocka_unit_test(tags_follow_the_content),
         cmocka_unit_test(gzip_goes_there_and_back),

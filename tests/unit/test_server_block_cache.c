@@ -3,7 +3,7 @@
 
 #include "server/storage/block_cache.h"
 
-static const struct file_version first = {1, 2, 3, 4, 0}, second = {1, 2, 3, 5, 0};
+static const struct file_version first = {.inode = 2, .modified_s = 4}, second = {.inode = 2, .modified_s = 5};
 
 static void put(struct block_cache *cache, const struct file_version *of, uint64_t block, uint8_t fill, size_t size) {
     uint8_t bytes[BLOCK_CACHE_BLOCK_BYTES];

@@ -8,9 +8,11 @@
 #include <string.h>
 #include <time.h>
 
+#include "analysis/base/refused_memory.h"
 #include "server/store/cache.h"
 #include "server/store/work.h"
 
+static const struct load_wish any_load;
 static atomic_int alive;  // values that were made and not destroyed
 
 struct recipe {
@@ -21,7 +23,7 @@ struct recipe {
     bool fails;
     int sleep_ms;
     atomic_int *loads, *running, *most_running;
-    enum cache_weight weight;
+    struct load_wish wish;
 };
 
 static void pause_ms(int ms) {
@@ -50,7 +52,7 @@ static bool load(void *context, struct cache_value *value, struct error *error) 
     if (recipe->inner_key) {
         struct recipe inner = *recipe;
         inner.inner_key = NULL;
-        struct cache_entry *entry = cache_get(recipe->cache, recipe->inner_key, CACHE_HEAVY, load, &inner, NULL, error);
+        struct cache_entry *entry = cache_get(recipe->cache, recipe->inner_key, any_load, load, &inner, NULL, error);
         if (!entry) return false;
         cache_release(recipe->cache, entry);
     }
@@ -58,14 +60,14 @@ static bool load(void *context, struct cache_value *value, struct error *error) 
     assert_non_null(data);
     *data = recipe->number;
     atomic_fetch_add(&alive, 1);
-    *value = (struct cache_value){data, recipe->cost_bytes, destroy};
+    *value = (struct cache_value){.data = data, .cost_bytes = recipe->cost_bytes, .destroy = destroy};
     return true;
 }
 
 static int get(struct cache *cache, const char *key, struct recipe recipe) {
     struct error error;
     recipe.cache = cache;
-    struct cache_entry *entry = cache_get(cache, key, recipe.weight, load, &recipe, NULL, &error);
+    struct cache_entry *entry = cache_get(cache, key, recipe.wish, load, &recipe, NULL, &error);
     if (!entry) return -1;
     int number = *(int *)cache_data(entry);
     cache_release(cache, entry);
@@ -119,7 +121,7 @@ static void a_value_over_the_whole_budget_drives_nobody_out(void **state) {
     struct error error;
     struct recipe large = {.cache = cache, .number = 1, .cost_bytes = 1000};
     get(cache, "a", (struct recipe){.number = 1, .cost_bytes = 10});
-    struct cache_entry *entry = cache_get(cache, "large", CACHE_HEAVY, load, &large, NULL, &error);
+    struct cache_entry *entry = cache_get(cache, "large", any_load, load, &large, NULL, &error);
     assert_non_null(entry);
     get(cache, "b", (struct recipe){.number = 2, .cost_bytes = 10});
     assert_int_equal(cache_stats_read(cache).entries, 3);
@@ -127,6 +129,64 @@ static void a_value_over_the_whole_budget_drives_nobody_out(void **state) {
     assert_int_equal(cache_stats_read(cache).entries, 2);
     assert_int_equal(cache_stats_read(cache).used_bytes, 2 * (10 + cache_entry_bytes("a")));
     assert_int_equal(get(cache, "a", (struct recipe){.number = 9, .cost_bytes = 10}), 1);
+    cache_free(cache);
+    assert_int_equal(atomic_load(&alive), 0);
+}
+
+static void what_nobody_uses_makes_room(void **state) {
+    (void)state;
+    struct cache *cache = cache_new(100000, 1);
+    struct error error;
+    struct recipe used = {.cache = cache, .number = 1, .cost_bytes = 1000};
+    struct cache_entry *entry = cache_get(cache, "used", any_load, load, &used, NULL, &error);
+    get(cache, "a", (struct recipe){.number = 2, .cost_bytes = 1000});
+    get(cache, "b", (struct recipe){.number = 3, .cost_bytes = 1000});
+    assert_true(cache_make_room(cache, 1000));
+    assert_int_equal(get(cache, "b", (struct recipe){.number = 9, .cost_bytes = 1000}), 3);  // it was a that went
+    assert_int_equal(cache_stats_read(cache).entries, 2);
+    assert_true(cache_make_room(cache, SIZE_MAX));
+    assert_false(cache_make_room(cache, 1));
+    assert_int_equal(cache_stats_read(cache).entries, 1);
+    assert_int_equal(cache_stats_read(cache).used_bytes, 1000 + cache_entry_bytes("used"));
+    cache_release(cache, entry);
+    cache_free(cache);
+    assert_int_equal(atomic_load(&alive), 0);
+}
+
+static size_t ten_times(void *data) {
+    const int *number = data;
+    return (size_t)*number * 10;
+}
+
+static bool load_growing(void *context, struct cache_value *value, struct error *error) {
+    if (!load(context, value, error)) return false;
+    value->cost_now = ten_times;
+    return true;
+}
+
+// It is what it has become that counts, from when nobody uses it any more; and it makes room like all others.
+static void a_value_may_grow_in_use(void **state) {
+    (void)state;
+    struct cache *cache = cache_new(60 + 2 * cache_entry_bytes("a"), 1);
+    struct error error;
+    struct recipe growing = {.cache = cache, .number = 1, .cost_bytes = 10};
+    get(cache, "a", (struct recipe){.number = 1, .cost_bytes = 40});
+    struct cache_entry *entry = cache_get(cache, "b", any_load, load_growing, &growing, NULL, &error);
+    assert_non_null(entry);
+    *(int *)cache_data(entry) = 2;
+    assert_int_equal(cache_stats_read(cache).used_bytes, 50 + 2 * cache_entry_bytes("a"));
+    cache_release(cache, entry);
+    assert_int_equal(cache_stats_read(cache).used_bytes, 60 + 2 * cache_entry_bytes("a"));
+    entry = cache_peek(cache, "b");
+    assert_non_null(entry);
+    *(int *)cache_data(entry) = 3;
+    cache_release(cache, entry);
+    assert_int_equal(cache_stats_read(cache).used_bytes, 30 + cache_entry_bytes("b"));
+    entry = cache_peek(cache, "b");
+    assert_non_null(entry);
+    *(int *)cache_data(entry) = 1000;  // over the whole budget
+    cache_release(cache, entry);
+    assert_int_equal(cache_stats_read(cache).used_bytes, 0);
     cache_free(cache);
     assert_int_equal(atomic_load(&alive), 0);
 }
@@ -153,7 +213,7 @@ static void keeps_what_is_in_use(void **state) {
     struct cache *cache = cache_new(0, 1);
     struct error error;
     struct recipe recipe = {.cache = cache, .number = 1, .cost_bytes = 100};
-    struct cache_entry *entry = cache_get(cache, "a", CACHE_HEAVY, load, &recipe, NULL, &error);
+    struct cache_entry *entry = cache_get(cache, "a", any_load, load, &recipe, NULL, &error);
     assert_non_null(entry);
     get(cache, "b", (struct recipe){.number = 2, .cost_bytes = 100});
     assert_int_equal(*(int *)cache_data(entry), 1);
@@ -169,10 +229,33 @@ static void does_not_keep_errors(void **state) {
     struct cache *cache = cache_new(100, 1);
     struct error error;
     struct recipe recipe = {.cache = cache, .fails = true};
-    assert_null(cache_get(cache, "a", CACHE_HEAVY, load, &recipe, NULL, &error));
+    assert_null(cache_get(cache, "a", any_load, load, &recipe, NULL, &error));
     assert_int_equal(error.code, ERROR_MALFORMED);
     assert_int_equal(error.offset, 7);
     assert_int_equal(get(cache, "a", (struct recipe){.number = 5}), 5);
+    cache_free(cache);
+}
+
+// As a list that is shorter than it should be: nothing on the way said that memory was missing.
+static bool load_less(void *context, struct cache_value *value, struct error *error) {
+    (void)memory_or_refusal(NULL);
+    return load(context, value, error);
+}
+
+static void does_not_keep_what_lacked_memory(void **state) {
+    (void)state;
+    struct cache *cache = cache_new(100, 1);
+    struct error error;
+    struct recipe recipe = {.cache = cache, .number = 4, .cost_bytes = 10};
+    uint64_t before = memory_refusals();
+    assert_null(cache_get(cache, "a", any_load, load_less, &recipe, NULL, &error));
+    assert_int_equal(error.code, ERROR_NO_MEMORY);
+    assert_int_equal(atomic_load(&alive), 0);
+    assert_true(memory_was_refused(before, &error));
+    assert_int_equal(get(cache, "a", (struct recipe){.number = 5, .cost_bytes = 10}), 5);
+    recipe.fails = true;
+    assert_null(cache_get(cache, "b", any_load, load_less, &recipe, NULL, &error));
+    assert_int_equal(error.code, ERROR_NO_MEMORY);
     cache_free(cache);
 }
 
@@ -244,10 +327,11 @@ static void runs_no_more_loads_at_once_than_asked(void **state) {
 static void light_loads_take_no_slot(void **state) {
     (void)state;
     struct cache *cache = cache_new(1000, 1);
-    cache_take_slot(cache);
-    struct caller light = {cache, "light", {.number = 7, .weight = CACHE_LIGHT}, -2};
+    struct load_wish outer;
+    cache_take_slot(cache, any_load, &outer);
+    struct caller light = {cache, "light", {.number = 7, .wish = {.lane = LOAD_FREE}}, -2};
     run_callers(&light, 1);
-    cache_give_slot(cache);
+    cache_give_slot(cache, any_load, &outer);
     assert_int_equal(light.result, 7);
     cache_free(cache);
 }
@@ -305,10 +389,10 @@ static void work_gives_back_what_it_pinned(void **state) {
     struct error error;
     struct recipe recipe = {.cache = cache, .number = 4, .cost_bytes = 10};
     work_init(&work, cache);
-    const int *number = work_get(&work, "a", CACHE_HEAVY, load, &recipe, &error);
+    const int *number = work_get(&work, "a", any_load, load, &recipe, &error);
     assert_non_null(number);
     assert_int_equal(*number, 4);
-    assert_ptr_equal(work_get(&work, "a", CACHE_HEAVY, load, &recipe, &error), number);
+    assert_ptr_equal(work_get(&work, "a", any_load, load, &recipe, &error), number);
     atomic_fetch_add(&alive, 1);
     assert_true(work_defer(&work, destroy, malloc(1)));
     work_free(&work);
@@ -322,9 +406,12 @@ int main(void) {
         cmocka_unit_test(drops_the_least_recently_used),
         cmocka_unit_test(a_byte_over_the_budget_is_too_much),
         cmocka_unit_test(a_value_over_the_whole_budget_drives_nobody_out),
+        cmocka_unit_test(what_nobody_uses_makes_room),
+        cmocka_unit_test(a_value_may_grow_in_use),
         cmocka_unit_test(keys_and_entries_count),
         cmocka_unit_test(keeps_what_is_in_use),
         cmocka_unit_test(does_not_keep_errors),
+        cmocka_unit_test(does_not_keep_what_lacked_memory),
         cmocka_unit_test(many_threads_share_one_load),
         cmocka_unit_test(everybody_who_waits_gets_the_error),
         cmocka_unit_test(runs_no_more_loads_at_once_than_asked),

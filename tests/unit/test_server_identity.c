@@ -219,6 +219,27 @@ static void urls_of_no_bucket(void **state) {
     }
 }
 
+static void passwords_in_endpoints(void **state) {
+    (void)state;
+    static const char *const told[][2] = {{"AWS_ENDPOINT_URL", "s3://bucket/a"},
+                                          {"AWS_ENDPOINT_URL_S3", "s3://bucket/a"},
+                                          {"STORAGE_EMULATOR_HOST", "gs://bucket/a"}};
+    for (size_t i = 0; i < sizeof told / sizeof *told; i++) {
+        const char *const set[] = {told[i][0], "http://user:secret@127.0.0.1:9000", NULL};
+        struct arena arena;
+        struct object_bucket bucket;
+        struct error error;
+        const char *prefix;
+        arena_init(&arena, 0);
+        variables = set;
+        assert_false(object_bucket_of_url(told[i][1], from_test, NULL, NULL, &arena, &bucket, &prefix, &error));
+        assert_int_equal(error.code, ERROR_BAD_REQUEST);
+        assert_non_null(strstr(error.message, told[i][0]));
+        assert_null(strstr(error.message, "secret"));
+        arena_free(&arena);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ini_values),
@@ -229,6 +250,7 @@ int main(void) {
         cmocka_unit_test(wrong_files_of_google),
         cmocka_unit_test(buckets_of_urls),
         cmocka_unit_test(urls_of_no_bucket),
+        cmocka_unit_test(passwords_in_endpoints),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

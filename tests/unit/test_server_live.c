@@ -208,7 +208,7 @@ static void changes_are_heard_of_in_new_folders_too(void **state) {
     struct fixture *f = *state;
     struct folder_watch watch;
     temp_folder_mkdir(&f->folder, "plugins");
-    if (!folder_watch_begin(&watch, f->folder.path)) return;  // no inotify here
+    if (!folder_watch_begin(&watch, f->folder.path, FOLDER_HEAR_FILES)) return;  // no inotify here
     assert_false(hears(&watch, 0));
     temp_folder_mkdir(&f->folder, "plugins/profile/new/deep");
     assert_true(hears(&watch, HEARD_MS));
@@ -224,12 +224,12 @@ static void a_folder_that_goes_is_given_up(void **state) {
     struct folder_watch watch;
     struct temp_path path = temp_folder_path(&f->folder, "root");
     temp_folder_mkdir(&f->folder, "root");
-    if (!folder_watch_begin(&watch, path.text)) return;
+    if (!folder_watch_begin(&watch, path.text, FOLDER_HEAR_FILES)) return;
     assert_int_equal(rmdir(path.text), 0);
     assert_true(hears(&watch, HEARD_MS));
     assert_false(folder_watch_hear(&watch));
     folder_watch_end(&watch);
-    assert_false(folder_watch_begin(&watch, path.text));
+    assert_false(folder_watch_begin(&watch, path.text, FOLDER_HEAR_FILES));
 }
 
 static void a_wait_ends_when_it_is_woken(void **state) {

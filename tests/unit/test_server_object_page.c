@@ -155,6 +155,17 @@ static void what_is_no_gcs_list(void **state) {
     }
 }
 
+// As a text it would be empty: the first page again.
+static void a_next_page_that_no_address_has(void **state) {
+    struct fixture *f = *state;
+    static const char s3[] = LIST("<NextContinuationToken>\0a</NextContinuationToken>");
+    static const char gcs[] = "{\"nextPageToken\": \"\\u0000a\"}";
+    assert_false(object_page_of_s3(BYTES(s3), &f->arena, &f->page, &f->error));
+    assert_int_equal(f->error.code, ERROR_MALFORMED);
+    assert_false(object_page_of_gcs(BYTES(gcs), &f->arena, &f->page, &f->error));
+    assert_int_equal(f->error.code, ERROR_MALFORMED);
+}
+
 static void entities(void **state) {
     struct fixture *f = *state;
     struct bytes text = xml_text(BYTES("&lt;&gt;&#65;&#x20AC;&#x1F600;&nope;&#0;&#xD800;&;& &amp"), &f->arena);
@@ -185,6 +196,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_cut_list_is_no_list, set_up, tear_down),
         cmocka_unit_test_setup_teardown(gcs_objects, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_no_gcs_list, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_next_page_that_no_address_has, set_up, tear_down),
         cmocka_unit_test_setup_teardown(entities, set_up, tear_down),
         cmocka_unit_test(times),
     };

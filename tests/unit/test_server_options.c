@@ -26,6 +26,7 @@ static void has_defaults(void **state) {
     assert_int_equal(options.port, 6006);
     assert_false(options.bind_all);
     assert_int_equal(options.cache_mib, 160);
+    assert_int_equal(options.memory_limit_mib, 0);
 }
 
 static void reads_both_forms(void **state) {
@@ -58,7 +59,11 @@ static void refuses_with_a_sentence(void **state) {
         {"--verbose=maybe", "switch"},
         {"/tmp/x", "--logdir=/tmp/x"},
         {"--host=1.2.3.4 --bind_all", "exclude"},
+        {"--tls_cert=a", "--tls_key is missing"},
+        {"--tls_key=a", "--tls_cert is missing"},
+        {"--tls_cert=a --tls_key=b --unix_socket=c", "exclude"},
         {"--threads=0", "number from 1"},
+        {"--memory_limit=127", "number from 128"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct options options;

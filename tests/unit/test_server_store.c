@@ -8,8 +8,10 @@
 #include "analysis/input/local_storage.h"
 #include "server/store/module_summaries.h"
 #include "server/store/profile_store.h"
+#include "tests/unit/gzip_bytes.h"
 #include "tests/unit/hlo_build.h"
 #include "tests/unit/temp_folder.h"
+#include "tests/unit/wire_build.h"
 
 #define FIXTURES "tests/fixtures/logdir/plugins/profile/"
 
@@ -151,6 +153,123 @@ static void what_is_wrong_with_a_file_is_kept_and_goes_with_its_version(void **s
     assert_non_null(profile_store_load(&f->work, look(f), &f->error));
 }
 
+// --- .gz ---
+
+enum {
+    FILLER_BYTES = 24 << 20,
+    BOMB_BYTES = 96 << 20,
+    BOMB_FRONT_BYTES = 400 << 10,
+    LITTLE_BYTES = 2 << 20,
+    POINT_LEAST_BYTES = 32 << 10,
+    FRONT_BYTES = (64 << 10) + 3
+};
+
+// Bytes that shrink to a half.
+static uint8_t *noise(size_t size) {
+    uint8_t *bytes = malloc(size);
+    uint32_t random = 1;
+    assert_non_null(bytes);
+    for (size_t i = 0; i < size; i++) bytes[i] = (uint8_t)((random = random * 1664525 + 1013904223) >> 28);
+    return bytes;
+}
+
+// A plane of a device that weighs much, and then the fixture's: two members of one .gz.
+static size_t write_large_gz(struct fixture *f, const char *fixture) {
+    static uint8_t small[1 << 20];
+    struct wire_build plane = {0}, space = {0};
+    uint8_t *filler = noise(FILLER_BYTES);
+    wire_build_bytes(&plane, 2, BYTES("/device:TPU:0"));
+    wire_build_bytes(&plane, 15, (struct bytes){filler, FILLER_BYTES});
+    wire_build_message(&space, 1, &plane);
+    struct bytes first = gzip_bytes(wire_build_view(&space));
+    FILE *file = fopen(fixture, "rb");
+    assert_non_null(file);
+    size_t size = fread(small, 1, sizeof small, file);
+    fclose(file);
+    uint8_t *both = malloc(first.size + size);
+    memcpy(both, first.data, first.size);
+    memcpy(both + first.size, small, size);
+    temp_folder_write(&f->folder, "vm.xplane.pb.gz", (struct bytes){both, first.size + size});
+    temp_folder_set_age(&f->folder, "vm.xplane.pb.gz", SEEN_LONG_AGO_S);
+    settle(f);
+    size += first.size;
+    free(both);
+    gzip_bytes_free(first);
+    wire_build_free(&space);
+    free(filler);
+    return size;
+}
+
+// Another request, which may find what the ones before it left in the cache.
+static void begin_again(struct fixture *f, struct reading *reading) {
+    work_free(&f->work);
+    work_init(&f->work, f->cache);
+    reading_init(reading);
+    f->work.reading = reading;
+}
+
+static void a_gz_is_inflated_once(void **state) {
+    struct fixture *f = *state;
+    struct reading reading;
+    size_t size = write_large_gz(f, FIXTURES "tf_tiny/vm.xplane.pb.gz");
+    begin_again(f, &reading);
+    assert_non_null(module_store_index(&f->work, look(f), &f->error));
+    assert_true(reading_look(&reading).all_bytes >= size);
+    begin_again(f, &reading);
+    const struct memory_profile *profile = profile_store_load(&f->work, look(f), &f->error);
+    assert_non_null(profile);
+    assert_int_not_equal(profile->timeline_count, 0);
+    assert_in_range(reading_look(&reading).all_bytes, 1, LITTLE_BYTES);
+}
+
+static void where_to_go_on_in_a_gz_is_counted(void **state) {
+    struct fixture *f = *state;
+    struct reading reading;
+    write_large_gz(f, FIXTURES "tf_tiny/vm.xplane.pb.gz");
+    begin_again(f, &reading);
+    size_t before = cache_stats_read(f->cache).used_bytes;
+    assert_non_null(module_store_index(&f->work, look(f), &f->error));
+    begin_again(f, &reading);
+    size_t way_bytes = FILLER_BYTES + FILLER_BYTES / 2, points = way_bytes / BYTE_SOURCE_POINTS_SPACING_BYTES;
+    assert_true(cache_stats_read(f->cache).used_bytes - before >= points * POINT_LEAST_BYTES);
+}
+
+static void what_is_wrong_with_a_gz_is_found_once(void **state) {
+    struct fixture *f = *state;
+    struct reading reading;
+    uint8_t *zeros = calloc(1, BOMB_BYTES);
+    struct bytes bomb = gzip_bytes((struct bytes){zeros, BOMB_BYTES});
+    free(zeros);
+    struct wire_build head = {0};
+    wire_build_key(&head, 1, WIRE_LEN);  // a plane that is nearly all one field
+    wire_build_bare_varint(&head, BOMB_BYTES);
+    wire_build_bytes(&head, 2, BYTES("/device:TPU:0"));
+    wire_build_key(&head, 15, WIRE_LEN);
+    wire_build_bare_varint(&head, BOMB_BYTES - 100);
+    uint8_t *filler = noise(BOMB_FRONT_BYTES);
+    wire_build_raw(&head, (struct bytes){filler, BOMB_FRONT_BYTES});
+    free(filler);
+    struct bytes begin = gzip_bytes(wire_build_view(&head));
+    uint8_t *both = malloc(begin.size + bomb.size);
+    memcpy(both, begin.data, begin.size);
+    memcpy(both + begin.size, bomb.data, bomb.size);
+    temp_folder_write(&f->folder, "vm.xplane.pb.gz", (struct bytes){both, begin.size + bomb.size});
+    temp_folder_set_age(&f->folder, "vm.xplane.pb.gz", SEEN_LONG_AGO_S);
+    settle(f);
+    begin_again(f, &reading);
+    const struct file_index *index = module_store_index(&f->work, look(f), &f->error);
+    assert_true(index && index->fault && index->fault->code == ERROR_TOO_BIG);
+    assert_true(reading_look(&reading).all_bytes > FRONT_BYTES);
+    begin_again(f, &reading);
+    const struct memory_profile *profile = profile_store_load(&f->work, look(f), &f->error);
+    assert_true(profile || f->error.code == ERROR_TOO_BIG);  // it looks behind that plane as well
+    assert_in_range(reading_look(&reading).all_bytes, 0, FRONT_BYTES);
+    free(both);
+    gzip_bytes_free(begin);
+    gzip_bytes_free(bomb);
+    wire_build_free(&head);
+}
+
 // --- Sessions ---
 
 static void a_file_that_comes_is_seen(void **state) {
@@ -200,6 +319,7 @@ static void wait_until_complete(struct fixture *f, struct module_summaries *summ
 }
 
 static void only_what_is_new_is_told_since_a_version(void **state) {
+    struct load_wish small = {.lane = LOAD_SMALL}, outer;
     struct fixture *f = *state;
     struct module_summaries *summaries = module_summaries_new(f->cache, f->store);
     struct session_place place = the_session(f);
@@ -210,12 +330,12 @@ static void only_what_is_new_is_told_since_a_version(void **state) {
         name[0] = (char)('a' + i);
         write_program(f, name, "op", 64 * (int64_t)(i + 1));
     }
-    cache_take_slot(f->cache);  // the worker waits for it
+    cache_take_slot(f->cache, small, &outer);  // the worker waits for it
     assert_false(ask(f, summaries, &f->work, &first));
     assert_int_equal(first.list.row_count, 5);
     assert_true(module_summaries_changed(summaries, &f->work, &place, first.version, &later));
     assert_int_equal(later.list.row_count, 0);
-    cache_give_slot(f->cache);
+    cache_give_slot(f->cache, small, &outer);
     wait_until_complete(f, summaries);
     assert_true(module_summaries_changed(summaries, &f->work, &place, first.version, &later));
     assert_int_equal(later.list.row_count, 5);
@@ -230,16 +350,17 @@ static void only_what_is_new_is_told_since_a_version(void **state) {
 }
 
 static void a_file_that_is_replaced_before_its_turn_gets_its_own_figures(void **state) {
+    struct load_wish small = {.lane = LOAD_SMALL}, outer;
     struct fixture *f = *state;
     struct module_summaries *summaries = module_summaries_new(f->cache, f->store);
     struct session_place place = the_session(f);
     struct module_figures old, new, ignored;
     assert_non_null(summaries);
     write_program(f, "a.hlo_proto.pb", "short", 64);
-    cache_take_slot(f->cache);
+    cache_take_slot(f->cache, small, &outer);
     assert_false(ask(f, summaries, &f->work, &old));
     write_program(f, "a.hlo_proto.pb", "a_name_that_makes_the_file_longer", 4096);
-    cache_give_slot(f->cache);
+    cache_give_slot(f->cache, small, &outer);
     wait_until_complete(f, summaries);
     assert_false(module_summaries_changed(summaries, &f->work, &place, old.version, &ignored));
     assert_true(ask(f, summaries, &f->work, &new));
@@ -279,6 +400,9 @@ int main(void) {
         TEST(a_program_is_of_the_version_that_was_indexed),
         TEST(a_pyramid_is_of_the_profile_that_it_was_built_from),
         TEST(what_is_wrong_with_a_file_is_kept_and_goes_with_its_version),
+        TEST(a_gz_is_inflated_once),
+        TEST(where_to_go_on_in_a_gz_is_counted),
+        TEST(what_is_wrong_with_a_gz_is_found_once),
         TEST(a_file_that_comes_is_seen),
         TEST(files_of_one_program_each_are_told_apart_by_their_names),
         TEST(a_file_that_the_folders_time_does_not_tell_is_listed_anew),

@@ -1,0 +1,160 @@
+#include "server/http/exchange.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "server/http/access.h"
+#include "server/http/traffic.h"
+
+enum {
+    BODY_SWALLOWED_MAX_BYTES = 64 << 20,
+    FIRST_BLOCK_BYTES = 1 << 10,  // is enough for an answer at hand, and as much as malloc has ready for its thread
+};
+
+struct exchange *exchange_begin(const struct app *app, const char *target, int socket) {
+    struct exchange *exchange = calloc(1, sizeof *exchange);
+    if (!exchange) return NULL;
+    struct request *request = &exchange->request;
+    request->app = app;
+    work_init(&request->work, app->cache);
+    arena_begin_with(&request->work.arena, FIRST_BLOCK_BYTES);
+    reading_init(&exchange->reading);
+    request->work.reading = &exchange->reading;
+    request->target = arena_string(&request->work.arena, bytes_of(target));
+    exchange->under_way = (struct under_way_request){
+        .socket = socket, .is_encrypted = app->access->is_https, .reading = &exchange->reading};
+    clock_gettime(CLOCK_MONOTONIC, &exchange->start);
+    return exchange;
+}
+
+void exchange_free(struct exchange *exchange) {
+    if (!exchange) return;
+    body_end(&exchange->body);
+    work_free(&exchange->request.work);
+    free(exchange);
+}
+
+// --- What comes ---
+
+bool exchange_add_argument(struct exchange *exchange, const char *name, size_t name_size, const char *value,
+                           size_t value_size) {
+    struct request *request = &exchange->request;
+    bool is_bad = strlen(name) != name_size || (value && strlen(value) != value_size);
+    if (is_bad || request->query_count == REQUEST_QUERY_MAX) {
+        exchange->has_bad_name = true;
+        return false;
+    }
+    request->query[request->query_count++] = (struct request_argument){name, value ? value : ""};
+    return true;
+}
+
+bool exchange_take_body(struct exchange *exchange, struct bodies *bodies, struct bytes piece) {
+    if (!exchange->came_bytes) body_begin(bodies, &exchange->body, exchange->body_limit);
+    exchange->came_bytes += piece.size;
+    body_append(&exchange->body, piece);
+    return exchange->came_bytes <= exchange->body_limit + BODY_SWALLOWED_MAX_BYTES;
+}
+
+// --- The answer ---
+
+static void refuse(struct exchange *exchange, unsigned status, const char *code, const char *why) {
+    struct error error;
+    error_set(&error, ERROR_BAD_REQUEST, "%s", why);
+    reply_json_error(&exchange->request, &exchange->reply, status, code, &error);
+    exchange->is_answered = true;
+}
+
+static void refuse_body(struct exchange *exchange, enum body_fate fate) {
+    const char *why = "The server receives more than it has room for; send it again in a moment.";
+    if (fate == BODY_TOO_LARGE)
+        why = arena_printf(&exchange->request.work.arena, "The request body is larger than %zu KiB.",
+                           exchange->body_limit >> 10);
+    if (fate == BODY_MADE_ROOM) why = "The request body came too slowly, and others needed the room; send it again.";
+    bool is_large = fate == BODY_TOO_LARGE;
+    refuse(exchange, is_large ? HTTP_TOO_LARGE : HTTP_UNAVAILABLE, is_large ? "too_big" : "busy",
+           why ? why : "The request body is too large.");
+}
+
+void exchange_refuse_busy(struct exchange *exchange) {
+    refuse(exchange, HTTP_UNAVAILABLE, "busy", "The server has no thread for this request; ask again in a moment.");
+}
+
+void exchange_refuse_head(struct exchange *exchange) {
+    refuse(exchange, HTTP_BAD_REQUEST, NULL,
+           "The request has more than one Host header, or more than one length (Content-Length, Transfer-Encoding): "
+           "whoever hands it on could read it otherwise.");
+    exchange->reply.is_last = true;
+}
+
+bool exchange_is_to_be_answered(struct exchange *exchange) {
+    enum body_fate fate = body_finish(&exchange->body);
+    if (fate != BODY_KEPT)
+        refuse_body(exchange, fate);
+    else if (!exchange->request.target)
+        refuse(exchange, HTTP_UNAVAILABLE, error_code_name(ERROR_NO_MEMORY), "There is no memory for the request.");
+    else if (exchange->has_bad_name)
+        refuse(exchange, HTTP_BAD_REQUEST, NULL, "The address has too many arguments, or a NUL in it.");
+    return !exchange->is_answered;
+}
+
+bool exchange_answer_at_once(struct exchange *exchange) {
+    const struct app *app = exchange->request.app;
+    exchange->is_answered = app->answer_at_once && app->answer_at_once(&exchange->request, &exchange->reply);
+    return exchange->is_answered;
+}
+
+void exchange_goes_under_way(struct exchange *exchange) {
+    struct request *request = &exchange->request;
+    const char *target = access_plain_target(request->target, &request->work.arena);
+    exchange->under_way.target = target ? target : "";
+    request->body = body_bytes(&exchange->body);
+    under_way_begin(request->app->under_way, &exchange->under_way);
+}
+
+void exchange_answer(struct exchange *exchange) {
+    const struct app *app = exchange->request.app;
+    app->answer(&exchange->request, &exchange->reply);
+    under_way_end(app->under_way, &exchange->under_way);
+    exchange->is_answered = true;
+}
+
+// --- What is told of it ---
+
+static double elapsed_ms(const struct timespec *start) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)(now.tv_sec - start->tv_sec) * 1e3 + (double)(now.tv_nsec - start->tv_nsec) / 1e6;
+}
+
+static void count_exchange(const struct exchange *exchange) {
+    const struct traffic_answer answer = {.family = exchange->reply.family,
+                                          .status = exchange->reply.status,
+                                          .bytes = exchange->reply_bytes,
+                                          .took_us = (uint64_t)(elapsed_ms(&exchange->start) * 1e3),
+                                          .is_stream = exchange->reply.stream.read != NULL};
+    if (exchange->is_sent) traffic_count(exchange->request.app->traffic, &answer);
+}
+
+// The target as it may go to a terminal: no control characters.
+static const char *printable_target(struct exchange *exchange) {
+    const char *target = exchange->request.target;
+    const char *plain = target ? access_plain_target(target, &exchange->request.work.arena) : NULL;
+    char *copy = plain ? arena_string(&exchange->request.work.arena, bytes_of(plain)) : NULL;
+    for (char *c = copy; c && *c; c++) {
+        if (*c < ' ' || *c == 0x7F) *c = '?';
+    }
+    return copy ? copy : "-";
+}
+
+static void log_exchange(struct exchange *exchange) {
+    const char *method = exchange->request.method;
+    fprintf(stderr, "%s %s %u %llu bytes %.2f ms\n", method ? method : "-", printable_target(exchange),
+            exchange->is_sent ? exchange->reply.status : 0, (unsigned long long)exchange->reply_bytes,
+            elapsed_ms(&exchange->start));
+}
+
+void exchange_end(struct exchange *exchange) {
+    count_exchange(exchange);
+    if (exchange->request.app->options->verbose) log_exchange(exchange);
+}

@@ -1,0 +1,63 @@
+// One HTTP exchange: the request, its body, and the reply while it is made and sent. It knows no library: http.c makes
+// one when a request's first line arrives, fills it, and frees it after the reply was sent.
+//
+//     first line --> exchange_begin --head--> the request's fields --body--> bodies.h --> exchange_answer --> `reply`
+//                                                                                     --> exchange_end: counted, logged
+#pragma once
+
+#include <time.h>
+
+#include "server/app.h"
+#include "server/http/bodies.h"
+#include "server/http/reply.h"
+#include "server/http/under_way.h"
+#include "server/http/workers.h"
+
+struct exchange {
+    struct request request;
+    struct forwarded forwarded;
+    struct reply reply;
+    struct reading reading;
+    struct under_way_request under_way;
+    struct worker_job job;
+    struct timespec start;
+    struct body body;  // what the client sends
+    size_t body_limit;
+    size_t came_bytes;     // of the body, kept or not
+    bool has_begun;        // the head is known
+    bool has_bad_name;     // an argument has a NUL inside, or there are too many
+    bool is_answered;      // `reply` is there
+    bool is_sent;          // and handed on
+    uint64_t reply_bytes;  // a stream's grow as it goes
+};
+
+// NULL: no memory. `target` as it came.
+struct exchange *exchange_begin(const struct app *app, const char *target, int socket);
+
+// Takes note of an argument, whose name and value have these sizes. False: it is one that cannot be.
+bool exchange_add_argument(struct exchange *exchange, const char *name, size_t name_size, const char *value,
+                           size_t value_size);
+
+// A body that is too large is read to its end, so that its sender gets to see the answer, but not kept. False for one
+// that does not end.
+bool exchange_take_body(struct exchange *exchange, struct bodies *bodies, struct bytes piece);
+
+// All of it is there. True: what it asks is for a worker (exchange_answer); else `reply` says already why not.
+bool exchange_is_to_be_answered(struct exchange *exchange);
+
+// Answers what needs neither a file nor much work. False: it is for a worker.
+bool exchange_answer_at_once(struct exchange *exchange);
+
+// Where others see it wait, before it is handed to a worker.
+void exchange_goes_under_way(struct exchange *exchange);
+
+void exchange_answer(struct exchange *exchange);
+
+// Its head can be read in two ways.
+void exchange_refuse_head(struct exchange *exchange);
+
+// Nobody can answer it now.
+void exchange_refuse_busy(struct exchange *exchange);
+
+void exchange_end(struct exchange *exchange);   // counts it, and logs it
+void exchange_free(struct exchange *exchange);  // NULL is fine

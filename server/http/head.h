@@ -1,0 +1,39 @@
+// The headers that count of a request's head, each found while the head is gone through once.
+//
+//     Host: box:6006          values[HEAD_HOST]   "box:6006"    counts[HEAD_HOST]   1
+//     Cookie: a=1             values[HEAD_COOKIE] "a=1"         counts[HEAD_COOKIE] 1
+//     User-Agent: ...         not kept
+//
+// Of several with one name the first counts. It borrows the values, and says nothing of what is in them.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum head_field {
+    HEAD_HOST,
+    HEAD_COOKIE,
+    HEAD_AUTHORIZATION,
+    HEAD_ACCEPT_ENCODING,
+    HEAD_IF_NONE_MATCH,
+    HEAD_LAST_EVENT_ID,
+    HEAD_ORIGIN,
+    HEAD_FETCH_SITE,
+    HEAD_FORWARDED_HOST,
+    HEAD_FORWARDED_PREFIX,
+    HEAD_FORWARDED_PROTO,
+    HEAD_FORWARDED_FOR,
+    HEAD_CONTENT_LENGTH,
+    HEAD_TRANSFER_ENCODING,
+    HEAD_FIELDS
+};
+
+struct head {
+    const char *values[HEAD_FIELDS];  // NULL: absent
+    unsigned counts[HEAD_FIELDS];
+};
+
+void head_take(struct head *head, const char *name, size_t name_size, const char *value);
+
+// Two readers could take it for different requests: a proxy before us, and us.
+bool head_is_ambiguous(const struct head *head);

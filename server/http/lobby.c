@@ -1,0 +1,257 @@
+#include "server/http/lobby.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+
+enum { TICK_MS = 500, ADDRESS_BUCKETS = 256 };
+
+struct guest_list {
+    struct guest *newest, *oldest;
+};
+
+struct lobby {
+    pthread_mutex_t lock;
+    pthread_cond_t wanted;  // the thread
+    pthread_t thread;
+    void (*on_tick)(void *context);
+    void *context;
+    size_t guests_max, share;
+    struct lobby_counts counts;
+    struct guest_list lists[GUEST_STATE_COUNT];
+    struct lobby_address *addresses[ADDRESS_BUCKETS];
+    bool is_over;
+};
+
+static int64_t now_ms(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+// --- Addresses (all below: the lock is held, unless said otherwise) ---
+
+static struct lobby_address **address_link(struct lobby *lobby, const struct client_address *of) {
+    uint32_t hash = 0x811c9dc5;  // FNV-1a
+    for (size_t i = 0; i < CLIENT_ADDRESS_BYTES; i++) hash = (hash ^ of->bytes[i]) * 0x01000193;
+    struct lobby_address **link = &lobby->addresses[(hash ^ hash >> 16) % ADDRESS_BUCKETS];
+    while (*link && memcmp(&(*link)->of, of, sizeof *of) != 0) link = &(*link)->next;
+    return link;
+}
+
+static struct lobby_address *find_address(struct lobby *lobby, const struct sockaddr *peer) {
+    struct client_address of = client_address_of(peer);
+    struct lobby_address **link = address_link(lobby, &of);
+    if (*link) return *link;
+    *link = calloc(1, sizeof **link);
+    if (*link) (*link)->of = of;
+    return *link;
+}
+
+static void drop_empty_address(struct lobby *lobby, struct lobby_address *address) {
+    if (address->here_count) return;
+    struct lobby_address **link = address_link(lobby, &address->of);
+    *link = address->next;
+    free(address);
+}
+
+// --- The lists ---
+
+static void list_remove(struct lobby *lobby, struct guest *guest) {
+    struct guest_list *list = &lobby->lists[guest->state];
+    *(guest->newer ? &guest->newer->older : &list->newest) = guest->older;
+    *(guest->older ? &guest->older->newer : &list->oldest) = guest->newer;
+    guest->newer = guest->older = NULL;
+}
+
+static void list_add(struct lobby *lobby, struct guest *guest, enum guest_state state) {
+    struct guest_list *list = &lobby->lists[state];
+    guest->state = state;
+    guest->since_ms = now_ms();
+    guest->older = list->newest;
+    *(guest->older ? &guest->older->newer : &list->oldest) = guest;
+    list->newest = guest;
+}
+
+static void drop(struct lobby *lobby, struct guest *guest) {
+    list_remove(lobby, guest);
+    guest->is_dropped = true;
+    guest->address->guest_count--;
+    lobby->counts.guests--;
+    shutdown(guest->socket, SHUT_RDWR);
+}
+
+// --- Room ---
+
+static struct guest *longest(const struct guest_list *list, const struct lobby_address *of) {
+    struct guest *guest = list->oldest;
+    while (guest && of && guest->address != of) guest = guest->newer;
+    return guest;
+}
+
+// Whoever makes room: of `of`, or of all (NULL).
+static bool make_room(struct lobby *lobby, const struct lobby_address *of) {
+    static const enum guest_state order[] = {GUEST_WAITS, GUEST_UPLOADS, GUEST_DOWNLOADS};
+    for (size_t i = 0; i < sizeof order / sizeof order[0]; i++) {
+        struct guest *guest = longest(&lobby->lists[order[i]], of);
+        if (!guest) continue;
+        drop(lobby, guest);
+        lobby->counts.dropped_for_room++;
+        return true;
+    }
+    return false;
+}
+
+static bool find_room(struct lobby *lobby, const struct lobby_address *address) {
+    if (address->guest_count >= lobby->share) return make_room(lobby, address);
+    return lobby->counts.guests < lobby->guests_max || make_room(lobby, NULL);
+}
+
+bool lobby_enter(struct lobby *lobby, struct guest *guest, int socket, const struct sockaddr *peer) {
+    *guest = (struct guest){.socket = socket};
+    pthread_mutex_lock(&lobby->lock);
+    struct lobby_address *address = find_address(lobby, peer);
+    bool has_room = address && find_room(lobby, address);
+    if (has_room) {
+        guest->address = address;
+        address->guest_count++;
+        address->here_count++;
+        if (lobby->counts.guests++ == 0) pthread_cond_signal(&lobby->wanted);
+        list_add(lobby, guest, GUEST_WAITS);
+    } else if (address) {
+        drop_empty_address(lobby, address);
+    }
+    pthread_mutex_unlock(&lobby->lock);
+    return has_room;
+}
+
+void lobby_leave(struct lobby *lobby, struct guest *guest) {
+    pthread_mutex_lock(&lobby->lock);
+    struct lobby_address *address = guest->address;
+    if (!guest->is_dropped) {
+        list_remove(lobby, guest);
+        address->guest_count--;
+        lobby->counts.guests--;
+    }
+    address->here_count--;
+    drop_empty_address(lobby, address);
+    pthread_mutex_unlock(&lobby->lock);
+}
+
+void lobby_now(struct lobby *lobby, struct guest *guest, enum guest_state state, uint64_t bytes) {
+    pthread_mutex_lock(&lobby->lock);
+    guest->bytes = bytes;
+    if (!guest->is_dropped) {
+        list_remove(lobby, guest);
+        list_add(lobby, guest, state);
+    }
+    pthread_mutex_unlock(&lobby->lock);
+}
+
+void lobby_came(struct lobby *lobby, struct guest *guest, size_t bytes) {
+    pthread_mutex_lock(&lobby->lock);
+    guest->bytes += bytes;
+    pthread_mutex_unlock(&lobby->lock);
+}
+
+void lobby_backdate(struct lobby *lobby, struct guest *guest, int64_t by_ms) {
+    pthread_mutex_lock(&lobby->lock);
+    guest->since_ms -= by_ms;
+    pthread_mutex_unlock(&lobby->lock);
+}
+
+struct lobby_counts lobby_count(struct lobby *lobby) {
+    pthread_mutex_lock(&lobby->lock);
+    struct lobby_counts counts = lobby->counts;
+    pthread_mutex_unlock(&lobby->lock);
+    return counts;
+}
+
+// --- Who is late ---
+
+static bool is_late(const struct guest *guest, int64_t waited_ms) {
+    uint64_t waited_s = (uint64_t)(waited_ms / 1000);
+    switch (guest->state) {
+        case GUEST_WAITS:
+            return waited_s >= LOBBY_HEAD_SECONDS;
+        case GUEST_UPLOADS:
+            return waited_s >= LOBBY_BODY_SECONDS && guest->bytes / LOBBY_BODY_BYTES_PER_SECOND < waited_s;
+        case GUEST_DOWNLOADS:
+            return waited_s >= LOBBY_ANSWER_SECONDS &&
+                   waited_s - LOBBY_ANSWER_SECONDS > guest->bytes / LOBBY_ANSWER_BYTES_PER_SECOND;
+        case GUEST_IS_SERVED:
+        case GUEST_STATE_COUNT:
+            break;
+    }
+    return false;
+}
+
+// Of those who wait the rest came later still.
+static void drop_late_of(struct lobby *lobby, enum guest_state state) {
+    for (struct guest *guest = lobby->lists[state].oldest, *newer; guest; guest = newer) {
+        newer = guest->newer;
+        if (is_late(guest, now_ms() - guest->since_ms)) {
+            drop(lobby, guest);
+            lobby->counts.dropped_late++;
+        } else if (state == GUEST_WAITS) {
+            return;
+        }
+    }
+}
+
+static void wait_a_tick(struct lobby *lobby) {
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += TICK_MS * 1000000L;
+    until.tv_sec += until.tv_nsec / 1000000000L;
+    until.tv_nsec %= 1000000000L;
+    (void)pthread_cond_timedwait(&lobby->wanted, &lobby->lock, &until);
+}
+
+// Without the lock.
+static void *run(void *context) {
+    struct lobby *lobby = context;
+    pthread_mutex_lock(&lobby->lock);
+    while (!lobby->is_over) {
+        if (lobby->counts.guests == 0)
+            pthread_cond_wait(&lobby->wanted, &lobby->lock);
+        else
+            wait_a_tick(lobby);
+        for (enum guest_state state = GUEST_WAITS; state < GUEST_IS_SERVED; state++) drop_late_of(lobby, state);
+        pthread_mutex_unlock(&lobby->lock);
+        lobby->on_tick(lobby->context);
+        pthread_mutex_lock(&lobby->lock);
+    }
+    pthread_mutex_unlock(&lobby->lock);
+    return NULL;
+}
+
+// --- Beginning and end ---
+
+struct lobby *lobby_new(size_t guests_max, size_t share, void (*on_tick)(void *context), void *context) {
+    struct lobby *lobby = calloc(1, sizeof *lobby);
+    if (!lobby) return NULL;
+    lobby->guests_max = guests_max;
+    lobby->share = share;
+    lobby->on_tick = on_tick;
+    lobby->context = context;
+    pthread_mutex_init(&lobby->lock, NULL);
+    pthread_cond_init(&lobby->wanted, NULL);
+    if (pthread_create(&lobby->thread, NULL, run, lobby) == 0) return lobby;
+    free(lobby);
+    return NULL;
+}
+
+void lobby_free(struct lobby *lobby) {
+    if (!lobby) return;
+    pthread_mutex_lock(&lobby->lock);
+    lobby->is_over = true;
+    pthread_cond_signal(&lobby->wanted);
+    pthread_mutex_unlock(&lobby->lock);
+    pthread_join(lobby->thread, NULL);
+    pthread_cond_destroy(&lobby->wanted);
+    pthread_mutex_destroy(&lobby->lock);
+    free(lobby);
+}

@@ -1,0 +1,79 @@
+// Who is connected, and what each connection does: so that nobody who dawdles keeps others out.
+//
+//     accepted --> WAITS --head is whole--> UPLOADS --body is whole--> IS_SERVED --answer is there--> DOWNLOADS --.
+//                    ^------------------------------- the answer is sent ---------------------------------------'
+//
+//     WAITS       30 s for a whole head, however many of its bytes come; no request at all is the same
+//     UPLOADS     20 s, and then at least 64 KiB for each second since it began
+//     IS_SERVED   as long as it takes: whoever hangs up is given up (under_way.h)
+//     DOWNLOADS   30 s, and a second for each 32 KiB of the answer; an unending one (events) as long as it likes
+//
+// Who is late is dropped. When the lobby is full, or one address has its share of it, whoever has waited longest makes
+// room: of all, or of that address; so whoever comes is always let in while anybody dawdles. With none that waits, the
+// longest of those who upload and then of those who download makes room. Nobody who is being served is dropped.
+//
+// To drop is to shut the socket down: its owner sees the end of it, leaves and closes it. A thread looks twice a second
+// while anybody is here. Thread-safe.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "server/http/client_address.h"
+
+struct sockaddr;
+struct lobby;
+
+enum {
+    LOBBY_HEAD_SECONDS = 30,
+    LOBBY_BODY_SECONDS = 20,
+    LOBBY_BODY_BYTES_PER_SECOND = 64 << 10,
+    LOBBY_ANSWER_SECONDS = 30,
+    LOBBY_ANSWER_BYTES_PER_SECOND = 32 << 10,
+};
+
+enum guest_state { GUEST_WAITS, GUEST_UPLOADS, GUEST_DOWNLOADS, GUEST_IS_SERVED, GUEST_STATE_COUNT };
+
+// All guests of one address; of IPv6 one network of 64 bits.
+struct lobby_address {
+    struct lobby_address *next;
+    struct client_address of;
+    size_t guest_count;  // who have a place
+    size_t here_count;   // and those who were dropped and have not left yet
+    unsigned working;    // its requests that workers are on (workers.h, under its lock)
+};
+
+// A connection. It belongs to whoever lets it in; the lobby links and reads it until it leaves.
+struct guest {
+    struct guest *newer, *older;  // of its state
+    struct lobby_address *address;
+    enum guest_state state;
+    int socket;
+    bool is_dropped;   // it has no place, and is in no list
+    int64_t since_ms;  // in this state
+    uint64_t bytes;    // of the body that came; of the answer that is to go
+};
+
+// `share`: of how many one address may have. `on_tick` is called twice a second while anybody is here. NULL: no memory,
+// or no thread.
+struct lobby *lobby_new(size_t guests_max, size_t share, void (*on_tick)(void *context), void *context);
+void lobby_free(struct lobby *lobby);  // everybody has left; NULL is fine
+
+// False: no memory, or nobody can make room.
+bool lobby_enter(struct lobby *lobby, struct guest *guest, int socket, const struct sockaddr *peer);
+void lobby_leave(struct lobby *lobby, struct guest *guest);
+
+// `bytes`: of the answer, for GUEST_DOWNLOADS.
+void lobby_now(struct lobby *lobby, struct guest *guest, enum guest_state state, uint64_t bytes);
+
+// So much of the body came.
+void lobby_came(struct lobby *lobby, struct guest *guest, size_t bytes);
+
+// As if its state had begun so much earlier (for tests).
+void lobby_backdate(struct lobby *lobby, struct guest *guest, int64_t by_ms);
+
+struct lobby_counts {
+    size_t guests, dropped_for_room, dropped_late;
+};
+struct lobby_counts lobby_count(struct lobby *lobby);

@@ -1,0 +1,214 @@
+#include "server/store/load_slots.h"
+
+#include <time.h>
+
+#include "analysis/base/memory_room.h"
+
+enum { LOOK_AGAIN_NS = 50000000, SURELY_SLOW_NS = 100000000, SECOND_NS = 1000000000 };
+
+// A node on the stack of whoever waits.
+struct load_waiter {
+    struct load_waiter *next;  // who came later
+    const struct load_wish *wish;
+};
+
+void load_slots_init(struct load_slots *slots, unsigned parallel, pthread_mutex_t *lock) {
+    pthread_condattr_t steady;
+    pthread_condattr_init(&steady);
+    pthread_condattr_setclock(&steady, CLOCK_MONOTONIC);
+    pthread_cond_init(&slots->changed, &steady);
+    pthread_condattr_destroy(&steady);
+    slots->lock = lock;
+    slots->parallel = parallel ? parallel : 1;
+}
+
+void load_slots_destroy(struct load_slots *slots) {
+    pthread_cond_destroy(&slots->changed);
+}
+
+static int64_t now_ns(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * SECOND_NS + now.tv_nsec;
+}
+
+// --- What is under way ---
+
+static struct load_slot *slot_of_this_thread(struct load_slots *slots) {
+    for (unsigned i = 0; i < LOAD_SLOTS_MAX; i++) {
+        struct load_slot *slot = &slots->slots[i];
+        if (slot->depth && pthread_equal(slot->holder, pthread_self())) return slot;
+    }
+    return NULL;
+}
+
+static struct load_slot *free_slot(struct load_slots *slots) {
+    for (unsigned i = 0; i < LOAD_SLOTS_MAX; i++) {
+        if (slots->slots[i].depth == 0) return &slots->slots[i];
+    }
+    return NULL;
+}
+
+static bool is_slow(const struct load_slot *slot, int64_t now) {
+    if (!slot->reading) return false;
+    int64_t waited = reading_waited_ns(slot->reading) - slot->waited_ns;
+    return waited >= SURELY_SLOW_NS && waited >= (now - slot->begun_ns) / 2;
+}
+
+struct lane_counts {
+    unsigned quick, slow_here, here;  // of the lane; of the lane and at the place; at the place
+};
+
+static struct lane_counts count_beside(const struct load_slots *slots, const struct load_wish *wish) {
+    struct lane_counts counts = {0};
+    int64_t now = now_ns();
+    for (unsigned i = 0; i < LOAD_SLOTS_MAX; i++) {
+        const struct load_slot *slot = &slots->slots[i];
+        if (slot->depth == 0) continue;
+        bool is_here = slot->wish.place == wish->place, is_of_lane = slot->wish.lane == wish->lane;
+        bool slow = is_of_lane && is_slow(slot, now);
+        counts.here += is_here;
+        counts.quick += is_of_lane && !slow;
+        counts.slow_here += is_here && slow;
+    }
+    return counts;
+}
+
+static bool has_room(const struct load_slots *slots, const struct lane_counts *counts) {
+    if (memory_room_is_tight()) return counts->quick + counts->slow_here == 0;
+    return counts->quick < slots->parallel && counts->slow_here < LOAD_SLOW_MAX;
+}
+
+// --- Waiting ---
+
+// Whether nobody of the lane who could go as well is before `waiter`.
+static bool is_next(const struct load_slots *slots, const struct load_waiter *waiter,
+                    const struct lane_counts *counts) {
+    bool is_later = false;
+    for (const struct load_waiter *other = slots->first_waiter; other; other = other->next) {
+        is_later |= other == waiter;
+        if (other == waiter || other->wish->lane != waiter->wish->lane) continue;
+        struct lane_counts others = count_beside(slots, other->wish);
+        if (!has_room(slots, &others)) continue;
+        if (others.here < counts->here || (others.here == counts->here && !is_later)) return false;
+    }
+    return true;
+}
+
+static struct load_slot *slot_for(struct load_slots *slots, const struct load_waiter *waiter) {
+    struct lane_counts counts = count_beside(slots, waiter->wish);
+    return has_room(slots, &counts) && is_next(slots, waiter, &counts) ? free_slot(slots) : NULL;
+}
+
+static void join(struct load_slots *slots, struct load_waiter *waiter) {
+    struct load_waiter **link = &slots->first_waiter;
+    while (*link) link = &(*link)->next;
+    *link = waiter;
+}
+
+static void quit(struct load_slots *slots, struct load_waiter *waiter) {
+    struct load_waiter **link = &slots->first_waiter;
+    while (*link != waiter) link = &(*link)->next;
+    *link = waiter->next;
+    load_slots_wake(slots);
+}
+
+// Until something changes, or a load can have turned out to be slow: nobody tells that.
+static void wait_a_while(struct load_slots *slots) {
+    int64_t until = now_ns() + LOOK_AGAIN_NS;
+    struct timespec time = {until / SECOND_NS, until % SECOND_NS};
+    pthread_cond_timedwait(&slots->changed, slots->lock, &time);
+}
+
+static struct load_slot *wait_for_slot(struct load_slots *slots, const struct load_wish *wish,
+                                       const struct reading *reading) {
+    struct load_waiter waiter = {.wish = wish};
+    struct load_slot *slot = NULL;
+    join(slots, &waiter);
+    while (!reading_is_stopped(reading) && !(slot = slot_for(slots, &waiter))) wait_a_while(slots);
+    if (slot) slot->depth = 1;  // before anybody else counts
+    quit(slots, &waiter);
+    return slot;
+}
+
+// `reading` tells whether it is slow; `stoppable` may give up waiting.
+static bool take(struct load_slots *slots, const struct load_wish *wish, struct reading *reading,
+                 const struct reading *stoppable, unsigned depth) {
+    struct load_slot *slot = wait_for_slot(slots, wish, stoppable);
+    if (!slot) return false;
+    *slot = (struct load_slot){.holder = pthread_self(),
+                               .depth = depth,
+                               .wish = *wish,
+                               .reading = reading,
+                               .begun_ns = now_ns(),
+                               .waited_ns = reading_waited_ns(reading)};
+    return true;
+}
+
+static void give(struct load_slots *slots, struct load_slot *slot) {
+    slot->depth = 0;
+    load_slots_wake(slots);
+}
+
+// --- For the cache ---
+
+static bool is_same(const struct load_wish *a, const struct load_wish *b) {
+    return a->lane == b->lane && a->place == b->place;
+}
+
+bool load_slots_enter(struct load_slots *slots, struct load_wish wish, struct reading *reading,
+                      struct load_wish *outer) {
+    *outer = wish;
+    if (wish.lane == LOAD_FREE) return true;
+    struct load_slot *own = slot_of_this_thread(slots);
+    if (!own) return take(slots, &wish, reading, reading, 1);
+    *outer = own->wish;
+    own->depth++;
+    if (is_same(&own->wish, &wish)) return true;
+    struct load_slot had = *own;
+    give(slots, own);
+    if (take(slots, &wish, reading, reading, had.depth)) return true;
+    had.depth--;
+    load_slots_resume(slots, &had);
+    return false;
+}
+
+void load_slots_leave(struct load_slots *slots, struct load_wish wish, const struct load_wish *outer) {
+    struct load_slot *own = wish.lane == LOAD_FREE ? NULL : slot_of_this_thread(slots);
+    if (!own) return;
+    struct load_slot had = *own;
+    had.depth--;
+    if (had.depth && is_same(&had.wish, outer)) {
+        own->depth--;
+        return;
+    }
+    give(slots, own);
+    had.wish = *outer;
+    load_slots_resume(slots, &had);
+}
+
+void load_slots_lend(struct load_slots *slots, struct load_slot *lent) {
+    struct load_slot *own = slot_of_this_thread(slots);
+    *lent = own ? *own : (struct load_slot){0};
+    if (own) give(slots, own);
+}
+
+void load_slots_resume(struct load_slots *slots, const struct load_slot *lent) {
+    if (lent->depth) (void)take(slots, &lent->wish, lent->reading, NULL, lent->depth);
+}
+
+void load_slots_wake(struct load_slots *slots) {
+    pthread_cond_broadcast(&slots->changed);
+}
+
+struct load_counts load_slots_count(const struct load_slots *slots) {
+    struct load_counts counts = {0};
+    int64_t now = now_ns();
+    for (unsigned i = 0; i < LOAD_SLOTS_MAX; i++) {
+        const struct load_slot *slot = &slots->slots[i];
+        counts.running += slot->depth > 0;
+        counts.slow += slot->depth > 0 && is_slow(slot, now);
+    }
+    for (const struct load_waiter *waiter = slots->first_waiter; waiter; waiter = waiter->next) counts.waiting++;
+    return counts;
+}

@@ -1,0 +1,202 @@
+// Lets one call of a program fail: the FAIL_AT-th of its allocations, reads, opens, looks at files and writes. Loaded
+// before the C library (LD_PRELOAD) and steered through a file that both sides map, which FAIL_CONTROL names:
+//
+//     uint64_t [ armed: 0 or 1 | fail_at: 0 for none | calls so far | what failed: 'm' 'r' 'o' 's' 'w' | traces[...] ]
+//
+// While it is armed each call is counted and the hash of who called goes into `traces`: a call from a place that was
+// tried before need not be tried again. A command is not started anew for each try: with FAIL_FORKS its main() becomes
+// a loop that reads a line per try ("fail_at stdout stderr"), forks, runs main() and prints how that ended. With
+// FAIL_NOT_AT_EXIT nothing fails after main(): libgcov, which writes its counts then, takes every malloc for granted.
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <execinfo.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { TRACES_MAX = 1 << 20, FRAMES = 24, PATH_BYTES = 400 };
+
+struct control {
+    _Atomic uint64_t armed, fail_at, calls, failed_kind, traces[TRACES_MAX];
+};
+
+static struct control *control;
+static _Thread_local bool is_tracing;
+
+int __libc_start_main(int (*main)(int, char **, char **), int count, char **words, void (*init)(void),
+                      void (*fini)(void), void (*linker_fini)(void), void *stack_end);
+
+extern void *__libc_malloc(size_t);
+extern void *__libc_calloc(size_t, size_t);
+extern void *__libc_realloc(void *, size_t);
+extern void *__libc_memalign(size_t, size_t);
+
+#define NEXT(name) ((__typeof__(&(name)))dlsym(RTLD_NEXT, #name))
+
+__attribute__((constructor)) static void begin(void) {
+    void *frames[2];
+    const char *path = getenv("FAIL_CONTROL");
+    int fd = path ? NEXT(open)(path, O_RDWR | O_CLOEXEC) : -1;
+    (void)backtrace(frames, 2);  // it loads a library the first time
+    void *shared = fd < 0 ? MAP_FAILED : mmap(NULL, sizeof *control, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (fd >= 0) close(fd);
+    if (shared != MAP_FAILED) control = shared;
+}
+
+// From where a call comes, as a number: the same for the same stack, however often.
+static uint64_t place_of_call(void) {
+    void *frames[FRAMES];
+    uint64_t hash = 0xcbf29ce484222325;
+    int count = backtrace(frames, FRAMES);
+    for (int i = 2; i < count; i++) hash = (hash ^ (uint64_t)(uintptr_t)frames[i]) * 0x100000001b3;
+    return hash;
+}
+
+static bool fails(char kind) {
+    if (!control || is_tracing || !atomic_load(&control->armed)) return false;
+    uint64_t number = atomic_fetch_add(&control->calls, 1) + 1, at = atomic_load(&control->fail_at);
+    is_tracing = true;
+    if (at == 0 && number <= TRACES_MAX) atomic_store(&control->traces[number - 1], place_of_call());
+    is_tracing = false;
+    if (number == at) atomic_store(&control->failed_kind, (uint64_t)kind);
+    return number == at;
+}
+
+static bool fails_as(char kind, int code) {
+    if (!fails(kind)) return false;
+    errno = code;
+    return true;
+}
+
+// --- Memory ---
+
+void *malloc(size_t size) {
+    return fails_as('m', ENOMEM) ? NULL : __libc_malloc(size);
+}
+
+void *calloc(size_t count, size_t size) {
+    return fails_as('m', ENOMEM) ? NULL : __libc_calloc(count, size);
+}
+
+void *realloc(void *block, size_t size) {
+    return fails_as('m', ENOMEM) ? NULL : __libc_realloc(block, size);
+}
+
+void *aligned_alloc(size_t alignment, size_t size) {
+    return fails_as('m', ENOMEM) ? NULL : __libc_memalign(alignment, size);
+}
+
+void *mmap(void *at, size_t size, int protection, int flags, int fd, off_t offset) {
+    if ((flags & MAP_ANONYMOUS) && fails_as('m', ENOMEM)) return MAP_FAILED;
+    return NEXT(mmap)(at, size, protection, flags, fd, offset);
+}
+
+void *mremap(void *old, size_t size, size_t wanted, int flags, ...) {
+    if (fails_as('m', ENOMEM)) return MAP_FAILED;
+    return NEXT(mremap)(old, size, wanted, flags);
+}
+
+// --- Files ---
+
+#define FAILING_READ(name, offset_type)                                                                                \
+    ssize_t name(int fd, void *to, size_t size, offset_type offset) {                                                  \
+        return fails_as('r', EIO) ? -1 : NEXT(name)(fd, to, size, offset);                                             \
+    }
+FAILING_READ(pread, off_t)
+FAILING_READ(pread64, off64_t)
+
+#define FAILING_STAT(name, type)                                                                                       \
+    int name(const char *restrict path, struct type *restrict to) {                                                    \
+        return fails_as('s', EIO) ? -1 : NEXT(name)(path, to);                                                         \
+    }
+FAILING_STAT(stat, stat)
+FAILING_STAT(lstat, stat)
+FAILING_STAT(stat64, stat64)
+FAILING_STAT(lstat64, stat64)
+
+#define FAILING_FSTAT(name, type)                                                                                      \
+    int name(int fd, struct type *to) {                                                                                \
+        return fails_as('s', EIO) ? -1 : NEXT(name)(fd, to);                                                           \
+    }
+FAILING_FSTAT(fstat, stat)
+FAILING_FSTAT(fstat64, stat64)
+
+#define FAILING_OPEN(name)                                                                                             \
+    int name(const char *path, int flags, ...) {                                                                       \
+        va_list rest;                                                                                                  \
+        va_start(rest, flags);                                                                                         \
+        int mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(rest, int) : 0;                                              \
+        va_end(rest);                                                                                                  \
+        return fails_as('o', EMFILE) ? -1 : NEXT(name)(path, flags, mode);                                             \
+    }
+FAILING_OPEN(open)
+FAILING_OPEN(open64)
+
+DIR *opendir(const char *path) {
+    return fails_as('o', EMFILE) ? NULL : NEXT(opendir)(path);
+}
+
+// To a file: the wake-up calls between the threads of a library cannot fail.
+static bool is_file(int fd) {
+    struct stat status;
+    return NEXT(fstat)(fd, &status) == 0 && S_ISREG(status.st_mode);
+}
+
+ssize_t write(int fd, const void *from, size_t size) {
+    return is_file(fd) && fails_as('w', ENOSPC) ? -1 : NEXT(write)(fd, from, size);
+}
+
+// --- A command, again and again ---
+
+typedef int main_function(int, char **, char **);
+static main_function *real_main;
+
+static void redirect(const char *path, int to) {
+    int fd = NEXT(open)(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    if (fd < 0 || dup2(fd, to) < 0) _exit(99);
+    close(fd);
+}
+
+static int run_main(uint64_t fail_at, const char *out, const char *errors, int count, char **words, char **variables) {
+    redirect(out, STDOUT_FILENO);
+    redirect(errors, STDERR_FILENO);
+    atomic_store(&control->calls, 0);
+    atomic_store(&control->failed_kind, 0);
+    atomic_store(&control->fail_at, fail_at);
+    atomic_store(&control->armed, 1);
+    int code = real_main(count, words, variables);
+    if (getenv("FAIL_NOT_AT_EXIT")) atomic_store(&control->armed, 0);
+    exit(code);
+}
+
+static int main_in_a_loop(int count, char **words, char **variables) {
+    char out[PATH_BYTES], errors[PATH_BYTES];
+    unsigned long long fail_at;
+    while (scanf("%llu %399s %399s", &fail_at, out, errors) == 3) {
+        int status = 0;
+        pid_t child = fork();
+        if (child == 0) run_main(fail_at, out, errors, count, words, variables);
+        if (child < 0 || waitpid(child, &status, 0) < 0) return 99;
+        atomic_store(&control->armed, 0);
+        printf("%d\n", WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status));
+        fflush(stdout);
+    }
+    return 0;
+}
+
+int __libc_start_main(main_function *main, int count, char **words, void (*init)(void), void (*fini)(void),
+                      void (*linker_fini)(void), void *stack_end) {
+    real_main = main;
+    bool loops = control && getenv("FAIL_FORKS");
+    return NEXT(__libc_start_main)(loops ? main_in_a_loop : main, count, words, init, fini, linker_fini, stack_end);
+}

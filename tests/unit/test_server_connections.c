@@ -1,0 +1,247 @@
+// Who is let in, who makes room and who is dropped; whose body is kept; which job goes first.
+#include "tests/unit/cmocka_all.h"
+
+#include <netinet/in.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "server/http/bodies.h"
+#include "server/http/lobby.h"
+#include "server/http/workers.h"
+
+// --- The lobby ---
+
+struct client {
+    struct guest guest;
+    int mine, theirs;
+};
+
+static void nothing(void *context) {
+    (void)context;
+}
+
+static bool connects(struct lobby *lobby, struct client *client, uint32_t address) {
+    int pair[2];
+    struct sockaddr_in peer = {.sin_family = AF_INET, .sin_addr = {htonl(address)}};
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+    client->mine = pair[0];
+    client->theirs = pair[1];
+    return lobby_enter(lobby, &client->guest, client->theirs, (const struct sockaddr *)&peer);
+}
+
+static bool is_over(const struct client *client) {
+    char byte;
+    return recv(client->mine, &byte, 1, MSG_DONTWAIT) == 0;
+}
+
+static void wait_until_over(const struct client *client) {
+    char byte;
+    assert_int_equal(recv(client->mine, &byte, 1, 0), 0);
+}
+
+static void leaves(struct lobby *lobby, struct client *client) {
+    lobby_leave(lobby, &client->guest);
+    close(client->mine);
+    close(client->theirs);
+}
+
+static void leave_all(struct lobby *lobby, struct client *clients, size_t count) {
+    for (size_t i = 0; i < count; i++) leaves(lobby, &clients[i]);
+    assert_int_equal(lobby_count(lobby).guests, 0);
+    lobby_free(lobby);
+}
+
+static void longest_waiting_makes_room(void **state) {
+    (void)state;
+    struct lobby *lobby = lobby_new(3, 3, nothing, NULL);
+    struct client c[5];
+    for (uint32_t i = 0; i < 3; i++) assert_true(connects(lobby, &c[i], i));
+    lobby_now(lobby, &c[0].guest, GUEST_IS_SERVED, 0);
+    lobby_now(lobby, &c[1].guest, GUEST_WAITS, 0);
+    assert_true(connects(lobby, &c[3], 3));  // the third waits longest now
+    assert_true(is_over(&c[2]));
+    assert_false(is_over(&c[0]) || is_over(&c[1]) || is_over(&c[3]));
+    lobby_now(lobby, &c[1].guest, GUEST_UPLOADS, 0);
+    lobby_now(lobby, &c[3].guest, GUEST_DOWNLOADS, 1);
+    assert_true(connects(lobby, &c[4], 4));
+    assert_true(is_over(&c[1]));
+    assert_int_equal(lobby_count(lobby).dropped_for_room, 2);
+    leave_all(lobby, c, 5);
+}
+
+static void nobody_is_dropped_while_served(void **state) {
+    (void)state;
+    struct lobby *lobby = lobby_new(2, 2, nothing, NULL);
+    struct client c[3];
+    for (uint32_t i = 0; i < 2; i++) {
+        assert_true(connects(lobby, &c[i], i));
+        lobby_now(lobby, &c[i].guest, GUEST_IS_SERVED, 0);
+    }
+    assert_false(connects(lobby, &c[2], 2));
+    assert_false(is_over(&c[0]) || is_over(&c[1]));
+    close(c[2].mine);
+    close(c[2].theirs);
+    leave_all(lobby, c, 2);
+}
+
+static void an_address_has_its_share(void **state) {
+    (void)state;
+    enum { ONE = 0x0A000001, OTHER = 0x0A000002 };
+    struct lobby *lobby = lobby_new(4, 2, nothing, NULL);
+    struct client c[4];
+    assert_true(connects(lobby, &c[0], OTHER));
+    for (uint32_t i = 1; i < 4; i++) assert_true(connects(lobby, &c[i], ONE));
+    assert_true(is_over(&c[1]));  // its own, though the other one's waits longer
+    assert_false(is_over(&c[0]) || is_over(&c[2]) || is_over(&c[3]));
+    leave_all(lobby, c, 4);
+}
+
+// Of each kind one that is in time and one that is late.
+static void who_is_late_is_dropped(void **state) {
+    (void)state;
+    static const struct {
+        enum guest_state state;
+        uint64_t bytes;
+        int64_t age_s;
+        bool is_late;
+    } cases[] = {
+        {GUEST_WAITS, 0, LOBBY_HEAD_SECONDS, true},
+        {GUEST_WAITS, 0, LOBBY_HEAD_SECONDS - 10, false},
+        {GUEST_UPLOADS, 1, LOBBY_BODY_SECONDS - 10, false},
+        {GUEST_UPLOADS, 1, LOBBY_BODY_SECONDS, true},
+        {GUEST_UPLOADS, (uint64_t)100 * LOBBY_BODY_BYTES_PER_SECOND, 60, false},
+        {GUEST_UPLOADS, (uint64_t)100 * LOBBY_BODY_BYTES_PER_SECOND, 110, true},
+        {GUEST_DOWNLOADS, 100, LOBBY_ANSWER_SECONDS - 10, false},
+        {GUEST_DOWNLOADS, 100, LOBBY_ANSWER_SECONDS + 1, true},
+        {GUEST_DOWNLOADS, (uint64_t)100 * LOBBY_ANSWER_BYTES_PER_SECOND, LOBBY_ANSWER_SECONDS + 60, false},
+        {GUEST_DOWNLOADS, (uint64_t)100 * LOBBY_ANSWER_BYTES_PER_SECOND, LOBBY_ANSWER_SECONDS + 110, true},
+        {GUEST_IS_SERVED, 0, 100000, false},
+    };
+    enum { COUNT = sizeof cases / sizeof cases[0] };
+    struct lobby *lobby = lobby_new(COUNT, COUNT, nothing, NULL);
+    struct client c[COUNT];
+    for (uint32_t i = 0; i < COUNT; i++) {
+        assert_true(connects(lobby, &c[i], i));
+        lobby_now(lobby, &c[i].guest, cases[i].state, cases[i].bytes);
+        lobby_backdate(lobby, &c[i].guest, 1000 * cases[i].age_s);
+    }
+    for (size_t i = 0; i < COUNT; i++) {
+        if (cases[i].is_late) wait_until_over(&c[i]);
+    }
+    for (size_t i = 0; i < COUNT; i++) assert_int_equal(is_over(&c[i]), cases[i].is_late);
+    leave_all(lobby, c, COUNT);
+}
+
+// --- Bodies ---
+
+static void fill(struct body *body, size_t size) {
+    static const uint8_t piece[1024];
+    for (size_t i = 0; i < size / sizeof piece; i++) body_append(body, (struct bytes){piece, sizeof piece});
+}
+
+static void slowest_body_makes_room(void **state) {
+    (void)state;
+    const size_t KIB = 1024;
+    struct bodies *bodies = bodies_new(100 * KIB);
+    struct body b[5];
+    for (size_t i = 0; i < 5; i++) body_begin(bodies, &b[i], 60 * KIB);
+    fill(&b[0], 40 * KIB);
+    fill(&b[1], 30 * KIB);
+    fill(&b[2], 30 * KIB);
+    fill(&b[3], KIB);  // all the others are too young to be slow
+    assert_int_equal(body_finish(&b[3]), BODY_NO_ROOM);
+    b[0].begun_ms -= 100000;
+    b[1].begun_ms -= 100000;
+    b[2].begun_ms -= 5000;
+    fill(&b[4], 30 * KIB);  // the second is slower than the first
+    assert_int_equal(body_finish(&b[1]), BODY_MADE_ROOM);
+    assert_int_equal(body_bytes(&b[1]).size, 0);
+    assert_int_equal(body_finish(&b[0]), BODY_KEPT);  // from now on it keeps its place
+    fill(&b[4], 20 * KIB);
+    assert_int_equal(body_finish(&b[2]), BODY_MADE_ROOM);
+    assert_int_equal(body_finish(&b[4]), BODY_KEPT);
+    assert_int_equal(body_bytes(&b[0]).size, 40 * KIB);
+    assert_int_equal(body_bytes(&b[4]).size, 50 * KIB);
+    for (size_t i = 0; i < 5; i++) body_end(&b[i]);
+    bodies_free(bodies);
+}
+
+static void body_has_a_limit(void **state) {
+    (void)state;
+    struct bodies *bodies = bodies_new(1 << 20);
+    struct body body;
+    body_begin(bodies, &body, 2048);
+    fill(&body, 2048);
+    body_append(&body, BYTES("x"));
+    assert_int_equal(body_finish(&body), BODY_TOO_LARGE);
+    body_end(&body);
+    bodies_free(bodies);
+}
+
+// --- Workers ---
+
+struct task {
+    struct worker_job job;
+    struct tasks *of;
+    unsigned order;  // in which it began
+};
+
+struct tasks {
+    sem_t begun, may_end;
+    pthread_mutex_t lock;
+    unsigned count;  // that began
+};
+
+static void work(void *context) {
+    struct task *task = context;
+    pthread_mutex_lock(&task->of->lock);
+    task->order = task->of->count++;
+    pthread_mutex_unlock(&task->of->lock);
+    sem_post(&task->of->begun);
+    sem_wait(&task->of->may_end);
+}
+
+static void done(void *context) {
+    (void)context;
+}
+
+static void take(struct workers *workers, struct tasks *of, struct task *task, unsigned *working) {
+    *task = (struct task){.job = {.work = work, .done = done, .context = task, .working = working}, .of = of};
+    assert_true(workers_take(workers, &task->job));
+}
+
+static void an_address_leaves_threads_to_others(void **state) {
+    (void)state;
+    struct workers *workers = workers_new(2, 1);
+    struct tasks of = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    struct task greedy[3], other;
+    unsigned of_one = 0, of_other = 0;
+    sem_init(&of.begun, 0, 0);
+    sem_init(&of.may_end, 0, 0);
+    for (size_t i = 0; i < 3; i++) take(workers, &of, &greedy[i], &of_one);
+    take(workers, &of, &other, &of_other);
+    sem_wait(&of.begun);
+    sem_wait(&of.begun);  // two are under way: one of each
+    for (size_t i = 0; i < 4; i++) sem_post(&of.may_end);
+    workers_finish(workers);
+    assert_true(other.order < 2);
+    assert_int_equal(of.count, 4);
+    assert_int_equal(of_one + of_other, 0);
+    workers_free(workers);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(longest_waiting_makes_room),
+        cmocka_unit_test(nobody_is_dropped_while_served),
+        cmocka_unit_test(an_address_has_its_share),
+        cmocka_unit_test(who_is_late_is_dropped),
+        cmocka_unit_test(slowest_body_makes_room),
+        cmocka_unit_test(body_has_a_limit),
+        cmocka_unit_test(an_address_leaves_threads_to_others),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
