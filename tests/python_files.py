@@ -3,7 +3,8 @@
 
 Each file is a process of its own (unittest). Most of them wait, for servers and for what is slow on purpose: twice as
 many run as there are cores. Those that took longest the last time begin first. What a file prints is shown whole when
-it ends, and that of files that failed after all others. Closes with "N passed, N failed".
+it ends, and that of files that failed after all others. Closes with "N passed, N failed". FAIL_FAST=1 ends a file at
+its first failure.
 """
 import concurrent.futures
 import json
@@ -21,7 +22,7 @@ AT_ONCE = 2 * len(os.sched_getaffinity(0))
 def run(file):
     """(the exit code of its tests, what they printed, seconds)"""
     command = [os.environ.get("PYTHON") or "python3", "-m", "unittest", "discover", "-v",
-               "-s", str(file.parent), "-p", file.name]
+               "-s", str(file.parent), "-p", file.name, *(["--failfast"] if os.environ.get("FAIL_FAST") else [])]
     begun = time.monotonic()
     done = subprocess.run(command, cwd=REPO, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           text=True, errors="replace", check=False)

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs the tests of the page in tests/web/unit, tests/web/browser or tests/web/proxied with node's test runner; closes with
+# Runs the tests of the page in tests/web/unit, browser, proxied or notebook with node's test runner; closes with
 # "N passed, N failed".
 set -u
 cd "$(dirname "$0")/.." || exit 2

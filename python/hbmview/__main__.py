@@ -1,4 +1,4 @@
-"""`python -m hbmview ...` is the program `hbmview ...`, and has the commands that are Python: fit and fleet."""
+"""`python -m hbmview ...` is the program `hbmview ...`, and has the commands that are Python: check, fit and fleet."""
 
 from __future__ import annotations
 
@@ -10,7 +10,11 @@ from typing import Callable, List, cast
 from ._binary import BinaryNotFound, find
 
 # Each is a module with main(arguments) -> exit code.
-_IN_PYTHON = {"fit": "hbmview._fit_command", "fleet": "hbmview._fleet_command"}
+_IN_PYTHON = {
+    "check": "hbmview._check_command",
+    "fit": "hbmview._fit_command",
+    "fleet": "hbmview._fleet_command",
+}
 
 
 def main(arguments: List[str]) -> int:

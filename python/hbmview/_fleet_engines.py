@@ -73,7 +73,7 @@ def on_ray(tasks: Iterable[Task], work: Work, address: Optional[str] = None) -> 
 
 def _do_row(row: Dict[str, Any], work: Any) -> Done:
     out, settings, at_once = work
-    sessions = [Session(*session[:-1], int(session[-1])) for session in row["sessions"]]
+    sessions = [Session(*(*rest, int(time_s))) for *rest, time_s in row["sessions"]]
     return do_task(Task(row["part"], sessions), Work(out, Settings(*settings), at_once))
 
 

@@ -64,6 +64,8 @@ class Parts:
 
     def __init__(self, out: str):
         self.out = out
+        self.filesystem: Any
+        self.root: str
         self.filesystem, self.root = fs.FileSystem.from_uri(out) if "://" in out else (fs.LocalFileSystem(), out)
 
     def names(self) -> List[str]:

@@ -190,7 +190,7 @@ def _arguments(buffers: Sequence[Dict[str, Any]]) -> Iterator[Row]:
 
 def _shape(buffer: Dict[str, Any]) -> str:
     """Type and dimensions, without the layout: f32[8,128]."""
-    return buffer["shape"].partition("{")[0]
+    return str(buffer["shape"]).partition("{")[0]
 
 
 def _of_memory(host: str, memory: Dict[str, Any]) -> Row:

@@ -95,11 +95,14 @@ def advise(
     session: Optional[str] = None,
     module: Optional[str] = None,
     batch: Optional[int] = None,
+    sequence: Optional[int] = None,
     ways: Optional[int] = None,
     **more: Any,
 ) -> Document:
     """What each change to the program would save, and with `capacity` those that together fit: `hbmview advise`."""
-    options = flags(capacity=capacity, session=session, module=module, batch=batch, ways=ways, **more)
+    options = flags(
+        capacity=capacity, session=session, module=module, batch=batch, sequence=sequence, ways=ways, **more
+    )
     return Document.of(["advise", place(path), *options])
 
 

@@ -20,7 +20,7 @@ from ._binary import BinaryNotFound, find
 
 __all__ = [
     "Answer", "BinaryNotFound", "CheckFailed", "HbmviewError", "PathLike", "ReadError", "ReadWarning", "UsageError",
-    "ask", "failure", "flags", "place", "run",
+    "ask", "complaint_of", "failure", "flags", "place", "run",
 ]
 
 PathLike = Union[str, "os.PathLike[str]"]
@@ -81,9 +81,13 @@ def run(arguments: Sequence[str], input: Optional[bytes] = None, timeout: Option
         timeout=timeout,
         check=False,
     )
-    complaint = done.stderr.decode("utf-8", "replace").strip()
-    lines = [line[len("hbmview: "):] if line.startswith("hbmview: ") else line for line in complaint.splitlines()]
-    return Answer(command, done.returncode, done.stdout, "\n".join(lines))
+    return Answer(command, done.returncode, done.stdout, complaint_of(done.stderr))
+
+
+def complaint_of(stderr: bytes) -> str:
+    """What the program says went wrong, without its name before each line."""
+    lines = stderr.decode("utf-8", "replace").strip().splitlines()
+    return "\n".join(line[len("hbmview: "):] if line.startswith("hbmview: ") else line for line in lines)
 
 
 def ask(arguments: Sequence[str], input: Optional[bytes] = None, timeout: Optional[float] = None) -> Dict[str, Any]:

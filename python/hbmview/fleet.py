@@ -132,8 +132,9 @@ def run(
             f"{left} of {len(todo)} sessions were not read; the same call goes on from here"
         ) from lost
     return Fleet(
-        work.out, len(sessions), len(sessions) - len(todo), *(tally.by[state] for state in STATES), tally.by["rows"],
-        time.monotonic() - begin, len(found["pending"]), [f"{r['path']}: {r['reason']}" for r in found["left_out"]],
+        out=work.out, sessions=len(sessions), kept=len(sessions) - len(todo), **tally.by,
+        seconds=time.monotonic() - begin, pending=len(found["pending"]),
+        left_out=[f"{r['path']}: {r['reason']}" for r in found["left_out"]],
     )
 
 
@@ -216,4 +217,4 @@ class _Tally:
         self.stream.flush()
 
     def _is_terminal(self) -> bool:
-        return bool(self.stream) and self.stream.isatty()
+        return self.stream is not None and self.stream.isatty()

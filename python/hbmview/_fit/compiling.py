@@ -69,7 +69,7 @@ def compiled(step: Step, target: Target, folder: str) -> Compiled:
                 raise FitError(f"{step.name} could not be compiled for {target.name}: {error}") from error
             failure = f"{type(error).__name__}: {error}"
     seconds = time.monotonic() - began
-    return Compiled(folder, where.chips, seconds, stats, failure, _remarks(caught), _versions(target))
+    return Compiled(folder, where.chips, seconds, stats, failure, _remarks(caught), versions_of(target))
 
 
 def _lowered(jax: Any, step: Step, where: Placed) -> Any:
@@ -117,7 +117,7 @@ def _without_cache(jax: Any) -> Iterator[None]:
         jax.config.update("jax_enable_compilation_cache", before)
 
 
-def _versions(target: Target) -> Dict[str, str]:
+def versions_of(target: Target) -> Dict[str, str]:
     """Who compiled: libtpu where it is a TPU's program, else XLA as it is in jaxlib."""
     found = {}
     for package in ("jax", "jaxlib", *(["libtpu"] if target.devices[0].platform == "tpu" else [])):

@@ -16,7 +16,7 @@ import inspect
 import os
 import re
 import sys
-from typing import Any, Callable, List, Mapping, Sequence, Union
+from typing import Any, Callable, List, Mapping, Sequence, Union, cast
 
 from .compiling import Step
 from .targets import FitError
@@ -68,14 +68,14 @@ def _found(name: str) -> Callable[..., Any]:
     module_name, colon, path = name.rpartition(":")
     if not colon or not module_name or not path:
         raise FitError(f'fit wants module:function, as train:step or path/train.py:step, not "{name}"', exit_code=2)
-    found = _module(module_name)
+    found: Any = _module(module_name)
     for part in path.split("."):
         if not hasattr(found, part):
             raise FitError(f"{module_name} has no {path}", exit_code=2)
         found = getattr(found, part)
     if not callable(found):
         raise FitError(f"{name} is no function", exit_code=2)
-    return found
+    return cast(Callable[..., Any], found)
 
 
 def _module(name: str) -> Any:

@@ -94,7 +94,8 @@ def _change(one: Dict[str, Any], plan: List[str]) -> Advice:
     return Advice(
         id=one["id"], name=one["name"], saves=one["saves_bytes"], predicted=one["predicted_total_bytes"],
         low=one["low_bytes"], high=one["high_bytes"], fit=one.get("fit") or "unknown",
-        changes_numerics=one["changes_numerics"], in_plan=one["id"] in plan, how=one["how"], code=one["code"])
+        changes_numerics=one["changes_numerics"], in_plan=one["id"] in plan, how=one["how"], code=one["code"],
+        understood=one.get("understood", 1.0))
 
 
 def _capacity_alone(target: Target, left: Compiled, asked: Asked) -> Optional[int]:

@@ -46,6 +46,7 @@ class Advice:
     in_plan: bool            # one of those that together fit
     how: str
     code: str
+    understood: float = 1.0  # of the bytes that it is about, the part known by evidence; below 0.8 the range is wider
 
 
 @dataclass(frozen=True)
@@ -125,7 +126,7 @@ class FitResult:
 
     def _tables(self) -> List[Tuple[str, Tuple[str, ...], List[List[str]], str]]:
         """Title, column titles, rows, and a sentence below. An explanation has these of its own."""
-        made = []
+        made: List[Tuple[str, Tuple[str, ...], List[List[str]], str]] = []
         if self.by_line and self.explanation is None:
             rest = f"... and {words.size(self.by_line_left_out)} at further lines" if self.by_line_left_out else ""
             made.append(("Who holds it at the peak", _LINE_TITLES, self._line_rows(), rest))
@@ -153,4 +154,4 @@ class FitResult:
 
 _LINE_TITLES = ("SIZE", "SHARE", "BUFFERS", "HELD BY")
 _ADVICE_TITLES = ("SAVES", "TOTAL", "LOW", "HIGH", "", "CHANGE")
-_NUMBERS = {_LINE_TITLES: 3, _ADVICE_TITLES: 4}  # columns of them; the rest are words
+_NUMBERS: Dict[Tuple[str, ...], int] = {_LINE_TITLES: 3, _ADVICE_TITLES: 4}  # columns of them; the rest are words

@@ -68,7 +68,8 @@ def imported_jax() -> Any:
     try:
         import jax
     except ImportError as error:
-        raise FitError("fit compiles with jax, which is not installed here: pip install 'jax[tpu]'") from error
+        raise FitError("compiling needs jax, which is not installed here: pip install 'jax[tpu]' (no chip is "
+                       "needed)") from error
     return jax
 
 

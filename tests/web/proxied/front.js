@@ -8,9 +8,10 @@ import { fileURLToPath } from "node:url";
 
 const LOCATIONS = fileURLToPath(new URL("../../proxy/prefix.conf", import.meta.url));
 const START_LIMIT_MS = 60000;
+const STOP_LIMIT_MS = 5000;
 const LOOK_MS = 50;
 
-function newFolder() {
+export function newFolder() {
   const folder = mkdtempSync(path.join(tmpdir(), "hbmview-front-"));
   chmodSync(folder, 0o755);
   return folder;
@@ -31,9 +32,14 @@ const answers = (port) =>
     socket.on("error", () => resolve(false));
   });
 
-/** Starts a program that listens on `port` of this machine. */
-async function started(command, args, port, folder) {
-  const child = spawn(command, args, { cwd: folder, stdio: ["ignore", "pipe", "pipe"], env: ownFolders(folder) });
+/**
+ * Starts a program that listens on `port` of this machine.
+ * The way to stop it asks, then insists: jupyter-server-proxy ends a notebook's server by an exception in a signal's
+ * handler, which is lost when a request is being answered, and a server left would keep the tests from ever ending.
+ */
+export async function started(command, args, port, folder, environment = {}) {
+  const env = { ...ownFolders(folder), ...environment };
+  const child = spawn(command, args, { cwd: folder, stdio: ["ignore", "pipe", "pipe"], env });
   let said = "";
   let failed = false;
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => (said += chunk));
@@ -43,13 +49,19 @@ async function started(command, args, port, folder) {
   });
   const end = Date.now() + START_LIMIT_MS;
   while (!(await answers(port))) {
-    if (failed || child.exitCode !== null || Date.now() > end) throw new Error(`${command} does not start: ${said}`);
+    if (failed || child.exitCode !== null || Date.now() > end) {
+      child.kill("SIGKILL");
+      throw new Error(`${command} does not start: ${said}`);
+    }
     await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
   }
   const ended = new Promise((resolve) => child.on("exit", resolve));
   return async () => {
     child.kill();
+    const insisting = setTimeout(() => child.kill("SIGKILL"), STOP_LIMIT_MS);
     await ended;
+    clearTimeout(insisting);
+    for (const stream of [child.stdout, child.stderr]) stream.destroy(); // a kernel left behind may hold the other end
     rmSync(folder, { recursive: true, force: true });
   };
 }
