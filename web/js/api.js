@@ -125,7 +125,7 @@ export function fetchExplanation(log, { prefer, capacity }, signal) {
   return postText(url, log, signal);
 }
 
-/** query: capacity, ways, batch */
+/** query: capacity, ways, batch, sequence */
 export function fetchAdvice({ session, module, host }, query, signal) {
   return getJson(apiUrl("advise", { session, module, host, ...query }), signal);
 }

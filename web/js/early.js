@@ -7,7 +7,7 @@
  */
 
 /** Where the page stands on its server: "/", or what a proxy puts before it. This module is one folder below. */
-export const ROOT = new URL("../", import.meta.url).pathname;
+export const ROOT = new URL("../", import.meta.url).pathname.replace(/^\/+/, "/");
 
 /**
  * What is asked for, and null for what the page has taken over or asks for itself.

@@ -36,6 +36,11 @@ function itemOf(id, totalGib, told = {}) {
   };
 }
 
+function stepOf(id, total, saves, low = total - 1, high = total + 1) {
+  const bytes = { predicted_total_bytes: total * GIB, low_bytes: low * GIB, high_bytes: high * GIB };
+  return { id, name: id.replaceAll("_", " "), ...bytes, saves_bytes: saves * GIB };
+}
+
 function replyFor(capacity) {
   const interventions = [
     itemOf("donate_inputs", 17),
@@ -52,10 +57,23 @@ function replyFor(capacity) {
     low_bytes: 14 * GIB,
     high_bytes: 17 * GIB,
     fit: "may_fit",
+    steps: [stepOf("donate_inputs", 17, 3), stepOf("rematerialize", 15, 2, 14, 17)],
   };
-  const told = { batch: null, not_counted: ["the program's own code"] };
+  const other = {
+    ...plan,
+    kind: "same_speed",
+    interventions: ["halve_batch"],
+    names: ["halve batch"],
+    predicted_total_bytes: 12 * GIB,
+    low_bytes: 11 * GIB,
+    high_bytes: 13 * GIB,
+    fit: "fits",
+    steps: [stepOf("halve_batch", 12, 8)],
+  };
+  const place = { session: "v5e_gpt_12layer_oom", module: "m(1)" };
+  const told = { ...place, batch: null, not_counted: ["the program's own code"] };
   const totals = { ...told, capacity_bytes: capacity, total_bytes: 20 * GIB, peak_bytes: 19 * GIB };
-  return { module: "m(1)", ...totals, interventions, ...(capacity === null ? {} : { plan }) };
+  return { ...totals, interventions, ...(capacity === null ? {} : { plan, alternatives: [other] }) };
 }
 
 /** @returns the page, with the queries that it asks */
@@ -143,6 +161,59 @@ test("the plan stands on top, and its changes are open with the code to copy", a
   assert.match(await page.textContent("#advice-body"), /Not counted/);
 });
 
+test("the plan is a waterfall to scale, with the capacity through it, and copied as text", async () => {
+  const { page } = await canned(`${WHERE}&panel=advice&capacity=16GiB`);
+  await page.waitForSelector(".waterfall");
+  const box = (step, part) => page.locator(`[data-step="${step}"] ${part}`).boundingBox();
+  const track = await box("today", ".advice-track");
+  const gib = track.width / 20; // today is the most
+  const near = (value, wanted) => assert.ok(Math.abs(value - wanted) < 1.5, `${value} is not ${wanted}`);
+  for (const [step, before, total] of [
+    ["donate_inputs", 20, 17],
+    ["rematerialize", 17, 15],
+  ]) {
+    const [bar, gone] = [await box(step, ".advice-bar"), await box(step, ".waterfall-gone")];
+    near(bar.width, total * gib);
+    near(gone.x - track.x, total * gib);
+    near(gone.width, (before - total) * gib);
+    near((await box(step, ".capacity-mark")).x - track.x, 16 * gib);
+  }
+  assert.equal(await page.locator('[data-step="rematerialize"] .advice-bar.may').count(), 1);
+  const text = await copiedBy(page, () => page.click(".waterfall-foot .copy"));
+  assert.match(text, /^Today +20\.00 GiB\nDonate inputs +17\.00 GiB +-3\.00 GiB /);
+  assert.match(text, /\nRematerialize .*\nCapacity +16\.00 GiB$/);
+});
+
+test("an alternative is chosen by keys, is in the address, and its changes are the planned ones", async () => {
+  const { page } = await canned(`${WHERE}&panel=advice&capacity=16GiB`);
+  await page.waitForSelector(".waterfall");
+  await page.focus('.plan-choice input[value="plan"]');
+  await page.keyboard.press("ArrowRight");
+  await settle(page);
+  assert.equal(await param(page, "plan"), "same_speed");
+  const told = await page.textContent(".advice-plan");
+  assert.match(told, /^As fast as today: halve batch → 12\.00 GiB .*, fits 16\.00 GiB\.$/);
+  assert.deepEqual(await page.$$eval("tr.planned", (all) => all.map((one) => one.dataset.change)), ["halve_batch"]);
+  assert.equal(await page.locator('[data-step="halve_batch"]').count(), 1);
+  await page.reload();
+  await page.waitForSelector('[data-step="halve_batch"]');
+  await page.focus('.plan-choice input[value="same_speed"]');
+  await page.keyboard.press("ArrowLeft");
+  await settle(page);
+  assert.equal(await param(page, "plan"), null);
+  assert.equal(await page.locator('[data-step="rematerialize"]').count(), 1);
+  assert.equal(await page.evaluate(() => document.activeElement.value), "plan", "the focus stays");
+  assert.deepEqual(page.complaints, []);
+});
+
+test("without a capacity the real server tells what often goes together", async () => {
+  const page = await newPage(browser, server);
+  await open(page, server, "/?run=v5e_gpt_4layer&tag=memory_viewer&panel=advice");
+  await page.waitForSelector(".waterfall");
+  assert.ok((await page.locator('.plan-choice input[value="halve_batch+bf16_parameters"]').count()) === 1);
+  assert.equal(await page.locator(".waterfall .capacity-mark").count(), 0);
+});
+
 test("capacity, chips and batch are asked with, and kept in the address", async () => {
   const { page, asked } = await canned(`${WHERE}&panel=advice`);
   await page.waitForSelector(".advice-table");
@@ -151,14 +222,15 @@ test("capacity, chips and batch are asked with, and kept in the address", async 
     ["capacity", "16GiB"],
     ["ways", "8"],
     ["batch", "32"],
+    ["sequence", "512"],
   ]) {
     await page.fill(`#advice-${id}`, text);
     await page.keyboard.press("Enter");
     await settle(page);
     assert.equal(await param(page, id), text);
   }
-  const { capacity, ways, batch } = asked.at(-1);
-  assert.deepEqual([capacity, ways, batch], [String(16 * GIB), "8", "32"]);
+  const { capacity, ways, batch, sequence } = asked.at(-1);
+  assert.deepEqual([capacity, ways, batch, sequence], [String(16 * GIB), "8", "32", "512"]);
   assert.equal(await page.inputValue("#capacity"), "16GiB", "the same as in the headline");
   const before = asked.length;
   await page.fill("#advice-ways", "many");
@@ -184,5 +256,19 @@ test("the real server advises a program that does not fit, and its plan fits", a
   assert.ok((await rows(page)).length >= 3);
   const told = await page.textContent(".advice-plan");
   assert.match(told, /^The plan: .+ → \d+\.\d\d GiB \(.* to .*\), (may fit|fits) 15\.75 GiB\.$/);
+  assert.deepEqual(page.complaints, []);
+});
+
+test("the compiler is asked by a command, which names this program and what was asked about", async () => {
+  const { page } = await canned(`${WHERE}&panel=advice&capacity=16GiB`);
+  await page.waitForSelector(".advice-table");
+  assert.ok(await page.isHidden(".compiler-check pre"));
+  await page.click(".compiler-check summary");
+  await page.waitForSelector(".compiler-check pre");
+  const command = await copiedBy(page, () => page.click(".compiler-check .copy"));
+  const { logdir } = await (await fetch(new URL("api/v1/server", server.url))).json();
+  assert.ok(command.startsWith(`hbmview advise ${logdir} --session=v5e_gpt_12layer_oom --module='m(1)'`), command);
+  assert.ok(command.endsWith(`--capacity=${16 * GIB} --check`), command);
+  assert.match(await page.textContent(".compiler-check"), /pip install 'jax\[tpu\]'.*xla_dump_to=DIR/);
   assert.deepEqual(page.complaints, []);
 });

@@ -49,6 +49,12 @@ async function listenAt(query) {
   await settle(page);
 }
 
+/** The address follows once the view is drawn. */
+async function opened(session) {
+  await page.locator(".workspace").waitFor();
+  await page.waitForURL((url) => url.searchParams.get("run") === session);
+}
+
 const mark = () => page.locator("#session-news");
 const marked = (text) => mark().filter({ hasText: text }).waitFor();
 
@@ -158,8 +164,7 @@ test("where there was nothing, the first session opens by itself", async () => {
   await listenAt("?");
   assert.match(await page.locator(".message h2").textContent(), /No profile data/);
   await add("run1");
-  await page.locator(".workspace").waitFor();
-  assert.equal(await param(page, "run"), "run1");
+  await opened("run1");
   assert.equal(await mark().isVisible(), false);
 });
 
@@ -168,8 +173,7 @@ test("one that is asked for before it is there opens when it comes", async () =>
   await listenAt("?run=run2&tag=memory_viewer");
   assert.match(await page.locator(".message h2").textContent(), /There is no session "run2"/);
   await add("run2");
-  await page.locator(".workspace").waitFor();
-  assert.equal(await param(page, "run"), "run2");
+  await opened("run2");
 });
 
 test("a file that is being written is a mark only when it is whole", async () => {

@@ -82,17 +82,21 @@ test("where message and buffers disagree it is said, and the buffers are drawn t
   assert.ok(Math.abs(over.width / wanted - 2.25 / 18) < 0.01);
 });
 
-test("a program that is at hand gets the smallest set of changes that fits, with its total", async () => {
+test("a program that is at hand gets the cheapest changes that fit, step by step, and what else there is", async () => {
   const page = await opened();
   await hand(page, "paste", MESSAGE);
   const plan = page.locator(".oom-plan");
   await plan.waitFor();
-  const told = "Shard parameters and batch, 4 chips" + "about 5.00 GiB in all (4.25 GiB to 5.75 GiB): fits.";
-  assert.equal(await plan.textContent(), told);
+  const told = /^Parameters in bfloat16about 9\.00 GiB in all \(\d\.\d\d GiB to \d+\.\d\d GiB\): fits\.$/;
+  assert.match(await plan.textContent(), told);
   const [bar, mark] = await Promise.all(
-    [".oom-plan-bar .advice-bar", ".oom-plan-bar .capacity-mark"].map((at) => page.locator(at).boundingBox()),
+    [".advice-bar", ".capacity-mark"].map((at) => page.locator(`[data-step="bf16_parameters"] ${at}`).boundingBox()),
   );
-  assert.ok(Math.abs(bar.width / (mark.x - bar.x) - 5 / 15.75) < 0.01, "to scale");
+  assert.ok(Math.abs(bar.width / (mark.x - bar.x) - 9 / 15.75) < 0.01, "to scale");
+  await page.focus(".plan-choice input:checked");
+  await page.keyboard.press("ArrowRight");
+  await page.waitForSelector('[data-step="shard_parameters"]');
+  assert.match(await plan.textContent(), /^Shard the parameters, 4 chipsabout 5\.25 GiB/);
   await page.close();
 });
 
@@ -178,18 +182,21 @@ test("the answer stands in order: who holds it, the plan, other changes, the adv
     ["oom-verdict", "oom-holders", "oom-plan", "oom-fixes"],
   );
   const fix = page.locator('[data-fix="shard_all"]');
-  const saves = /^Shard parameters and batch, 4 chips.*saves 37\.73 GiB → 15\.19 GiB .* may fit/;
+  const saves = /^Shard parameters and batch, 4 chips.*saves 37\.71 GiB → 15\.22 GiB .* may fit/;
   assert.match(await fix.textContent(), saves);
   assert.ok(await fix.locator("pre").isHidden());
   await fix.locator("summary").focus();
   await page.keyboard.press("Enter");
   assert.ok(await fix.locator("pre").isVisible());
   assert.equal(await page.locator('[data-fix="donate_inputs"]').count(), 0, "the program excludes it");
+  const chips = await page.$$eval(".oom-chip", (all) => all.map((one) => one.textContent.split(", ")[0].toLowerCase()));
   await page.click("text=All advice");
   await page.waitForSelector(".advice-table");
   await settle(page);
   assert.equal(await param(page, "run"), "v5e_gpt_12layer_oom");
-  assert.match(await page.textContent(".advice-plan"), /^The plan: halve the batch and rematerialize/);
+  const planned = await page.textContent(".advice-plan");
+  assert.match(planned, /^The plan: /);
+  assert.ok(chips.length > 0 && chips.every((name) => planned.includes(name)), `${chips}: ${planned}`);
   assert.deepEqual(page.complaints, []);
 });
 

@@ -3,10 +3,10 @@ import assert from "node:assert/strict";
 import { nameOfChange, namesOfPlan } from "../../../web/js/base/change_names.js";
 import {
   adviceOf,
-  otherPlanSentence,
   parseCount,
   planSentence,
 } from "../../../web/js/tools/memory_viewer/data/advice.js";
+import { checkCommand, shellWord } from "../../../web/js/tools/memory_viewer/data/check_command.js";
 
 const GIB = 2 ** 30;
 
@@ -66,6 +66,17 @@ test("what saves most comes first, what costs last, what does not apply apart", 
   );
 });
 
+test("what cannot be told stands apart from what is of no use, and has no bar", () => {
+  const nothing = { predicted_total_bytes: null, low_bytes: null, high_bytes: null, saves_bytes: 0 };
+  const untold = itemOf("rematerialize", 0, { applies: false, understood: 0.2, ...nothing });
+  const advice = adviceOf(replyOf({ interventions: [itemOf("donate_inputs", 3), untold] }));
+  assert.deepEqual(
+    [advice.applying, advice.others, advice.untold].map((list) => list.map((change) => change.id)),
+    [["donate_inputs"], [], ["rematerialize"]],
+  );
+  assert.equal(advice.scale, 20 * GIB);
+});
+
 test("bars hold today's total, the capacity and every range", () => {
   assert.equal(adviceOf(replyOf()).scale, 22 * GIB);
   assert.equal(adviceOf(replyOf({ capacity_bytes: 95 * GIB })).scale, 95 * GIB);
@@ -89,11 +100,19 @@ test("no capacity, a program that fits, and nothing that helps are told apart", 
   assert.match(sentence({ plan: null }), /^None of these/);
 });
 
-test("beside a plan that shards stands the one that does not", () => {
-  assert.equal(otherPlanSentence(adviceOf(replyOf({ plan }))), "");
-  const other = { ...plan, interventions: ["halve_batch"], names: ["halve the batch"], fit: "fits" };
-  const sentence = otherPlanSentence(adviceOf(replyOf({ plan, plan_without_sharding: other })));
-  assert.equal(sentence, "Without sharding: halve the batch → 12.00 GiB (10.00 GiB to 17.00 GiB), fits.");
+test("an alternative that is chosen is the plan of the page", () => {
+  const other = { ...plan, kind: "same_numerics", interventions: ["shard_all"], names: ["shard it"], fit: "fits" };
+  const reply = replyOf({ plan, alternatives: [other] });
+  const advice = adviceOf(reply, "same_numerics");
+  assert.deepEqual(
+    advice.applying.map((change) => change.isPlanned),
+    [true, false, false],
+  );
+  assert.equal(
+    planSentence(advice),
+    "With the same numerics: shard it → 12.00 GiB (10.00 GiB to 17.00 GiB), fits 16.00 GiB.",
+  );
+  assert.equal(adviceOf(reply, "no such kind").chosen.kind, "plan");
 });
 
 test("changes go by the server's names, sharding with its chips, unnamed ones by their id", () => {
@@ -111,4 +130,16 @@ test("only whole counts from the least on are taken", () => {
     ["4", " 8 ", "1", "0", "-2", "2.5", "x", "", null, "9999999999"].map((text) => parseCount(text, 2)),
     [4, 8, null, null, null, null, null, null, null, null],
   );
+});
+
+test("the compiler is asked by a command that a shell takes as it is meant", () => {
+  const advice = { session: "run 1", module: "jit_f(39)" };
+  const asked = { capacity: 1024, ways: null, batch: 8, sequence: null };
+  assert.equal(
+    checkCommand("/tmp/dump", advice, asked),
+    "hbmview advise /tmp/dump --session='run 1' --module='jit_f(39)' --capacity=1024 --batch=8 --check",
+  );
+  const plain = { session: "s", module: "m" };
+  assert.equal(checkCommand(null, plain, {}), "hbmview advise PATH --session=s --module=m --check");
+  assert.equal(shellWord("it's $HOME"), "'it'\\''s $HOME'");
 });

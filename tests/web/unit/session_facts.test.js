@@ -73,3 +73,13 @@ test("contents are asked for once, again after a failure, and anew once forgotte
   await kept.look("s");
   assert.equal(asked, 3);
 });
+
+test("what is on its way is kept when another session is forgotten, and not when it is itself", async () => {
+  const replies = [];
+  const kept = createSessionContents(() => new Promise((resolve) => replies.push(resolve)));
+  const [mine, other] = [kept.look("mine"), kept.look("other")];
+  kept.forget(["other"]);
+  replies.forEach((resolve, at) => resolve(at));
+  assert.deepEqual([await mine, await other], [0, 1]);
+  assert.deepEqual([kept.known("mine"), kept.known("other")], [0, null]);
+});

@@ -46,7 +46,9 @@ export const KEYS = [
   "unit",
   "capacity",
   "ways",
+  "plan",
   "batch",
+  "sequence",
 ];
 
 const ALIASES = { tool: "tag", moduleName: "module_name", sessionId: "run" };

@@ -17,14 +17,13 @@ export function createSessionContents(ask) {
   function look(session) {
     const before = asked.get(session);
     if (before) return before;
-    const keep = known;
     const now = ask(session).then(
       (contents) => {
-        keep.set(session, contents);
+        if (asked.get(session) === now) known.set(session, contents);
         return contents;
       },
       () => {
-        asked.delete(session);
+        if (asked.get(session) === now) asked.delete(session);
         return null;
       },
     );

@@ -266,18 +266,20 @@ export function createShell(tools, saved = null) {
   /** In the tool that is open, unless that has nothing to show there and another has. */
   async function openSession(run) {
     const mine = ++opening;
-    const told = run ? await progress.during(`looking into ${run}`, contents.look(run)) : null;
+    const { run: left, capacity } = params.get();
+    const both = Promise.all([run, capacity === null ? null : left].map((one) => (one ? contents.look(one) : null)));
+    const [told, before] = run ? await progress.during(`looking into ${run}`, both) : await both;
     if (mine !== opening) return;
     const kept = Object.fromEntries(KEPT.map((key) => [key, params.get()[key]]));
-    if (kept.capacity === capacityTold(params.get().run)) kept.capacity = null;
+    if (kept.capacity === capacityTold(before)) kept.capacity = null;
     const tool = toolFor(kept.tag, run);
     if (tool && !tool.anywhere && run) kept.tag = toolWithData(told, tool.id);
     params.go({ ...parseQuery(""), ...kept, run });
   }
 
   /** The capacity that the profile of a session tells, as the address has it: no other session's. */
-  function capacityTold(run) {
-    const device = run && profiledDevice(contents.known(run), params.get().host);
+  function capacityTold(told) {
+    const device = told && profiledDevice(told, params.get().host);
     return device ? capacityOfDevice(device) : null;
   }
 

@@ -10,23 +10,35 @@
 import { column } from "../../../base/column.js";
 import { fitWords, nameOfChange, namesOfPlan } from "../../../base/change_names.js";
 import { formatSize } from "../../../base/format.js";
+import { chosenPlan, plansOf } from "../../../base/waterfall.js";
 
-/** Beside what the reply tells of it, a change has its `title`, and whether it `isPlanned`. */
-export function adviceOf(reply) {
+/**
+ * Beside what the reply tells of it, a change has its `title`, whether it `isPlanned`, and whether it `isUntold`: too
+ * little of the program is understood, and its figures are null. `plans` are there to choose from, `chosen` is the one
+ * of `kind`, or the first.
+ */
+export function adviceOf(reply, kind = null) {
   const capacity = reply.capacity_bytes > 0 ? reply.capacity_bytes : null;
-  const planned = reply.plan?.interventions ?? [];
+  const plans = plansOf(reply);
+  const chosen = chosenPlan(plans, kind);
+  const plan = chosen && !chosen.isChain ? chosen : reply.plan;
+  const planned = plan?.interventions ?? [];
   const changes = reply.interventions.map((one) => ({
     ...one,
     title: nameOfChange(one) + detailOf(one),
     isPlanned: planned.includes(one.id),
+    isUntold: one.predicted_total_bytes === null,
   }));
   const applying = changes.filter((one) => one.applies).sort((a, b) => b.saves_bytes - a.saves_bytes);
   return {
     ...reply,
     capacity,
+    plans,
+    chosen,
     applying,
-    others: changes.filter((one) => !one.applies),
-    plan: { ...reply.plan, ids: planned, state: planState(reply, capacity, planned) },
+    others: changes.filter((one) => !one.applies && !one.isUntold),
+    untold: changes.filter((one) => one.isUntold),
+    plan: { ...plan, ids: planned, state: planState(reply, capacity, planned) },
     scale: Math.max(1, reply.total_bytes, capacity ?? 0, ...applying.map((one) => one.high_bytes)),
   };
 }
@@ -42,6 +54,7 @@ export const ADVICE_COLUMNS = [
   figure("low_bytes", "LowBytes"),
   figure("high_bytes", "HighBytes"),
   figure("saves_bytes", "SavesBytes"),
+  column("understood", "Understood", "text", "understood", { csv: "Understood" }),
   column("fit", "Fit", "text", (one) => fitWords(one.fit), { csv: "Fit" }),
   column("numerics", "Changes numerics", "text", "changes_numerics", { csv: "ChangesNumerics" }),
   column("evidence", "Evidence", "text", (one) => one.evidence.join("; "), { csv: "Evidence" }),
@@ -66,8 +79,9 @@ export function planSentence(advice, mode = "auto") {
   if (plan.state === "fits") return `Fits as it is: ${size(total)} of ${size(capacity)}.`;
   if (plan.state === "none") return `None of these changes brings ${size(total)} down to ${size(capacity)}.`;
   const result = planText(plan, mode);
+  const title = plan.title ?? "the plan";
   return plan.state === "found"
-    ? `The plan: ${result}, ${fitWords(plan.fit) || "fits"} ${size(capacity)}.`
+    ? `${title.charAt(0).toUpperCase()}${title.slice(1)}: ${result}, ${fitWords(plan.fit) || "fits"} ${size(capacity)}.`
     : `Nothing here fits ${size(capacity)}. The most together: ${result}.`;
 }
 
@@ -76,12 +90,6 @@ export function planText(plan, mode = "auto") {
   const size = (bytes) => formatSize(bytes, mode);
   const range = plan.high_bytes > plan.low_bytes ? ` (${size(plan.low_bytes)} to ${size(plan.high_bytes)})` : "";
   return `${namesOfPlan(plan)} → ${size(plan.predicted_total_bytes)}${range}`;
-}
-
-/** Beside a plan that shards, the one that does not. */
-export function otherPlanSentence(advice, mode = "auto") {
-  const other = advice.plan_without_sharding;
-  return other ? `Without sharding: ${planText(other, mode)}, ${fitWords(other.fit)}.` : "";
 }
 
 /** "4" -> 4; what is no count of at least `least` is null. */

@@ -98,8 +98,14 @@ function rowOf(change, advice, unit, name) {
 
 const FIT_CLASSES = { too_big: "over", may_fit: "may" };
 
+function understoodText({ understood }) {
+  const wide = understood < 0.8 ? "; the range is wider for the rest" : "";
+  return `${Math.floor(understood * 100)} % of the bytes that this is about are understood${wide}.`;
+}
+
 function detailsOf(change) {
   return [
+    change.understood < 1 ? el("p", { class: "note understood" }, understoodText(change)) : null,
     change.evidence.length ? el("ul", {}, ...change.evidence.map((text) => el("li", {}, text))) : null,
     el("p", {}, change.how),
     change.code ? copyable(change.code, "copy the code") : null,
@@ -125,15 +131,23 @@ function titleOf(bar) {
   return `total ${exactBytes(bar.predicted_total_bytes)}${peak}${fit}`;
 }
 
-function othersNode({ others }) {
-  if (others.length === 0) return null;
-  const items = others.map((change) =>
+function othersNode({ others, untold }) {
+  const parts = [
+    listNode(untold, "of which nothing can be told from this program"),
+    listNode(others, "that would not help here, and why"),
+  ].filter((part) => part !== null);
+  return parts.length ? el("div", {}, ...parts) : null;
+}
+
+function listNode(changes, what) {
+  if (changes.length === 0) return null;
+  const items = changes.map((change) =>
     el("div", {}, el("dt", {}, change.title), el("dd", {}, change.evidence.join("; ") || "does not apply here")),
   );
   return el(
     "details",
-    { class: "advice-others" },
-    el("summary", {}, `${others.length} that would not help here, and why`),
+    { class: "advice-others", data: { others: changes[0].isUntold ? "untold" : "useless" } },
+    el("summary", {}, `${changes.length} ${what}`),
     el("dl", {}, ...items),
   );
 }

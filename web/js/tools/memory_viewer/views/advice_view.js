@@ -9,29 +9,34 @@ import { createCapacityField, createParamField } from "../../../base/param_field
 import { saveMenu } from "../../../base/save_menu.js";
 import { parseSize } from "../../../base/size_text.js";
 import { together } from "../../../base/upkeep.js";
+import { planChoice, waterfallChart } from "../../../base/waterfall_chart.js";
 import { errorLine } from "../../../shell/messages.js";
-import { ADVICE_COLUMNS, adviceOf, otherPlanSentence, parseCount, planSentence } from "../data/advice.js";
+import { ADVICE_COLUMNS, adviceOf, parseCount, planSentence } from "../data/advice.js";
 import { adviceTable } from "./advice_table.js";
+import { createCompilerCheck } from "./compiler_check.js";
 
 /** @param {(query: object, signal: AbortSignal) => Promise<any>} fetchAdvice */
 export function createAdvice(state, params, view, fetchAdvice) {
   const latest = createLatest();
   const fields = fieldsOf(params);
   const plan = el("p", { class: "advice-plan", role: "status" });
-  const other = el("p", { class: "advice-plan advice-other" });
+  const steps = el("div", { class: "advice-steps" });
   const content = el("div", { class: "advice-content" });
   const rows = () => advice && [...advice.applying, ...advice.others];
   const saves = saveMenu({ what: "advice", table: { columns: () => ADVICE_COLUMNS, rows } });
-  saves.hidden = true; // until there is any
+  const check = createCompilerCheck();
+  saves.hidden = check.node.hidden = true; // until there is any
   const node = el(
     "section",
     { class: "advice-panel", id: "advice-body", "aria-label": "advice: what to change" },
     el("div", { class: "advice-controls" }, ...fields.map((field) => field.node), saves),
     plan,
-    other,
+    steps,
     content,
+    check.node,
   );
   const expanded = new Set();
+  let reply = null;
   let advice = null;
   let askedFor = "";
 
@@ -41,16 +46,22 @@ export function createAdvice(state, params, view, fetchAdvice) {
   }
 
   async function ask() {
-    const { capacity, ways, batch } = params.get();
-    const query = { capacity: parseSize(capacity), ways: parseCount(ways, 2), batch: parseCount(batch, 1) };
+    const { capacity, ways, batch, sequence } = params.get();
+    const query = {
+      capacity: parseSize(capacity),
+      ways: parseCount(ways, 2),
+      batch: parseCount(batch, 1),
+      sequence: parseCount(sequence, 2),
+    };
     const key = JSON.stringify(query);
     if (key === askedFor) return;
     askedFor = key;
     node.setAttribute("aria-busy", "true");
-    if (advice === null) setText(plan, "replaying the heap with each change …");
+    if (reply === null) setText(plan, "replaying the heap with each change …");
     try {
-      advice = adviceOf(await latest.run((signal) => fetchAdvice(query, signal)));
-      for (const id of advice.plan.ids) expanded.add(id);
+      reply = await latest.run((signal) => fetchAdvice(query, signal));
+      check.show(reply, query);
+      for (const id of adviceOf(reply, params.get().plan).plan.ids) expanded.add(id);
       showAdvice();
     } catch (error) {
       if (error.name === "AbortError") return;
@@ -59,34 +70,53 @@ export function createAdvice(state, params, view, fetchAdvice) {
     node.setAttribute("aria-busy", "false");
   }
 
+  function choose(kind) {
+    params.set({ plan: kind === advice.plans[0].kind ? null : kind });
+    steps.querySelector("input:checked")?.focus();
+  }
+
   function showAdvice() {
-    if (advice === null) return;
+    if (reply === null) return;
     const { unit } = state.get();
+    advice = adviceOf(reply, params.get().plan);
     plan.className = `advice-plan plan-${advice.plan.state}`;
     setText(plan, planSentence(advice, unit));
-    setText(other, otherPlanSentence(advice, unit));
-    node.querySelector("#advice-batch").placeholder = advice.batch === null ? "not found" : String(advice.batch);
-    saves.hidden = false;
+    steps.replaceChildren(...stepsOf(advice, unit, choose));
+    for (const found of ["batch", "sequence"])
+      node.querySelector(`#advice-${found}`).placeholder = String(advice[found] ?? "not found");
+    saves.hidden = check.node.hidden = false;
     content.replaceChildren(...adviceTable(advice, { unit, expanded }), ...notesOf(advice, view));
   }
 
   function showError(error) {
-    advice = null;
-    saves.hidden = true;
+    reply = advice = null;
+    saves.hidden = check.node.hidden = true;
     askedFor = "";
     plan.className = "advice-plan";
     setText(plan, "");
-    setText(other, "");
+    steps.replaceChildren();
     content.replaceChildren(errorLine(error));
   }
 
   const dispose = together(
-    params.watch(["capacity", "ways", "batch"], askIfOpen),
+    params.watch(["capacity", "ways", "batch", "sequence"], askIfOpen),
+    params.watch(["plan"], showAdvice),
     state.watch(["unit"], showAdvice),
     ...fields.map((field) => field.dispose),
     latest.stop,
   );
   return { node, start: ask, redraw: showAdvice, dispose };
+}
+
+/** The plan that is chosen, step by step, and what else there is. */
+function stepsOf({ plans, chosen, total_bytes: today, capacity }, mode, choose) {
+  if (!chosen?.steps) return [];
+  const parts = [
+    chosen.isChain ? el("p", { class: "note" }, "Changes that often go together:") : null,
+    planChoice(plans, chosen, choose, "plan-of-advice"),
+    waterfallChart(chosen, { today, capacity, mode }),
+  ];
+  return parts.filter((part) => part !== null);
 }
 
 function fieldsOf(params) {
@@ -111,11 +141,20 @@ function fieldsOf(params) {
       title: "The batch dimension: as it was found in the program, or as you say",
       accepts: (text) => parseCount(text, 1) !== null,
     }),
+    createParamField(params, "sequence", {
+      id: "advice-sequence",
+      label: "sequence",
+      size: 5,
+      title: "The length of the sequence: as it was found in the program, or as you say",
+      accepts: (text) => parseCount(text, 2) !== null,
+    }),
   ];
 }
 
 function notesOf(advice, view) {
   const notes = [`Not counted, since no HLO tells it: ${advice.not_counted.join(", ")}.`];
+  const holding = advice.held_by?.join(", ") || "no TPU known here";
+  if (advice.held_by) notes.unshift(`As it is, ${holding} would hold it.`);
   if (view.memory_space !== 0) notes.unshift(`This is about HBM, not ${view.memory_space_name}.`);
   notes.push("The compiler schedules a changed program anew: the range is where its total is expected.");
   return notes.map((text) => el("p", { class: "note" }, text));

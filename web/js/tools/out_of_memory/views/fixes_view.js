@@ -65,6 +65,6 @@ function savesNode(fix, mode) {
 function excludedNode(excluded) {
   if (excluded.length === 0) return null;
   const rows = excluded.map((one) => el("div", {}, el("dt", {}, nameOfChange(one)), el("dd", {}, one.why)));
-  const summary = el("summary", {}, `${excluded.length} that would not help here, and why`);
+  const summary = el("summary", {}, `${excluded.length} that would not help here or cannot be told, and why`);
   return el("details", { class: "advice-others" }, summary, el("dl", {}, ...rows));
 }

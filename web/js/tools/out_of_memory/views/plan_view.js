@@ -1,10 +1,11 @@
 // @ts-check
-// The one plan: what to change so that it fits, its total with the range to scale, and the code of each change.
-import { fitWords, nameOfChange, namesOfPlan } from "../../../base/change_names.js";
+// The one plan: what to change so that it fits, what each step brings, the code of each change, and what else there is.
+import { fitWords, nameOfChange } from "../../../base/change_names.js";
 import { el } from "../../../base/dom.js";
 import { sizeFigure } from "../../../base/figures.js";
 import { formatSize } from "../../../base/format.js";
-import { barPiece, capacityMark } from "../../../base/scaled_bar.js";
+import { chosenPlan, plansOf } from "../../../base/waterfall.js";
+import { planChoice, waterfallChart } from "../../../base/waterfall_chart.js";
 import { copyable } from "../../../shell/messages.js";
 import { part } from "./part.js";
 
@@ -13,19 +14,28 @@ export function planNode(message, capacity, mode) {
   const { plan } = message;
   if (!plan?.is_needed) return null;
   if (!plan.fits) return part("The plan", el("p", { class: "oom-plan" }, "No set of these changes fits."));
-  const chips = plan.interventions.map((id) => chip(id, message));
-  return part(
-    "The plan",
-    el("p", { class: "oom-plan" }, ...chips, figures(plan, mode)),
-    barNode(plan, capacity, mode),
-    ...plan.interventions.map((id) => codeOf(id, message)),
-    otherNode(message.plan_without_sharding, mode),
-  );
+  const content = el("div", {});
+  const plans = plansOf(message);
+
+  function show(kind) {
+    const chosen = chosenPlan(plans, kind);
+    content.replaceChildren(...contentOf(chosen, plans, show, { message, capacity, mode }));
+    content.querySelector("input:checked")?.focus();
+  }
+
+  content.append(...contentOf(plans[0], plans, show, { message, capacity, mode }));
+  return part("The plan", content);
 }
 
-function otherNode(other, mode) {
-  if (!other) return null;
-  return el("p", { class: "oom-other-plan" }, `Without sharding: ${namesOfPlan(other)}, `, figures(other, mode));
+function contentOf(plan, plans, show, { message, capacity, mode }) {
+  const chips = plan.interventions.map((id) => chip(id, message));
+  const today = message.joined?.totals.total_allocation_bytes ?? 0;
+  return [
+    el("p", { class: "oom-plan" }, ...chips, figures(plan, mode)),
+    planChoice(plans, plan, show, `plan-of-line-${message.line}`),
+    el("div", { class: "oom-plan-steps" }, waterfallChart(plan, { today, capacity, mode })),
+    ...plan.interventions.map((id) => codeOf(id, message)),
+  ].filter((node) => node !== null);
 }
 
 const fixOf = (id, message) => message.fixes.find((fix) => fix.id === id);
@@ -47,17 +57,5 @@ function figures(plan, mode) {
     "about ",
     sizeFigure(plan.predicted_total_bytes, mode),
     ` in all (${range}): ${fitWords(plan.fit)}.`,
-  );
-}
-
-/** Striped where the range crosses the capacity; the range as a whisker. */
-function barNode({ predicted_total_bytes: total, low_bytes: low, high_bytes: high, fit }, capacity, mode) {
-  const scale = Math.max(high, capacity ?? 0);
-  return el(
-    "div",
-    { class: "advice-track oom-plan-bar" },
-    barPiece(fit === "may_fit" ? "advice-bar may" : "advice-bar", total, scale, { from: 0 }),
-    barPiece("advice-whisker", high - low, scale, { from: low }),
-    capacityMark(capacity, scale, mode),
   );
 }
