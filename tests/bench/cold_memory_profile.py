@@ -29,7 +29,6 @@ from timed_server import REPO, TimedServer, query  # noqa: E402
 TRAINING_STEPS = 154
 REPEATS = 15
 XPROF_REPLY = "XProf's reply"
-TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def events_file():
@@ -42,14 +41,6 @@ def events_file():
             file.parent.mkdir(parents=True, exist_ok=True)
             shutil.move(next(pathlib.Path(folder).rglob("*.xplane.pb")), file)
     return file
-
-
-def cpu_ms_of(process):
-    """In user and system mode, of all its threads: /proc counts in ticks, schedstat in nanoseconds."""
-    tasks = pathlib.Path(f"/proc/{process}/task").glob("*/schedstat")
-    live = sum(int(task.read_text().split()[0]) for task in tasks) / 1e6
-    fields = pathlib.Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-    return max(live, (int(fields[11]) + int(fields[12])) * 1e3 / TICKS)
 
 
 class Times:
@@ -83,9 +74,9 @@ def xprof_rs(program, logdir):
 
 
 def ask(server, path, times):
-    before = cpu_ms_of(server.process.pid)
+    before = timed_server.cpu_ms_of(server.process.pid)
     answer = server.get(path)
-    times.add(answer.ms, cpu_ms_of(server.process.pid) - before)
+    times.add(answer.ms, timed_server.cpu_ms_of(server.process.pid) - before)
     return answer.body
 
 

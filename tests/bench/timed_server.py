@@ -20,6 +20,7 @@ REPO = pathlib.Path(__file__).resolve().parents[2]
 START_SECONDS = 120
 ANSWER_SECONDS = 300
 STOP_SECONDS = 30
+TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class Answer:
@@ -106,6 +107,14 @@ def resident_bytes_of(process):
     """What the process holds now (VmRSS)."""
     kib = re.search(r"VmRSS:\s*(\d+)", pathlib.Path(f"/proc/{process}/status").read_text())
     return int(kib.group(1)) * 1024
+
+
+def cpu_ms_of(process):
+    """In user and system mode, of all its threads: /proc counts in ticks, schedstat in nanoseconds."""
+    tasks = pathlib.Path(f"/proc/{process}/task").glob("*/schedstat")
+    live = sum(int(task.read_text().split()[0]) for task in tasks) / 1e6
+    fields = pathlib.Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return max(live, (int(fields[11]) + int(fields[12])) * 1e3 / TICKS)
 
 
 def hbmview(logdir, *options):

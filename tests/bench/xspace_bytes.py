@@ -23,6 +23,11 @@ def map_entry(field, key, value):
     return bytes_field(field, number_field(1, key) + bytes_field(2, value))
 
 
+def device_plane(number, content):
+    """A plane that is passed over by its length: `content` is a field that nobody reads."""
+    return bytes_field(1, bytes_field(2, f"/device:TPU:{number}") + bytes_field(15, content))
+
+
 def session(host, programs):
     """An XSpace whose /host:metadata plane holds `programs`: (module name, program id, HloProto)."""
     plane = number_field(1, 1) + bytes_field(2, "/host:metadata")

@@ -37,9 +37,9 @@ class Done:
         return f"hbmview {' '.join(self.arguments)}: exit {self.code}\n{self.out[-2000:]}\n{self.errors[-2000:]}"
 
 
-def hbmview(*arguments, columns=None, stdout=subprocess.PIPE):
+def hbmview(*arguments, columns=None, stdout=subprocess.PIPE, **variables):
     arguments = [str(argument) for argument in arguments]
-    more = {"COLUMNS": str(columns)} if columns else {}
+    more = {**variables, **({"COLUMNS": str(columns)} if columns else {})}
     finished = subprocess.run([program(), *arguments], cwd=REPO, env=environment(**more), stdin=subprocess.DEVNULL,
                               stdout=stdout, stderr=subprocess.PIPE, timeout=SECONDS, check=False)
     finished.stdout = finished.stdout or b""

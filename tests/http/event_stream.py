@@ -23,7 +23,7 @@ class Event:
 
 class EventStream:
     def __init__(self, server, headers=None, **query):
-        self.connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=HEARD_SECONDS)
+        self.connection = server.connection(HEARD_SECONDS)
         target = "/api/v1/events" + ("?" + urllib.parse.urlencode(query) if query else "")
         self.connection.request("GET", target, headers=headers or {})
         self.response = self.connection.getresponse()

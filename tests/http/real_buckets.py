@@ -21,7 +21,8 @@ import urllib.parse
 
 REPO = pathlib.Path(__file__).resolve().parents[2]
 ACCESS_KEY, SECRET, REGION = "AKIAREAL", "a/secret+of=versitygw", "eu-test-1"
-START_SECONDS = 60
+START_SECONDS = 120
+TRY_SECONDS = 20
 SCHEMES = ("s3", "gs")
 
 
@@ -29,7 +30,7 @@ def server_program(name):
     found = subprocess.run([REPO / "scripts" / "install-bucket-servers", "--print", name], text=True,
                            stdout=subprocess.PIPE, check=False)
     if found.returncode != 0:
-        raise AssertionError(f"{name} is not built: run scripts/install-deps --dev")
+        raise AssertionError(f"{name} is not there, and scripts/install-bucket-servers cannot build it")
     return found.stdout.strip()
 
 
@@ -71,20 +72,24 @@ class RealBucket:
         self.place.cleanup()
 
     def start(self):
-        """A port that is free now may be taken a moment later: then it is started again with another one."""
+        """A port that is free now may be taken a moment later: then it is started again with another one, also where it
+        stays and waits."""
         deadline = time.monotonic() + START_SECONDS
         while time.monotonic() < deadline:
+            last = time.monotonic() + TRY_SECONDS
             with socket.socket() as free:
                 free.bind(("127.0.0.1", 0))
                 self.port = free.getsockname()[1]
             self.process = subprocess.Popen(self.command(), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                             stderr=subprocess.DEVNULL, env={**os.environ, "ROOT_ACCESS_KEY": ACCESS_KEY,
                                                                             "ROOT_SECRET_KEY": SECRET})
-            while self.process.poll() is None and time.monotonic() < deadline:
+            while self.process.poll() is None and time.monotonic() < last:
                 with socket.socket() as probe:
                     if probe.connect_ex(("127.0.0.1", self.port)) == 0:
                         return
                 time.sleep(0.02)
+            self.process.kill()
+            self.process.wait()
         raise AssertionError(f"{self.command()[0]} does not start")
 
     def command(self):

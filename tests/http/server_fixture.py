@@ -14,6 +14,8 @@ import os
 import pathlib
 import re
 import signal
+import socket
+import ssl
 import subprocess
 import tempfile
 import threading
@@ -46,12 +48,17 @@ class Answer:
 
 
 class Server:
-    def __init__(self, *arguments, logdir=FIXTURES / "logdir", environment=None):
-        """`arguments` come after --logdir (none when logdir is None) and --port=0."""
+    def __init__(self, *arguments, logdir=FIXTURES / "logdir", environment=None, stdin=None, tls=None):
+        """`arguments` come after --logdir (none when logdir is None) and --port=0. `tls`: certificate and key."""
         self.environment = environment
+        self.stdin = stdin
         self.command = [program(), "--port=0", *map(str, arguments)]
         if logdir is not None:
             self.command.insert(1, f"--logdir={logdir}")
+        self.context = None
+        if tls:
+            self.command += [f"--tls_cert={tls[0]}", f"--tls_key={tls[1]}"]
+            self.context = ssl.create_default_context(cafile=tls[0])
         self.url = None
         self.printed = []
         self.exit_code = None
@@ -67,8 +74,8 @@ class Server:
 
     def start(self):
         self.stderr = tempfile.TemporaryFile()
-        self.process = subprocess.Popen(self.command, stdout=subprocess.PIPE, stderr=self.stderr, text=True, cwd=REPO,
-                                        env=self.environment)
+        self.process = subprocess.Popen(self.command, stdin=self.stdin, stdout=subprocess.PIPE, stderr=self.stderr,
+                                        text=True, cwd=REPO, env=self.environment)
         ready = threading.Event()
         threading.Thread(target=self._read_stdout, args=(ready,), daemon=True).start()
         ready.wait(READY_SECONDS)
@@ -88,7 +95,7 @@ class Server:
     def _read_stdout(self, ready):
         for line in self.process.stdout:
             self.printed.append(line.rstrip("\n"))
-            found = re.search(r"http://\S+", line)
+            found = re.search(r"https?://\S+", line)
             if found and self.url is None:
                 self.url = found.group(0)
                 ready.set()
@@ -113,9 +120,19 @@ class Server:
     def port(self):
         return urllib.parse.urlsplit(self.url).port
 
+    def connection(self, timeout=ANSWER_SECONDS):
+        if self.context:
+            return http.client.HTTPSConnection("127.0.0.1", self.port, timeout=timeout, context=self.context)
+        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
+
+    def connect(self, timeout=None):
+        """A socket to it; of a server that encrypts, after the handshake."""
+        plain = socket.create_connection(("127.0.0.1", self.port), timeout=timeout)
+        return self.context.wrap_socket(plain, server_hostname="127.0.0.1") if self.context else plain
+
     def request(self, method, target, headers=None, body=None):
         """`target` is sent as it is: hostile paths stay hostile."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=ANSWER_SECONDS)
+        connection = self.connection()
         try:
             connection.request(method, target, body=body, headers=headers or {})
             response = connection.getresponse()
@@ -129,6 +146,13 @@ class Server:
             answer = self.get("/api/v1/memory_profile", {"session": session})
             if answer.status != 200 or answer.json()["complete"]:
                 return answer
+
+    def whole_list(self, session):
+        """The session's modules, asked for until each has its figures."""
+        while True:
+            listed = self.get("/api/v1/modules", {"session": session}).json()
+            if listed["complete"]:
+                return listed
 
     def get(self, path, query=None, headers=None):
         target = path + ("?" + urllib.parse.urlencode(query) if query else "")

@@ -3,6 +3,7 @@
     with SlowFiles(folder, wait_ms=50) as slow:
         with Server(logdir=folder, environment=slow.environment): ...
         slow.read()          # Calls(calls, most_at_once)
+        slow.slow_reads(ms)  # from now on each read takes so much more
 """
 import collections
 import os
@@ -24,15 +25,25 @@ class SlowFiles:
         library, self.counts = pathlib.Path(self.made.name, "slow.so"), pathlib.Path(self.made.name, "counts")
         compiler = os.environ.get("CC", "cc")
         subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", library, SOURCE, "-ldl"], check=True)
-        self.counts.write_bytes(bytes(24))
+        self.counts.write_bytes(bytes(32))
         self.environment = {**os.environ, "LD_PRELOAD": str(library), "SLOW_COUNTS": str(self.counts),
                             "SLOW_FOLDER": str(self.slow_folder), "SLOW_MS": str(self.wait_ms),
-                            "ASAN_OPTIONS": "verify_asan_link_order=0"}
+                            "ASAN_OPTIONS": "verify_asan_link_order=0",
+                            # A server that is stopped amid a call of a minute does not wait for it (end_soon).
+                            "TSAN_OPTIONS": "report_thread_leaks=0"}
         return self
 
     def __exit__(self, *_):
         self.made.cleanup()
 
     def read(self):
-        calls, _, most = struct.unpack("=3Q", self.counts.read_bytes())
+        calls, _, most, _ = struct.unpack("=4Q", self.counts.read_bytes())
         return Calls(calls, most)
+
+    def under_way(self):
+        return struct.unpack("=4Q", self.counts.read_bytes())[1]
+
+    def slow_reads(self, ms):
+        with self.counts.open("r+b") as counts:
+            counts.seek(24)
+            counts.write(struct.pack("=Q", ms))

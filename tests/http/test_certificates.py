@@ -7,19 +7,11 @@ import tempfile
 import unittest
 
 from bucket_server import BucketServer
+from own_certificate import make_certificate
 from server_fixture import FIXTURES, program
 
 TRUST = ("AWS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE")
 CHOICES = (*TRUST, "SSL_CERT_DIR")
-
-
-def make_certificate(folder):
-    """(certificate, key) of 127.0.0.1, signed by nobody else: as a company's own server has it."""
-    certificate, key = folder / "own.pem", folder / "own.key"
-    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=store",
-                    "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", certificate],
-                   check=True, capture_output=True)
-    return certificate, key
 
 
 class Certificates(unittest.TestCase):

@@ -209,7 +209,7 @@ class Credentials(unittest.TestCase):
         self.opens("gs", GCE_METADATA_HOST=self.bucket.origin.removeprefix("http://"))
 
     def test_nobody(self):
-        for scheme, command in (("s3", "aws sts get-caller-identity"), ("gs", "gcloud auth application-default")):
+        for scheme, command in (("s3", "aws configure"), ("gs", "gcloud auth application-default login")):
             refused = self.report(scheme, self.environment(AWS_EC2_METADATA_DISABLED="true", NO_GCE_CHECK="true"))
             self.assertEqual(refused.returncode, 3)
             for word in ("nobody", command, self.bucket.url(scheme, "run")):

@@ -215,7 +215,7 @@ class LogDirectory(unittest.TestCase):
                 self.assertTrue(bad["error"]["file"].endswith("/bad.prof"))
                 self.assertEqual(good["bytes"], sum(HELD.values()))
                 answer = server.get("/api/v1/device_memory/profile", {"session": "run", "file": "bad.prof"})
-                self.assertEqual(answer.status, 500)
+                self.assertEqual(answer.status, 422)
                 self.assertEqual(answer.json()["error"]["message"], bad["error"]["message"])
 
     def test_a_replaced_file_is_read_anew(self):
@@ -223,7 +223,7 @@ class LogDirectory(unittest.TestCase):
             ask = lambda: server.get("/api/v1/device_memory/profile", {"session": "memory.prof"})
             self.assertEqual(ask().json()["bytes"], sum(HELD.values()))
             (root / "memory.prof").write_bytes(FILE.read_bytes()[:-400])
-            self.assertEqual(ask().status, 500)
+            self.assertEqual(ask().status, 422)
             (root / "memory.prof").unlink()
             self.assertEqual(ask().status, 404)
 

@@ -115,6 +115,11 @@ class News(Watched):
         self.assertNotEqual(versions()["a"], before["a"])
         self.assertEqual(versions()["b"], before["b"])
 
+
+class NewsOfAnotherFolder(Watched):
+    """A sandbox holds the folder that stood there at the start (test_sandbox.py)."""
+    arguments = ("--no_sandbox",)
+
     def test_a_log_directory_that_goes_and_comes_back(self):
         aside = pathlib.Path(str(self.root) + ".aside")
         os.rename(self.root, aside)

@@ -29,6 +29,19 @@ class ExplainOverHttp(ServedCase):
             self.assertEqual(message["joined"]["session"], "v5e_gpt_12layer_oom", query)
             self.assertTrue(message["joined"]["is_same_size"])
 
+    def test_a_message_that_names_no_program_is_about_the_one_of_its_size(self):
+        for size, session in (("52.93G", "v5e_gpt_12layer_oom"), ("52.80G", None)):
+            text = ("RESOURCE_EXHAUSTED: Ran out of memory on HBM, the total memory required for HLO temporaries "
+                    f"({size}) exceeds available HBM (15.75G).")
+            [message] = self.post(text.encode()).json()["messages"]
+            self.assertEqual(message["joined"] and message["joined"]["session"], session)
+
+    def test_rows_are_called_as_the_message_calls_them(self):
+        body = (MESSAGES / "v5e_gpt_12layer_oom.txt").read_bytes()
+        for odd, told in ((b"HLO\xfftemps", "HLO\ufffdtemps"), (b'HLO "temps"', 'HLO "temps"')):
+            [message] = self.post(body.replace(b"HLO temporaries", odd)).json()["messages"]
+            self.assertIn(told, message["breakdown"])
+
     def test_a_session_that_is_not_there(self):
         answer = self.post((MESSAGES / "v5e_readme_oom.txt").read_bytes(), "?session=gone")
         self.assertEqual((answer.status, answer.json()["error"]["code"]), (404, "not_found"))

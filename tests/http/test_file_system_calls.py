@@ -1,4 +1,5 @@
 """What the program asks of the file system does not grow where it need not: counted, not timed."""
+import contextlib
 import gzip
 import os
 import pathlib
@@ -16,9 +17,14 @@ SESSIONS, HOSTS = 60, 4
 SLACK = 12  # of the start: libraries, time zones
 
 
+@contextlib.contextmanager
 def many_sessions():
+    """Files and folders look finished: how often young ones are looked at depends on the time."""
     data = xplane("tf_tiny")
-    return folder({f"s{i:03}/vm-{k}.xplane.pb": data for i in range(SESSIONS) for k in range(HOSTS)})
+    with folder({f"s{i:03}/vm-{k}.xplane.pb": data for i in range(SESSIONS) for k in range(HOSTS)}) as root:
+        for place in root.rglob("*"):
+            age(place)
+        yield root
 
 
 class dump_of:

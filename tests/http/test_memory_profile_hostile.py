@@ -3,7 +3,6 @@
 Every answer must be JSON with a sensible status, and what is told of a file must stay true however odd the file is.
 """
 import gzip
-import http.client
 import json
 import os
 import random
@@ -59,7 +58,7 @@ def damaged(data, rng):
 
 
 class Hostile(unittest.TestCase):
-    def ask(self, server, target, allowed=(200, 400, 404, 500)):
+    def ask(self, server, target, allowed=(200, 400, 404, 422)):
         """The document; its "error" says what an error is."""
         answer = server.request("GET", target)
         self.assertIn(answer.status, allowed, f"{target[:200]}: {answer}")
@@ -126,13 +125,10 @@ class Arguments(FixturesServed, Hostile):
         self.assertEqual(self.ask(self.server, f"{held}&limit=2")["total"], 12)
 
     def test_a_query_of_too_many_arguments_costs_only_its_connection(self):
-        """libmicrohttpd drops it without a word; that nothing is lost with it is for the leak sanitizer to say."""
+        """Answered before libmicrohttpd reads them; that nothing is lost with it is for the leak sanitizer to say."""
         query = "&".join(f"x{i}=1" for i in range(1000))
         for _ in range(20):
-            try:
-                self.assertIn(self.server.request("GET", f"/api/v1/sessions?{query}").status, (400, 414, 431))
-            except (ConnectionError, http.client.HTTPException):
-                pass
+            self.assertEqual(self.server.request("GET", f"/api/v1/sessions?{query}").status, 400)
         self.assertEqual(self.server.get("/api/v1/server").status, 200)
 
 
@@ -148,7 +144,7 @@ class Files(Hostile):
                     self.check_session(server, f"s{i}")
                     query = {"tag": "memory_profile", "run": f"s{i}", "host": "vm"}
                     answer = server.get("/data/plugin/profile/data", query)
-                    self.assertIn(answer.status, (200, 404, 500))
+                    self.assertIn(answer.status, (200, 404, 422))
 
     def test_a_compressed_profile_tells_the_same(self):
         content = xplane("tf_two_allocators")
@@ -165,7 +161,7 @@ class Files(Hostile):
             for name in sorted({place.split("/")[0] for place in files}):
                 self.ask(server, f"{API}?session={name}")
                 for endpoint in OF_A_MEMORY:
-                    self.ask(server, f"{API}{endpoint}?session={name}", allowed=(404, 500))
+                    self.ask(server, f"{API}{endpoint}?session={name}", allowed=(404, 422))
                 self.ask(server, f"/api/v1/device_memory?session={name}", allowed=(200, 404))
 
     def test_sizes_and_times_at_the_ends_of_64_bits(self):

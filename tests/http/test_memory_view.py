@@ -157,7 +157,7 @@ class Damaged(unittest.TestCase):
             answer = server.get("/api/v1/memory_view", {"session": "cut", "module": "jit_loop(2045)"})
             self.assertEqual(answer.status, 200)
             lost = server.get("/api/v1/memory_view", {"session": "cut", "module": "jit_attn_grad(1344)"})
-            self.assertEqual((lost.status, lost.json()["error"]["code"]), (500, "truncated"))
+            self.assertEqual((lost.status, lost.json()["error"]["code"]), (422, "truncated"))
             self.assertIn("gpu-vm-0.xplane.pb", lost.json()["error"]["file"])
 
     def test_names_that_are_no_utf8_can_be_asked_for(self):

@@ -5,7 +5,7 @@ import html.parser
 import json
 import unittest
 
-from server_fixture import FIXTURES, ServedCase
+from server_fixture import FIXTURES, ServedCase, Server
 
 OOM = {"session": "v5e_gpt_12layer_oom", "module": "jit_train_step(1)"}
 COMPARED = ("run=v5e_gpt_4layer&tag=compare&module_name=jit_train_step(1)&run_b=v5e_gpt_scan"
@@ -106,6 +106,17 @@ class Save(ServedCase):
         self.assertTrue(found["memory_profile/timeline"]["is_exact"])
         self.assertEqual(len(found["memory_profile/events"]["row"]), 467)
         self.assertTrue(found["memory_profile"]["complete"])
+
+    def test_a_device_memory_profile(self):
+        path = FIXTURES / "device_memory" / "two_devices.memory.prof"
+        with Server(logdir=path) as server:
+            answer = server.request("POST", f"/api/v1/save?run={path.name}&tag=device_memory")
+            index, replies = held(answer.body.decode())
+            found = {reply["resource"]: (reply["query"], body) for reply, body in replies}
+            for resource in ("device_memory", "device_memory/profile"):
+                query, body = found[resource]
+                self.assertEqual(body, server.get("/api/v1/" + resource, query).json())
+        self.assertEqual((index["tools"], found["device_memory/profile"][0]["file"]), (["device_memory"], path.name))
 
     def test_a_comparison(self):
         index, replies = held(self.save(COMPARED).body.decode())

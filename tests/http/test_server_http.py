@@ -8,7 +8,8 @@ import unittest
 
 from server_fixture import ServedCase
 
-SECURITY_HEADERS = ("Content-Security-Policy", "X-Content-Type-Options", "Referrer-Policy", "Cache-Control")
+SECURITY_HEADERS = ("Content-Security-Policy", "X-Content-Type-Options", "Referrer-Policy", "Cache-Control",
+                    "Cross-Origin-Opener-Policy")
 
 
 class Http(ServedCase):
@@ -48,6 +49,18 @@ class Http(ServedCase):
         packed = self.server.get("/", headers={"Accept-Encoding": "gzip"})
         self.assertEqual(packed.headers["Content-Encoding"], "gzip")
         self.assertEqual(gzip.decompress(packed.raw), plain.raw)
+
+    def test_warm_answers_are_those_of_the_first_time(self):
+        for path in ("/api/v1/memory_view?session=h100_programs&module=MODULE", "/api/v1/memory_view?session=missing",
+                     "/api/v1/memory_profile?session=missing", "/", "/healthz"):
+            if "MODULE" in path:
+                listed = self.server.get("/api/v1/modules?session=h100_programs").json()
+                path = path.replace("MODULE", listed["modules"][0]["name"])
+            for headers in ({}, {"Accept-Encoding": "gzip"}):
+                first, *others = [self.server.get(path, headers=headers) for _ in range(4)]
+                for other in others:
+                    self.assertEqual((other.status, other.body), (first.status, first.body), path)
+                    self.assertEqual(other.headers["ETag"], first.headers["ETag"])
 
     def test_head_has_no_body(self):
         for path in ("/", "/api/v1/sessions", "/runs"):
@@ -117,6 +130,32 @@ class Http(ServedCase):
             self.error(self.server.request("GET", "/api/v1/modules?session=" + session), 404, "not_found")
         self.assertGreaterEqual(self.server.request("GET", "/" + "x" * 100_000).status, 400)
         self.assertEqual(self.server.get("/runs").status, 200)
+
+    def test_too_many_arguments(self):
+        for count in (65, 199, 200, 201, 202, 500, 1000, 2500):
+            target = "/api/v1/server?" + "&".join(f"a{i}=" for i in range(count))
+            self.error(self.server.request("GET", target), 400, "bad_request")
+
+    def test_arguments_for_which_there_is_no_room(self):
+        for size in range(100, 600, 20):
+            target = "/api/v1/server?" + "&".join(f"a{i}={'b' * size}" for i in range(60))
+            answer = self.server.request("GET", target)
+            self.assertIn(answer.status, (200, 400, 414), size)
+
+    def test_a_head_that_can_be_read_in_two_ways(self):
+        twice = {"two hosts": b"GET /runs HTTP/1.1\r\nHost: localhost\r\nhost: localhost\r\n\r\n",
+                 "another host": b"GET /runs HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n\r\n",
+                 "two lengths": b"POST /api/v1/explain HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n"
+                                b"Content-Length: 6\r\n\r\nhello",
+                 "length and coding": b"POST /api/v1/explain HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\n"
+                                      b"Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n"}
+        smuggled = b"GET /api/v1/sessions HTTP/1.1\r\nHost: localhost\r\n\r\n"
+        for what, head in twice.items():
+            with self.subTest(what):
+                answer = self.raw(head + smuggled)
+                self.assertIn(b" 400 ", answer.split(b"\r\n")[0], answer)
+                self.assertIn(b"Connection: close", answer)
+                self.assertEqual(answer.count(b"HTTP/1.1 "), 1)
 
     def raw(self, data):
         with socket.create_connection(("127.0.0.1", self.server.port), timeout=20) as connection:

@@ -1,14 +1,25 @@
 """The program as a process: start, stop, exit codes, a large log directory, and never a write into it."""
 import os
 import pathlib
+import select
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
 
 from log_folders import folder, listing, xplane
-from server_fixture import Server, program
+from server_fixture import STOP_SECONDS, Server, program
+
+# Starts a server that writes to the pipe it was given, and then does nothing at all.
+STARTER = """
+import subprocess, sys
+server = subprocess.Popen([sys.argv[1], "--port=0", "--exit_with_stdin"], stdin=subprocess.PIPE,
+                          stdout=int(sys.argv[2]), stderr=subprocess.DEVNULL)
+print(server.pid, flush=True)
+server.wait()
+"""
 
 
 def run(*arguments):
@@ -70,6 +81,40 @@ class Life(unittest.TestCase):
         self.assertLess(time.monotonic() - start, 20)
         for connection in idle:
             connection.close()
+
+    def test_ends_with_stdin(self):
+        server = Server("--exit_with_stdin", stdin=subprocess.PIPE)
+        server.start()
+        self.addCleanup(server.process.kill)
+        server.process.stdin.write("nobody reads this\n")
+        server.process.stdin.flush()
+        self.assertEqual(server.get("/healthz").status, 200)
+        server.process.stdin.close()
+        self.assertEqual(server.process.wait(STOP_SECONDS), 0)
+
+    def test_ends_with_the_program_that_started_it_even_by_kill_9(self):
+        told, tells = os.pipe()
+        starter = subprocess.Popen([sys.executable, "-c", STARTER, program(), str(tells)], stdout=subprocess.PIPE,
+                                   pass_fds=[tells])
+        os.close(tells)
+        with os.fdopen(told) as lines:
+            self.assertIn("hbmview is ready", lines.readline())
+            with starter.stdout:
+                server = int(starter.stdout.readline())
+            starter.kill()
+            starter.wait()
+            end = select.poll()
+            end.register(told, 0)  # no word, only its end: the last process that held the pipe is gone
+            ended = end.poll(STOP_SECONDS * 1000)
+            if not ended:
+                os.kill(server, signal.SIGKILL)  # or it would outlive this test as well
+            self.assertEqual(ended, [(told, select.POLLHUP)])
+
+    def test_stdin_that_ends_is_nothing_to_others(self):
+        server = Server(stdin=subprocess.DEVNULL)
+        server.start()
+        self.assertEqual(server.get("/healthz").status, 200)
+        self.assertEqual(server.stop(), 0)
 
     def test_serves_a_sample_without_logdir(self):
         with Server(logdir=None) as server:

@@ -40,6 +40,14 @@ class Names(unittest.TestCase):
             rebound = {**headers, "Host": f"evil.example:{server.port}"}
             self.assertEqual(server.get("/runs", headers=rebound).status, 403)
 
+    def test_a_page_shut_off_from_other_windows_where_browsers_heed_it(self):
+        with Server("--behind_proxy", "--allow_host=plain.example") as server:
+            for headers, policy in (({"Host": "localhost:8080"}, "same-origin"), ({"Host": "[::1]"}, "same-origin"),
+                                    ({"Host": "hub.example", **PROXIED}, "same-origin"),
+                                    ({"Host": "plain.example"}, None)):
+                answer = server.get("/", headers=headers)
+                self.assertEqual((answer.status, answer.headers["Cross-Origin-Opener-Policy"]), (200, policy), headers)
+
 
 class Prefixes(unittest.TestCase):
     def test_a_prefix_that_the_proxy_leaves_in_the_path(self):
@@ -79,6 +87,8 @@ class FramesAndCookies(unittest.TestCase):
         with Server() as server:
             self.assertIn("frame-ancestors 'none'", server.get("/").headers["Content-Security-Policy"])
         with Server("--frame_ancestors='self' https://hub.example") as server:
+            for path, policy in ("/healthz", "cross-origin"), ("/runs", "same-origin"):  # is it there to be framed?
+                self.assertEqual(server.get(path).headers["Cross-Origin-Resource-Policy"], policy)
             for path in ("/", "/runs", "/nothing.js"):
                 policy = server.get(path).headers["Content-Security-Policy"]
                 self.assertTrue(policy.endswith("frame-ancestors 'self' https://hub.example"), policy)
@@ -114,7 +124,8 @@ class GivenToken(unittest.TestCase):
             self.assertEqual(server.get("/runs").status, 403)
             self.assertEqual(server.get("/runs", headers={"Authorization": "Bearer " + TOKEN}).status, 200)
             self.assertEqual(server.get("/metrics").status, 403)
-            self.assertEqual(server.get("/healthz", headers={"Host": "any.example"}).status, 200)
+            health = server.get("/healthz", headers={"Host": "any.example"})
+            self.assertEqual((health.status, health.headers["Cross-Origin-Resource-Policy"]), (200, "same-origin"))
 
     def test_one_that_is_none(self):
         for arguments, environment, said in ((["--token_file=/nothing/here"], {}, "/nothing/here"),

@@ -1,4 +1,8 @@
 """A log directory on a slow network file system: few calls, side by side, and none before the server listens."""
+import http.client
+import os
+import pathlib
+import time
 import unittest
 
 from log_folders import folder, xplane
@@ -7,6 +11,8 @@ from slow_files import SlowFiles
 
 SESSIONS = 30
 HOSTS = 16
+WORKERS_PER_ADDRESS = 192  # HTTP_WORKERS_PER_ADDRESS_MAX
+QUESTION = "/api/v1/memory_profile/ops"
 
 
 def run_of(sessions, hosts):
@@ -36,6 +42,48 @@ class SlowPlaces(unittest.TestCase):
             with Server(logdir=root, environment=slow.environment) as server:
                 self.assertEqual(len(server.get("/api/v1/modules", {"session": "s000"}).json()["hosts"]), HOSTS)
                 self.assertGreaterEqual(slow.read().most_at_once, 4, slow.read())
+
+
+class SlowLoads(unittest.TestCase):
+    """Each read of some files takes a minute: what is asked of another one does not wait for them."""
+
+    def test_what_is_quick_does_not_wait_for_what_is_slow(self):
+        slow_names = [f"slow{i}" for i in range(6)]
+        data = xplane("tf_tiny")
+        with folder({f"{name}/vm.xplane.pb": data for name in [*slow_names, "fast"]}) as root, \
+             SlowFiles(root / "plugins" / "profile" / "slow", wait_ms=0) as slow, \
+             Server("--threads=1", logdir=root, environment=slow.environment) as server:
+            for name in [*slow_names, "fast"]:  # the indexes are known, the profiles are not
+                self.assertEqual(server.get("/api/v1/session", {"session": name}).status, 200)
+            slow.slow_reads(60000)
+            askers = [self.ask(server, name) for name in slow_names]
+            self.addCleanup(lambda: [asker.close() for asker in askers])
+            deadline = time.monotonic() + 50
+            while slow.under_way() < len(slow_names):
+                self.assertLess(time.monotonic(), deadline, "not every slow file is being read")
+                time.sleep(0.01)
+            self.assertEqual(server.get(QUESTION, {"session": "fast"}).status, 200)
+            self.assertEqual(slow.under_way(), len(slow_names))
+
+    def test_the_page_is_answered_while_an_address_has_all_its_workers_busy(self):
+        with run_of(1, 1) as root, SlowFiles(root, wait_ms=60000) as slow, \
+             Server(logdir=root, environment=slow.environment) as server:
+            for path in ("/", "/healthz"):
+                self.assertEqual(server.get(path).status, 200)
+            askers = [self.ask(server, "s000") for _ in range(WORKERS_PER_ADDRESS + 8)]
+            self.addCleanup(lambda: [asker.close() for asker in askers])
+            threads = pathlib.Path("/proc", str(server.process.pid), "task")
+            deadline = time.monotonic() + 50
+            while len(os.listdir(threads)) < WORKERS_PER_ADDRESS:
+                self.assertLess(time.monotonic(), deadline, "not every worker is busy")
+                time.sleep(0.01)
+            for path in ("/", "/healthz"):
+                self.assertEqual(server.get(path).status, 200)
+
+    def ask(self, server, session):
+        asker = http.client.HTTPConnection("127.0.0.1", server.port)
+        asker.request("GET", f"{QUESTION}?session={session}")
+        return asker
 
 
 if __name__ == "__main__":

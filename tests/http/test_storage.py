@@ -20,8 +20,8 @@ def environment(bucket, scheme):
     return {**kept, **bucket.environment(scheme)}
 
 
-def serve(bucket, scheme, prefix="", *arguments):
-    return Server(*arguments, logdir=bucket.url(scheme, prefix), environment=environment(bucket, scheme))
+def serve(bucket, scheme, prefix="", *arguments, tls=None):
+    return Server(*arguments, logdir=bucket.url(scheme, prefix), environment=environment(bucket, scheme), tls=tls)
 
 
 def run_folder(folder, name, *sessions):

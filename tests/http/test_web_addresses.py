@@ -194,6 +194,13 @@ class Refused(unittest.TestCase):
             for word in ("403", "No credentials are sent", "download it"):
                 self.assertIn(word, answer.stderr)
 
+    def test_a_signed_address_that_ended(self):
+        with WebServer({}) as web:  # as S3 tells it
+            web.fault = lambda handler: (400, {}, b"<Error><Code>ExpiredToken</Code></Error>")
+            answer = run("report", web.url("a.xplane.pb"))
+            self.assertEqual(answer.returncode, 3)
+            self.assertIn("status 400, ExpiredToken", answer.stderr)
+
     def test_too_large_to_be_read_whole(self):
         with WebServer({}) as web:
             web.fault = lambda handler: (200, {"Content-Length": str(1 << 40)})

@@ -1,8 +1,9 @@
 """What is read for whom, and that nobody reads on for those who have gone."""
+import contextlib
 import pathlib
 import re
 import shutil
-import socket
+import ssl
 import tempfile
 import threading
 import time
@@ -12,7 +13,7 @@ import urllib.parse
 from bucket_server import BucketServer
 from test_storage import MODULES, PROFILES, serve
 
-SECONDS = 60
+SECONDS = 30  # half of what the server waits for a bucket, which would end what nobody gave up
 HELD, OTHER = "v5e_matmul", "v5e_padded"
 
 
@@ -30,7 +31,7 @@ class Asker:
 
     def __init__(self, server, path, query):
         self.target = path + ("?" + urllib.parse.urlencode(query) if query else "")
-        self.socket = socket.create_connection(("127.0.0.1", server.port))
+        self.socket = server.connect()
         self.socket.sendall(f"GET {self.target} HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n\r\n".encode())
 
     def __enter__(self):
@@ -40,6 +41,11 @@ class Asker:
         self.hang_up()
 
     def hang_up(self):
+        """An encrypted connection says goodbye first, and does not wait for an answer."""
+        if isinstance(self.socket, ssl.SSLSocket) and self.socket.fileno() >= 0:
+            self.socket.setblocking(False)
+            with contextlib.suppress(ssl.SSLWantReadError, OSError):
+                self.socket.unwrap()
         self.socket.close()
 
     def status(self):
@@ -48,20 +54,23 @@ class Asker:
 
 
 class Work(unittest.TestCase):
+    def serve(self):
+        return serve(self.bucket, "s3", "run", "--threads=1")
+
     def setUp(self):
         folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
         for session in (HELD, OTHER):
             shutil.copytree(PROFILES / session, folder / "run" / "plugins" / "profile" / session)
         self.bucket = self.enterContext(BucketServer(folder))
         self.held, self.waiting = threading.Event(), 0
-        self.server = self.enterContext(serve(self.bucket, "s3", "run", "--threads=1"))
+        self.server = self.enterContext(self.serve())
         self.addCleanup(self.held.set)
 
     def hold(self, pattern):
         def fault(request):
             if re.search(pattern, urllib.parse.unquote(request.path + "?" + request.query)):
                 self.waiting += 1
-                self.held.wait(SECONDS)
+                self.held.wait(2 * SECONDS)
             return None
 
         self.bucket.fault = fault

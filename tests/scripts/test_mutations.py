@@ -35,6 +35,10 @@ class MutationsTest(unittest.TestCase):
         checked = check()
         self.assertEqual((0, ""), (checked.returncode, checked.stdout))
 
+    def test_a_part_is_every_nth_entry(self):
+        listed, part = (mutate("--list", *more).stdout.splitlines() for more in ((), ("--every=5",)))
+        self.assertIn(part, [listed[begin::5] for begin in range(5)])
+
     def test_a_good_entry_passes(self):
         self.assertEqual(0, check_list().returncode)
 

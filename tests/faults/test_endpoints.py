@@ -1,0 +1,177 @@
+"""Each endpoint with each of its calls failing once: an error, or what it always says; and the next time all is well.
+
+Before each try the files get a new version (their permissions are set to what they are), so that everything is made
+anew; after it the same is asked with nothing failing, and must be answered as ever: nothing of a fault is kept.
+"""
+import http.client
+import json
+import os
+import pathlib
+import re
+import shutil
+import sys
+import tempfile
+import unittest
+
+from failing import REPO, Shim
+
+sys.path.insert(0, str(REPO / "tests" / "http"))
+from server_fixture import Server  # noqa: E402
+from test_save import held  # noqa: E402
+
+FIXTURES = REPO / "tests" / "fixtures"
+PROFILES = FIXTURES / "logdir" / "plugins" / "profile"
+MESSAGE = (FIXTURES / "oom_messages" / "v5e_readme_oom.txt").read_bytes()
+PROGRAM = {"session": "program", "module": "jit_oom(1)"}
+MEMORY = {"session": "memory", "host": "vm"}
+OF_XPROF = {"run": "program", "tag": "memory_viewer", "module_name": "jit_oom(1)"}
+OF_A_FILE = 422  # what could not be read; 500 is for faults of our own
+GONE = "closed without an answer"
+SAYS_A_FAULT = ('"code":"unreadable"', '"unreadable_files":1', '"left_out":[{"path"', '"unreadable":[{"host"')
+# These leave out a session or host that cannot be read just now, without a word: XProf's lists have no place for one.
+# Of memory they must say it like all others.
+LEAVES_OUT = ("/runs", "/run_tools", "/module_list", "/api/v1/trend", "/api/v1/explain")
+# A page that is saved is many answers, and may hold fewer of them where a file cannot be looked at: judged is what
+# becomes of it when memory is short.
+OF_MEMORY_ONLY = ("/api/v1/save",)
+
+QUESTIONS = [
+    ("/api/v1/sessions", {}, None),
+    ("/api/v1/session", {"session": "program"}, None),
+    ("/api/v1/modules", {"session": "program"}, None),
+    ("/api/v1/memory_view", PROGRAM, None),
+    ("/api/v1/memory_view/overview", PROGRAM, None),
+    ("/api/v1/memory_view/groups", {**PROGRAM, "by": "source"}, None),
+    ("/api/v1/buffers", {**PROGRAM, "limit": 50}, None),
+    ("/api/v1/advise", {**PROGRAM, "capacity": "v5e"}, None),
+    ("/api/v1/diff", PROGRAM, None),
+    ("/api/v1/trend", {"module": "jit_oom(1)"}, None),
+    ("/api/v1/memory_profile", MEMORY, None),
+    ("/api/v1/memory_profile/ops", MEMORY, None),
+    ("/api/v1/memory_profile/steps", MEMORY, None),
+    ("/api/v1/memory_profile/findings", MEMORY, None),
+    ("/api/v1/memory_profile/events", MEMORY, None),
+    ("/api/v1/device_memory", {"session": "arrays"}, None),
+    ("/api/v1/device_memory/profile", {"session": "arrays"}, None),
+    ("/api/v1/explain", {}, MESSAGE),
+    ("/api/v1/save", {"run": "arrays", "tag": "device_memory"}, b"{}"),
+    ("/api/v1/memory_view/groups/rows", {**PROGRAM, "by": "source"}, None),
+    ("/api/v1/buffer", {**PROGRAM, "logical_buffer_id": 325}, None),
+    ("/api/v1/buffer/hlo", {**PROGRAM, "logical_buffer_id": 325}, None),
+    ("/api/v1/trend", {"tool": "memory_profile"}, None),
+    ("/api/v1/memory_profile/across", {"session": "memory"}, None),
+    ("/api/v1/memory_profile/timeline", MEMORY, None),
+    ("/api/v1/memory_profile/breakdown", MEMORY, None),
+    ("/api/v1/memory_profile/held", MEMORY, None),
+    ("/api/v1/memory_profile/pressure", MEMORY, None),
+    ("/api/v1/memory_profile/modules", MEMORY, None),
+    ("/api/v1/device_memory/across", {"session": "arrays"}, None),
+    ("/api/v1/openapi.json", {}, None),
+    ("/data", {**OF_XPROF, "view_memory_allocation_timeline": "true"}, None),
+    ("/data", OF_XPROF, None),
+    ("/data", {"run": "memory", "tag": "memory_profile", "host": "vm"}, None),
+    ("/hosts", {"run": "program", "tag": "memory_viewer"}, None),
+    ("/module_list", {"run": "program"}, None),
+    ("/runs", {}, None),
+    ("/run_tools", {"run": "program"}, None),
+]
+
+
+def text_of(answer):
+    """Its JSON; of a page that was saved all that it holds."""
+    if b' id="saved"' not in answer.body:
+        return answer.body.decode()
+    return json.dumps(held(answer.body.decode()), separators=(",", ":"))
+
+
+def same(answer, whole):
+    """Whether it says the same. A file that was made anew has another version; figures of programs come bit by bit."""
+    def told(one):
+        text = re.sub(r'"version":"[^"]*"', '', text_of(one))
+        return re.sub(r'"complete":.*', '', text) if '"complete":false,"modules":' in text_of(whole) else text
+    return (answer.status, told(answer)) == (whole.status, told(whole))
+
+
+def make_log(root):
+    """The program of the fixture's message, one with memory over time, and one of Python's arrays."""
+    for name, source in (("program", "v5e_readme_oom"), ("memory", "tf_tiny")):
+        shutil.copytree(PROFILES / source, root / "plugins" / "profile" / name)
+    (root / "plugins" / "profile" / "arrays").mkdir()
+    shutil.copy(FIXTURES / "device_memory" / "two_devices.memory.prof", root / "plugins" / "profile" / "arrays")
+
+
+class Endpoints(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="hbmview-faulty-")
+        self.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name, "log")
+        make_log(self.root)
+        self.files = [path for path in self.root.rglob("*") if path.is_file()]
+        self.shim = self.enterContext(Shim())
+        self.server = self.enterContext(Server(logdir=self.root, environment=self.shim.environment))
+
+    def make_anew(self):
+        for file in self.files:
+            os.chmod(file, 0o644)
+
+    def ask(self, path, query, body):
+        target = path + ("?" + "&".join(f"{key}={value}" for key, value in query.items()) if query else "")
+        try:
+            return self.server.request("POST" if body else "GET", target, body=body)
+        except (http.client.HTTPException, OSError):
+            return GONE
+
+    def ask_failing(self, number, question):
+        self.make_anew()
+        self.shim.arm(number)
+        try:
+            return self.ask(*question)
+        finally:
+            self.shim.disarm()
+
+    def wrong(self, path, whole, answer):
+        """What is wrong with an answer during which a call failed; None: nothing."""
+        if self.server.process.poll() is not None:
+            return "the server ended"
+        if answer == GONE:
+            return None if self.shim.failed() == "memory" else GONE
+        if same(answer, whole):
+            return None
+        if answer.status == 200:
+            is_said = path in LEAVES_OUT or any(words in text_of(answer) for words in SAYS_A_FAULT)
+            return None if is_said and self.shim.failed() != "memory" else f"another answer: {answer}"
+        if answer.status < 500 and answer.status != OF_A_FILE:
+            return f"blames the question: {answer}"
+        if answer.headers["Content-Type"] == "application/json":
+            code = json.loads(answer.body)["error"]["code"]
+            expected = "out_of_memory" if self.shim.failed() == "memory" else "unreadable"
+            return None if code == expected else f"{code}, not {expected}: {answer}"
+        return None
+
+    def sweep(self, question):
+        whole = self.ask_failing(0, question)
+        self.assertEqual(whole.status, 200, whole)
+        numbers, found, errors = self.shim.calls_to_try(), [], 0
+        for number in numbers:
+            answer = self.ask_failing(number, question)
+            if question[0] in OF_MEMORY_ONLY and self.shim.failed() != "memory" and self.server.process.poll() is None:
+                continue
+            problem = self.wrong(question[0], whole, answer)
+            errors += answer == GONE or answer.status >= OF_A_FILE
+            after = self.ask(*question)
+            if after == GONE or not same(after, whole):
+                problem = f"{problem or 'good'}; and then, with nothing failing: {after}"
+            if problem:
+                found.append(f"call {number} ({self.shim.failed()}): {problem}")
+        print(f"{len(numbers)} faults, {errors} errors: {question[0]}")
+        return found
+
+    def test_each_fault_is_an_error_or_changes_nothing(self):
+        for question in QUESTIONS:
+            with self.subTest(question=question[0], **question[1]):
+                found = self.sweep(question)
+                self.assertEqual(found, [], "\n" + "\n".join(found))
+
+
+if __name__ == "__main__":
+    unittest.main()

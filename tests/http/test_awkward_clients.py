@@ -1,0 +1,117 @@
+"""Nobody is locked out: a thousand clients that never come to an end, and one that only wants an answer."""
+import contextlib
+import pathlib
+import re
+import socket
+import tempfile
+import time
+import unittest
+
+from awkward_clients import KINDS, AwkwardClients
+from own_certificate import make_certificate
+from server_fixture import Server
+
+CLIENTS, ASKED = 1000, 25
+MANY_SECONDS = 2.0  # for half the answers; a thousandth of it is usual
+THREADS_MAX = 300
+
+
+def status_of(server, name):
+    with open(f"/proc/{server.process.pid}/status", encoding="ascii") as file:
+        return int(re.search(rf"{name}:\s+(\d+)", file.read()).group(1))
+
+
+class Lockout(unittest.TestCase):
+    def check(self, kind, tls=None):
+        with Server(tls=tls) as server:
+            server.get("/api/v1/sessions")
+            with AwkwardClients(server.port, kind, CLIENTS):
+                took = []
+                for i in range(ASKED):
+                    start = time.monotonic()
+                    answer = server.get(("/", "/api/v1/server", "/api/v1/sessions")[i % 3])
+                    took.append(time.monotonic() - start)
+                    self.assertEqual(answer.status, 200, (kind, answer))
+                self.assertLess(sorted(took)[ASKED // 2], MANY_SECONDS, took)
+                self.assertLess(status_of(server, "Threads"), THREADS_MAX)
+
+    def test_thousand_that_say_nothing(self):
+        self.check("idle")
+
+    def test_thousand_that_keep_their_connection(self):
+        self.check("keep_alive")
+
+    def test_thousand_that_drip_their_heads(self):
+        self.check("dripping_heads")
+
+    def test_thousand_that_drip_their_bodies(self):
+        self.check("dripping_bodies")
+
+    def test_thousand_that_do_not_read(self):
+        self.check("slow_readers")
+
+    def test_thousand_that_half_close(self):
+        self.check("half_closed")
+
+    def test_thousand_that_drip_their_handshakes(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.check("dripping_handshakes", make_certificate(pathlib.Path(folder)))
+
+    def test_every_kind_is_tried(self):
+        tried = {"idle", "keep_alive", "dripping_heads", "dripping_bodies", "slow_readers", "half_closed",
+                 "dripping_handshakes"}
+        self.assertEqual(tried, set(KINDS))
+
+
+class Room(unittest.TestCase):
+    def test_more_than_there_is_room_for(self):
+        """Those who came first make room for those who came last."""
+        with Server() as server:
+            with AwkwardClients(server.port, "idle", 5000) as clients:
+                self.assertEqual(server.get("/api/v1/server").status, 200)
+                first, last = clients.held[0], clients.held[-1]
+                first.settimeout(30)
+                self.assertEqual(first.recv(1), b"")
+                last.settimeout(30)
+                last.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                self.assertIn(b" 200 ", last.recv(64))
+
+    def test_descriptors_are_raised_to_what_may_be(self):
+        with Server() as server:
+            with open(f"/proc/{server.process.pid}/limits", encoding="ascii") as file:
+                soft, hard = re.search(r"Max open files\s+(\S+)\s+(\S+)", file.read()).groups()
+            self.assertEqual(soft, hard)
+
+
+class Bodies(unittest.TestCase):
+    def test_unfinished_bodies_share_one_budget(self):
+        """40 bodies of 15 of 16 MiB: 600 MiB, of which at most 64 are kept; and an honest one gets through."""
+        head = b"POST /api/v1/explain HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % (16 << 20)
+        held = []
+        with Server() as server:
+            for _ in range(40):
+                connection = socket.create_connection(("127.0.0.1", server.port), timeout=60)
+                connection.sendall(head)
+                for _ in range(15):
+                    connection.sendall(b"y" * (1 << 20))
+                held.append(connection)
+            deadline = time.monotonic() + 60
+            while (answer := server.request("POST", "/api/v1/explain", body=b"no message")).status == 503:
+                self.assertLess(time.monotonic(), deadline, "the budget is never free")
+            self.assertEqual(answer.status, 404, answer)
+            self.assertLess(status_of(server, "VmHWM"), 480 << 10)  # a sanitizer takes a multiple
+            told = [self.finish(connection) for connection in held]
+            self.assertIn(b"503", told)
+            self.assertGreaterEqual(len([status for status in told if status in (b"503", b"")]), 36, told)
+
+    def finish(self, connection):
+        """The status, when the rest has come: who made room, or found none, is told so; b"" of one that was too slow,
+        as on a busy machine all are."""
+        with connection, contextlib.suppress(ConnectionError):
+            connection.sendall(b"y" * (1 << 20))
+            return (connection.recv(64).split() + [b"", b""])[1]
+        return b""
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,61 @@
+"""Wrong tokens: after some of one address they are answered 429, and the right one always gets in."""
+import unittest
+
+from server_fixture import Server
+
+FREE = 10  # GUESSES_FREE
+
+
+class Guesses(unittest.TestCase):
+    def setUp(self):
+        self.server = Server("--bind_all", "--behind_proxy", "--verbose").__enter__()
+        self.addCleanup(self.server.__exit__, None, None, None)
+        self.token = self.server.url.split("token=")[1]
+
+    def guess(self, token, way="link", path="/api/v1/sessions", **headers):
+        headers = {name.replace("_", "-"): value for name, value in headers.items()}
+        if way == "bearer":
+            headers["Authorization"] = "Bearer " + token
+        if way == "cookie":
+            headers["Cookie"] = f"hbmview_{self.server.port}={token}"
+        return self.server.get(path, {"token": token} if way == "link" else None, headers)
+
+    def guess_too_often(self, **headers):
+        for i in range(FREE):
+            self.assertEqual(self.guess(f"wrong-{i}", ("link", "bearer", "cookie")[i % 3], **headers).status, 403)
+
+    def test_more_of_them_are_told_to_wait(self):
+        self.guess_too_often()
+        for way in ("link", "bearer", "cookie"):
+            answer = self.guess("wrong", way)
+            self.assertEqual((answer.status, answer.json()["error"]["code"]), (429, "too_many_guesses"))
+            self.assertIn(int(answer.headers["Retry-After"]), range(1, 31))
+            self.assertEqual(answer.headers["Connection"], "close")
+        self.assertEqual(self.guess("wrong", path="/").status, 429)
+        self.assertEqual(self.guess("wrong", path="/runs").status, 429)
+        self.assertNotIn("wrong", self.server.errors())
+
+    def test_the_right_one_gets_in_all_the_same(self):
+        self.guess_too_often()
+        for _ in range(3):
+            self.assertEqual(self.guess("wrong").status, 429)
+            for way in ("link", "bearer", "cookie"):
+                self.assertEqual(self.guess(self.token, way).status, 200, way)
+
+    def test_none_at_all_is_no_guess(self):
+        for _ in range(3 * FREE):
+            self.assertEqual(self.server.get("/api/v1/sessions").status, 403)
+        self.assertEqual(self.guess("wrong").status, 403)
+
+    def test_each_address_has_its_own(self):
+        """As the proxy saw it: what its client wrote before that does not count."""
+        self.guess_too_often(X_Forwarded_For="192.0.2.7")
+        self.assertEqual(self.guess("wrong", X_Forwarded_For="192.0.2.8, 192.0.2.7").status, 429)
+        self.assertEqual(self.guess("wrong", X_Forwarded_For="192.0.2.7, 192.0.2.8").status, 403)
+        self.guess_too_often(X_Forwarded_For="2001:db8::1")
+        self.assertEqual(self.guess("wrong", X_Forwarded_For="[2001:db8::2]:443").status, 429)
+        self.assertEqual(self.guess("wrong", X_Forwarded_For="2001:db8:0:1::1").status, 403)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,107 @@
+"""--memory_limit: the whole process stays below it, whatever is asked; what does not fit is said so."""
+import concurrent.futures
+import threading
+import unittest
+
+from log_folders import folder
+from profile_build import Profile
+from server_fixture import Server
+from test_memory_given_back import INSTRUMENTED, resident_bytes
+
+LIMIT_MIB = 128
+HUGE_EVENTS, LARGE_EVENTS, LARGE_SESSIONS = 1500000, 100000, 8
+
+
+def allocations(count):
+    """A profile of so many equal events: 20 bytes each in the file, much more in memory."""
+    profile = Profile()
+    line = profile.host.line(timestamp_ns=5)
+    profile.host.event(line, "MemoryAllocation", offset_ps=10, addr=1, allocation_bytes=8, bytes_allocated=8)
+    line.events *= count
+    return profile.bytes()
+
+
+def sessions(files):
+    return {f"{name}/host.xplane.pb": data for name, data in files.items()}
+
+
+class Watch:
+    """The most that the process takes, seen again and again."""
+
+    def __init__(self, server):
+        self.server, self.over, self.most = server, threading.Event(), 0
+
+    def __enter__(self):
+        self.thread = threading.Thread(target=self.look)
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.over.set()
+        self.thread.join()
+
+    def look(self):
+        while not self.over.wait(0.01):
+            self.most = max(self.most, resident_bytes(self.server))
+
+
+def overview(server, session):
+    return server.get("/api/v1/memory_profile/timeline", {"session": session, "buckets": 10})
+
+
+@unittest.skipIf(INSTRUMENTED, "a sanitizer takes memory of its own")
+class MemoryLimit(unittest.TestCase):
+    def test_a_load_that_does_not_fit_is_refused_in_words_and_others_go_on(self):
+        files = sessions({"huge": allocations(HUGE_EVENTS), "small": allocations(10)})
+        limit = f"--memory_limit={LIMIT_MIB}"
+        with folder(files) as root, Server(limit, logdir=root) as server, Watch(server) as watch:
+            refused = overview(server, "huge")
+            self.assertEqual(refused.status, 503, refused)
+            self.assertEqual(refused.json()["error"]["code"], "out_of_memory")
+            self.assertIn(f"{LIMIT_MIB} MiB of --memory_limit", refused.json()["error"]["message"])
+            self.assertEqual(overview(server, "small").status, 200)
+        self.assertLess(watch.most >> 20, LIMIT_MIB)
+
+    def test_without_a_limit_it_fits(self):
+        with folder(sessions({"huge": allocations(HUGE_EVENTS)})) as root, Server(logdir=root) as server:
+            with Watch(server) as watch:
+                self.assertEqual(overview(server, "huge").status, 200)
+            self.assertGreater(watch.most >> 20, LIMIT_MIB)
+
+    def test_the_cache_gives_way_to_what_is_loaded(self):
+        names = [f"s{i}" for i in range(LARGE_SESSIONS)]
+        files = sessions(dict.fromkeys(names, allocations(LARGE_EVENTS)))
+        with folder(files) as root, Server(f"--memory_limit={LIMIT_MIB}", "--threads=4", logdir=root) as server:
+            with Watch(server) as watch, concurrent.futures.ThreadPoolExecutor(4) as clients:
+                answers = list(clients.map(lambda name: overview(server, name), names * 2))
+            self.assertEqual([one.status for one in answers], [200] * len(answers))
+            self.assertLess(watch.most >> 20, LIMIT_MIB)
+            self.assertGreater(server.get("/api/v1/server").json()["cache"]["evictions"], 0)
+
+    def test_bodies_take_a_share_of_it(self):
+        with Server(f"--memory_limit={LIMIT_MIB}", logdir=None) as server, Watch(server) as watch:
+            with concurrent.futures.ThreadPoolExecutor(12) as clients:
+                ask = lambda _: server.request("POST", "/api/v1/explain", body=b"a" * (15 << 20)).status
+                statuses = set(clients.map(ask, range(24)))
+            self.assertLessEqual(statuses, {404, 503})  # 404: no message in it
+            self.assertLess(watch.most >> 20, LIMIT_MIB)
+
+
+class MemoryTold(unittest.TestCase):
+    def test_the_server_says_what_it_takes_and_may(self):
+        with Server(f"--memory_limit={LIMIT_MIB}", "--cache_mib=100") as server:
+            memory = server.get("/api/v1/server").json()["memory"]
+        self.assertEqual(memory["limit_bytes"], LIMIT_MIB << 20)
+        self.assertEqual(memory["cache_limit_bytes"], LIMIT_MIB << 19)
+        self.assertGreater(memory["resident_bytes"], memory["own_bytes"])
+        self.assertGreater(memory["own_bytes"], 0)
+        self.assertGreater(memory["counted_bytes"], 0)
+
+    def test_without_a_limit_there_is_none(self):
+        with Server("--cache_mib=7") as server:
+            memory = server.get("/api/v1/server").json()["memory"]
+        self.assertEqual((memory["limit_bytes"], memory["cache_limit_bytes"]), (None, 7 << 20))
+
+
+if __name__ == "__main__":
+    unittest.main()
