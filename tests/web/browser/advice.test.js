@@ -195,6 +195,7 @@ test("an alternative is chosen by keys, is in the address, and its changes are t
   assert.match(told, /^As fast as today: halve batch → 12\.00 GiB .*, fits 16\.00 GiB\.$/);
   assert.deepEqual(await page.$$eval("tr.planned", (all) => all.map((one) => one.dataset.change)), ["halve_batch"]);
   assert.equal(await page.locator('[data-step="halve_batch"]').count(), 1);
+  assert.ok(await page.isVisible("#advice-of-halve_batch"), "its changes are open");
   await page.reload();
   await page.waitForSelector('[data-step="halve_batch"]');
   await page.focus('.plan-choice input[value="same_speed"]');

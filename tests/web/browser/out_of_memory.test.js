@@ -96,7 +96,13 @@ test("a program that is at hand gets the cheapest changes that fit, step by step
   await page.focus(".plan-choice input:checked");
   await page.keyboard.press("ArrowRight");
   await page.waitForSelector('[data-step="shard_parameters"]');
-  assert.match(await plan.textContent(), /^Shard the parameters, 4 chipsabout 5\.25 GiB/);
+  const sharded = /^Shard the parameters, 4 chipsabout 5\.25 GiB/;
+  assert.match(await plan.textContent(), sharded);
+  await page.selectOption("#unit", "MiB");
+  await page.waitForFunction(() => /MiB/.test(document.querySelector(".oom-plan").textContent));
+  await page.selectOption("#unit", "auto");
+  await page.waitForFunction(() => /GiB/.test(document.querySelector(".oom-plan").textContent));
+  assert.match(await plan.textContent(), sharded, "a redraw keeps the plan that was chosen");
   await page.close();
 });
 

@@ -61,8 +61,7 @@ export function createAdvice(state, params, view, fetchAdvice) {
     try {
       reply = await latest.run((signal) => fetchAdvice(query, signal));
       check.show(reply, query);
-      for (const id of adviceOf(reply, params.get().plan).plan.ids) expanded.add(id);
-      showAdvice();
+      showPlan();
     } catch (error) {
       if (error.name === "AbortError") return;
       showError(error);
@@ -73,6 +72,13 @@ export function createAdvice(state, params, view, fetchAdvice) {
   function choose(kind) {
     params.set({ plan: kind === advice.plans[0].kind ? null : kind });
     steps.querySelector("input:checked")?.focus();
+  }
+
+  /** Another plan than before: its changes are open. */
+  function showPlan() {
+    if (reply === null) return;
+    for (const id of adviceOf(reply, params.get().plan).plan.ids) expanded.add(id);
+    showAdvice();
   }
 
   function showAdvice() {
@@ -100,7 +106,7 @@ export function createAdvice(state, params, view, fetchAdvice) {
 
   const dispose = together(
     params.watch(["capacity", "ways", "batch", "sequence"], askIfOpen),
-    params.watch(["plan"], showAdvice),
+    params.watch(["plan"], showPlan),
     state.watch(["unit"], showAdvice),
     ...fields.map((field) => field.dispose),
     latest.stop,

@@ -14,7 +14,9 @@ import { largestNode } from "./largest_view.js";
 import { part } from "./part.js";
 import { planNode } from "./plan_view.js";
 
-/** @param {{mode: string, capacity: string | null, follow: (patch: object) => void}} context */
+/**
+ * @param {{mode: string, capacity: string | null, kinds: Map<string, string>, follow: (patch: object) => void}} context
+ */
 export function messageNode(message, index, context) {
   const id = `oom-title-${index}`;
   const isOther = message.joined?.is_same_size === false;
@@ -26,7 +28,7 @@ export function messageNode(message, index, context) {
     isOther ? disagreements(message, "This program is not the message's") : null,
     barsNode(message, context.mode),
     holdersNode(message, context.mode),
-    planNode(message, capacityIn(message, context), context.mode),
+    planNode(message, capacityIn(message, context), context),
     fixesNode(message, context),
     el(
       "div",

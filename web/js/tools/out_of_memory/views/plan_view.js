@@ -9,21 +9,28 @@ import { planChoice, waterfallChart } from "../../../base/waterfall_chart.js";
 import { copyable } from "../../../shell/messages.js";
 import { part } from "./part.js";
 
-/** None without a program at hand, or where it fits. */
-export function planNode(message, capacity, mode) {
+/**
+ * None without a program at hand, or where it fits. `kinds` keeps which plan was chosen of which message.
+ * @param {any} message @param {number | null} capacity @param {{kinds: Map<string, string>, mode: string}} context
+ */
+export function planNode(message, capacity, context) {
+  const { kinds, mode } = context;
   const { plan } = message;
   if (!plan?.is_needed) return null;
   if (!plan.fits) return part("The plan", el("p", { class: "oom-plan" }, "No set of these changes fits."));
   const content = el("div", {});
   const plans = plansOf(message);
 
+  const key = `${message.line} ${message.module}`;
+
   function show(kind) {
+    kinds.set(key, kind);
     const chosen = chosenPlan(plans, kind);
     content.replaceChildren(...contentOf(chosen, plans, show, { message, capacity, mode }));
     content.querySelector("input:checked")?.focus();
   }
 
-  content.append(...contentOf(plans[0], plans, show, { message, capacity, mode }));
+  content.append(...contentOf(chosenPlan(plans, kinds.get(key)), plans, show, { message, capacity, mode }));
   return part("The plan", content);
 }
 

@@ -10,6 +10,7 @@ import { messageNode } from "./message_view.js";
 
 export function createResults(state, params, actions) {
   const node = el("div", { class: "oom-results", "aria-live": "polite" });
+  const kinds = new Map(); // which plan was chosen of which message: a redraw keeps it
 
   function show() {
     const { reply, error, isBusy } = state.get();
@@ -22,8 +23,10 @@ export function createResults(state, params, actions) {
   function contentOf({ reply, error, source }) {
     if (isNothing(error, reply)) return [notFound(source)];
     if (error) return [failed(error)];
+    if (reply === null) kinds.clear();
     if (reply === null) return [nothingYet(actions.example)];
-    const context = { mode: unitMode(params.get()), capacity: params.get().capacity, follow: actions.follow };
+    const { follow } = actions;
+    const context = { mode: unitMode(params.get()), capacity: params.get().capacity, kinds, follow };
     const more = reply.messages_left_out ?? 0;
     return [
       ...reply.messages.map((message, i) => messageNode(message, i, context)),
