@@ -176,6 +176,40 @@ static void write_holders(const struct oom_holders *holders, struct json_writer 
     json_close_object(w);
 }
 
+static const struct field loaded_fields[] = {
+    FIELD("module", struct oom_loaded_program, module),
+    FIELD("size_bytes", struct oom_loaded_program, size_bytes),
+    FIELD("constant_bytes", struct oom_loaded_program, constant_bytes),
+    FIELD("temporary_bytes", struct oom_loaded_program, temporary_bytes),
+    FIELD("is_failing", struct oom_loaded_program, is_failing),
+    FIELD_END,
+};
+
+static const struct field freed_fields[] = {
+    FIELD("evicting_low_bytes", struct oom_loaded, evicting_low_bytes),
+    FIELD("evicting_high_bytes", struct oom_loaded, evicting_high_bytes),
+    FIELD("merging_high_bytes", struct oom_loaded, merging_high_bytes),
+    FIELD_END,
+};
+
+static void write_loaded(const struct oom_loaded *loaded, struct json_writer *w) {
+    if (!loaded->session) {
+        json_write_text_key(w, "loaded_together", NULL);
+        return;
+    }
+    json_open_object_key(w, "loaded_together");
+    json_write_text_key(w, "session", loaded->session);
+    json_write_text_key(w, "host", loaded->host);
+    json_write_text_key(w, "basis", "reasoned");
+    fields_write_objects_key(w, "programs", loaded_fields, loaded->programs, loaded->count, sizeof *loaded->programs);
+    json_write_int64_key(w, "left_out", 0);
+    json_write_int64_key(w, "left_out_bytes", 0);
+    json_write_int64_key(w, "unread", (int64_t)loaded->unread);
+    fields_write(w, freed_fields, loaded);
+    json_write_texts_key(w, "notes", loaded->notes, loaded->note_count);
+    json_close_object(w);
+}
+
 static void write_search(const struct explain_search *search, struct json_writer *w) {
     if (!search->has_begun) {
         json_write_text_key(w, "search", NULL);
@@ -252,6 +286,7 @@ static void write_message(const struct explained *item, struct arena *scratch, s
     json_write_known_key(w, "over_bytes", over != OOM_ABSENT, over);
     write_holders(&item->holders, w);
     write_search(&item->search, w);
+    write_loaded(&item->loaded, w);
     json_close_object(w);
 }
 

@@ -116,6 +116,30 @@ static void put_holders(struct page *page, const struct oom_holders *holders) {
                                     size_string(holders->left_out_bytes, page->arena)));
 }
 
+static void put_loaded(struct page *page, const struct oom_loaded *loaded) {
+    static const struct table_column columns[] = {{"KEEPS", TABLE_RIGHT, false},
+                                                  {"CONSTANTS", TABLE_RIGHT, false},
+                                                  {"TEMPORARIES", TABLE_RIGHT, false},
+                                                  {"PROGRAM", TABLE_SHRINKING, false}};
+    struct arena *arena = page->arena;
+    struct table table = table_make(columns, sizeof columns / sizeof columns[0], arena);
+    for (size_t i = 0; i < loaded->count && i < SHOWN_MAX; i++) {
+        const struct oom_loaded_program *program = &loaded->programs[i];
+        const char *name = printable_text(bytes_of(program->module), arena);
+        TABLE_ADD(&table, size_string(program->size_bytes, arena), size_string(program->constant_bytes, arena),
+                  size_string(program->temporary_bytes, arena),
+                  program->is_failing ? arena_printf(arena, "%s, which found no room", name) : name);
+    }
+    if (!loaded->session) return;
+    put_heading(page, 2,
+                arena_printf(page->arena, "The programs of %s, which may be loaded together", loaded->session));
+    page->has_begun = false;  // it stands right below its heading
+    page_table(page, &table);
+    if (loaded->count > SHOWN_MAX)
+        put_item(page, arena_printf(arena, "%zu more keep less.", loaded->count - SHOWN_MAX));
+    for (size_t i = 0; i < loaded->note_count; i++) put_item(page, loaded->notes[i]);
+}
+
 static void put_why(struct page *page, const struct oom_diagnosis *diagnosis) {
     put_heading(page, 2, "Why");
     if (diagnosis->scenario)
@@ -276,6 +300,7 @@ static void put_suggested(struct page *page, const struct oom_diagnosis *diagnos
 static void put_message(struct page *page, const struct explained *item) {
     put_head(page, item);
     put_holders(page, &item->holders);
+    put_loaded(page, &item->loaded);
     if (item->advice && item->advice->plan.is_needed) put_plan(page, item->advice);
     if (item->advice) put_predicted(page, &item->diagnosis, item->advice);
     put_suggested(page, &item->diagnosis, item->advice);

@@ -3,8 +3,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "analysis/memory/memory_totals.h"
 #include "analysis/oom/oom_match.h"
+#include "server/explanation/explain_totals.h"
 
 enum { ROUNDING_BYTES = 6 << 20 };  // what is rounded away of "52.93G"
 
@@ -28,40 +28,12 @@ static int64_t now_ms(void) {
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-static bool is_late(struct explain_sessions *from) {
+bool explain_is_late(struct explain_sessions *from) {
     if (!from->deadline_ms) from->deadline_ms = now_ms() + EXPLAIN_SEARCH_MS;
     return now_ms() > from->deadline_ms;
 }
 
 // --- One program ---
-
-static bool fill_total(const struct filling *from, void *thing, struct error *error) {
-    struct memory_totals_list totals;
-    const struct hlo_module *module = from->of;
-    *(int64_t *)thing = OOM_ABSENT;
-    if (module->allocation_count == 0) return true;
-    if (!memory_totals_list(module, from->arena, &totals, error)) return false;
-    *(int64_t *)thing = memory_totals_of(&totals, 0).total_bytes;
-    return true;
-}
-
-static const struct stored_kind total_kind = {.name = "hbm-total",
-                                              .thing_bytes = sizeof(int64_t),
-                                              .arena_limit_bytes = WORK_ARENA_LIMIT_BYTES,
-                                              .is_derived = true,
-                                              .fill = fill_total};
-
-// In HBM, kept once it is known; OOM_ABSENT when the module cannot be read or has no buffers.
-static int64_t total_of(struct work *work, const struct found_module *found) {
-    struct error error;
-    const char *key = arena_printf(&work->arena, "%s %s", total_kind.name, found->key);
-    const int64_t *total = key ? file_store_peek(work, key) : NULL;
-    if (!total && key) {
-        const struct hlo_module *module = module_store_load(work, found, &error);
-        total = module ? file_store_get(work, &total_kind, key, found->file, module, &error) : NULL;
-    }
-    return total ? *total : OOM_ABSENT;
-}
 
 static bool has_instruction(const struct search *search, struct work *work, const struct found_module *found) {
     struct error error;
@@ -106,7 +78,8 @@ static void consider(struct search *search, const char *session, const struct in
     struct error error;
     work_init_for(&work, search->from->work);
     if (module_store_name(&work, file, program, &found, &error)) {
-        int64_t total = total_of(&work, &found), distance = oom_size_distance(search->message, total);
+        int64_t total = explain_totals_of(&work, &found).total_bytes,
+                distance = oom_size_distance(search->message, total);
         bool is_near = search->is_size_free || oom_is_size_near(search->message, total);
         bool is_it = total != OOM_ABSENT && is_about(search, &work, &found, distance);
         if (distance == OOM_ABSENT) distance = 0;
@@ -136,7 +109,7 @@ static const struct explain_session *read_session(struct explain_sessions *from,
     return read;
 }
 
-static const struct explain_session *session_of(struct explain_sessions *from, const char *name) {
+const struct explain_session *explain_session_of(struct explain_sessions *from, const char *name) {
     for (const struct explain_session *known = from->read; known; known = known->next) {
         if (strcmp(known->asked, name) == 0) return known;
     }
@@ -148,14 +121,14 @@ static bool is_named(const struct xspace_program *program, struct bytes name) {
 }
 
 static void search_session(struct search *search, const char *name) {
-    const struct explain_session *session = session_of(search->from, name);
+    const struct explain_session *session = explain_session_of(search->from, name);
     for (size_t i = 0; session && i < session->modules.row_count; i++) {
         const struct module_row *row = &session->modules.rows[i];
         if (!is_named(row->program, search->name)) continue;
-        if (is_late(search->from)) return;
+        if (explain_is_late(search->from)) return;
         consider(search, session->name, session->modules.hosts[row->hosts[0]].file, row->program);
     }
-    search->told->sessions += !is_late(search->from);
+    search->told->sessions += !explain_is_late(search->from);
 }
 
 static bool is_settled(const struct search *search) {
@@ -178,7 +151,7 @@ static void search_all(struct search *search) {
     search->told->session_count = catalog ? catalog->session_count : 0;
     if (first) search_session(search, first);
     for (size_t i = 0; catalog && i < catalog->session_count; i++) {
-        if (is_settled(search) || is_late(search->from)) break;
+        if (is_settled(search) || explain_is_late(search->from)) break;
         if (!first || strcmp(catalog->sessions[i].name, first) != 0) search_session(search, catalog->sessions[i].name);
     }
 }

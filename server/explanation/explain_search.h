@@ -49,6 +49,12 @@ struct explain_search {
     int64_t near_total_bytes;
 };
 
+// Is the time for the search over? It begins with the first question.
+bool explain_is_late(struct explain_sessions *from);
+
+// The session of that name, read once; NULL without memory. One that cannot be read has no modules.
+const struct explain_session *explain_session_of(struct explain_sessions *from, const char *name);
+
 // False: no program was found. All in `told` lives as long as the work.
 bool explain_search(struct explain_sessions *from, const struct explain_search_for *asked,
                     const struct oom_message *message, struct explain_search *told);

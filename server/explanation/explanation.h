@@ -9,6 +9,7 @@
 #include "analysis/oom/oom_log.h"
 #include "server/explanation/explain_advice.h"
 #include "server/explanation/explain_join.h"
+#include "server/explanation/explain_loaded.h"
 
 struct explained {
     const struct oom_message *message;
@@ -17,6 +18,7 @@ struct explained {
     bool is_same_size;                // the joined program's size fits the message: its figures are used
     int64_t capacity_bytes;           // asked for, else the message's; OOM_ABSENT
     struct oom_holders holders;       // of the joined program, else of the message's list
+    struct oom_loaded loaded;         // programs of its session; without one for what is no 0101
     struct oom_diagnosis diagnosis;
     const struct advice *advice;  // of the joined program; NULL: none
 };

@@ -52,6 +52,42 @@ class Explain(unittest.TestCase):
                 self.assertIsNone(fix["predicted_total_bytes"], "no program, no prediction")
             self.assertGreater(len(message["fixes"]), 2, name)
 
+    def kept_by_the_programs_of(self, session):
+        report = hbmview("report", LOGDIR, f"--session={session}", "--format=json").json()
+        kept = {}
+        for module in report["modules"]:
+            [hbm] = [space for space in module["memory_spaces"] if space["space"] == 0]
+            kept[module["module"]] = (hbm["constant_bytes"], hbm["temporary_bytes"])
+        return kept
+
+    def test_a_program_that_found_no_room_is_told_what_the_others_keep(self):
+        kept = self.kept_by_the_programs_of("h100_programs")
+        loaded = self.explain("tpu_program_load_big", f"--logdir={LOGDIR}", "--session=h100_programs",
+                              "--module=jit_gpt_large")["loaded_together"]
+        self.assertEqual((loaded["session"], loaded["basis"], loaded["unread"]), ("h100_programs", "reasoned", 0))
+        told = {one["module"]: (one["constant_bytes"], one["temporary_bytes"]) for one in loaded["programs"]}
+        self.assertEqual(told, kept)
+        sizes = [one["size_bytes"] for one in loaded["programs"]]
+        self.assertEqual(sizes, sorted(map(sum, kept.values()), reverse=True))
+        [failing] = [one["module"] for one in loaded["programs"] if one["is_failing"]]
+        self.assertRegex(failing, r"^jit_gpt_large\(")
+        others = {name: figures for name, figures in kept.items() if name != failing}
+        self.assertEqual(loaded["evicting_low_bytes"], sum(constants for constants, _ in others.values()))
+        self.assertEqual(loaded["evicting_high_bytes"], sum(map(sum, others.values())))
+        temporaries = [figures[1] for figures in kept.values()]
+        self.assertEqual(loaded["merging_high_bytes"], sum(temporaries) - max(temporaries))
+
+    def test_a_program_that_no_profile_has_is_told_those_of_the_session_asked_for(self):
+        arguments = (f"--logdir={LOGDIR}", "--session=h100_programs")
+        message = self.explain("tpu_program_load_fragmented", *arguments)
+        self.assertIsNone(message["joined"])
+        self.assertEqual([one["is_failing"] for one in message["loaded_together"]["programs"]], [False] * 8)
+        text = hbmview("explain", message_file("tpu_program_load_fragmented"), *arguments).out
+        self.assertIn("The programs of h100_programs, which may be loaded together", text)
+        self.assertIn("Evicting the other 8 frees between", text)
+        for name, session in (("tpu_program_load_fragmented", ()), ("tpu_runtime_allocation", arguments[1:])):
+            self.assertIsNone(self.explain(name, f"--logdir={LOGDIR}", *session)["loaded_together"])
+
     def test_text_has_the_figures_of_the_message(self):
         figures = self.explain("tpu_hbm_used")["breakdown"]
         self.assertEqual(figures["arguments"], round(9.17 * GIB))

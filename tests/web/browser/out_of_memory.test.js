@@ -106,6 +106,26 @@ test("a program that is at hand gets the cheapest changes that fit, step by step
   await page.close();
 });
 
+test("a program that found no room stands among those of its session, to scale", async () => {
+  const page = await opened("/?tag=out_of_memory&run=h100_programs");
+  await hand(
+    page,
+    "paste",
+    "RESOURCE_EXHAUSTED: Error loading program 'jit_gpt_large': Attempting to reserve 11.62G at the bottom of " +
+      "memory. That was not possible. There are 903.18M free, 0B reserved, and 901.00M reservable.\n",
+  );
+  await explained(page);
+  const rows = page.locator(".oom-loaded [data-loaded]");
+  assert.match(await rows.first().textContent(), /^7\.70 GiB.*jit_gpt_large\(4117\), which found no room$/);
+  const [first, second] = await page.$$eval(".oom-loaded .oom-held", (all) =>
+    all.map((one) => one.getBoundingClientRect().width),
+  );
+  assert.ok(Math.abs(first / second - 8267432060 / 222064508) < 4, `${first} and ${second}`);
+  assert.match(await page.textContent(".oom-message"), /Evicting the other 7 frees between/);
+  assert.deepEqual(page.complaints, []);
+  await page.close();
+});
+
 test("a link leads to the buffer in the Memory Viewer, and back finds the answer again", async () => {
   const page = await opened();
   await hand(page, "paste", MESSAGE);

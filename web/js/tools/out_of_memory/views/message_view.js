@@ -11,6 +11,7 @@ import { fixesNode } from "./fixes_view.js";
 import { holdersNode } from "./holders_view.js";
 import { joinedNode } from "./joined_view.js";
 import { largestNode } from "./largest_view.js";
+import { loadedNode } from "./loaded_view.js";
 import { part } from "./part.js";
 import { planNode } from "./plan_view.js";
 
@@ -28,6 +29,7 @@ export function messageNode(message, index, context) {
     isOther ? disagreements(message, "This program is not the message's") : null,
     barsNode(message, context.mode),
     holdersNode(message, context.mode),
+    loadedNode(message, context.mode),
     planNode(message, capacityIn(message, context), context),
     fixesNode(message, context),
     el(
