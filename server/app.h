@@ -4,6 +4,7 @@
 
 #include <version.h>  // HBMVIEW_VERSION, made from the file VERSION
 
+#include "server/live/check_board.h"
 #include "server/live/live.h"
 #include "server/store/cache.h"
 #include "server/store/module_summaries.h"
@@ -30,6 +31,7 @@ struct app {
     struct store *store;
     struct module_summaries *summaries;
     struct live *live;            // NULL for what the program asks of itself
+    struct check_board *checks;   // the same
     struct under_way *under_way;  // made with the HTTP server; NULL for what the program asks of itself
     struct known_answers *known;  // the same
     const struct access *access;

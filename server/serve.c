@@ -190,10 +190,12 @@ static enum exit_code serve_with(const struct options *options, const char *toke
                       .tls = tls,
                       .traffic = &traffic,
                       .guesses = guesses_new(),
+                      .checks = check_board_new(),
                       .cache = cache_new(cache_bytes(options), parallel_loads(options)),
                       .store = store_new(options->logdir, &options->storage)};
     if (app.store && options->follow_symlinks) store_follow_links(app.store);
-    bool is_good = app.guesses && app.cache && app.store && begin_access(options, token, listener.port, &access, arena);
+    bool is_good = app.guesses && app.checks && app.cache && app.store &&
+                   begin_access(options, token, listener.port, &access, arena);
     if (is_good) memory_room_set((size_t)options->memory_limit_mib << 20, make_room, app.cache);
     if (is_good && options->open_browser) open_browser(access.urls[0]);
     enum exit_code code = is_good && serving_sandbox_enter(options, arena)
@@ -202,6 +204,7 @@ static enum exit_code serve_with(const struct options *options, const char *toke
     memory_room_set(0, NULL, NULL);
     listener_remove_file(&listener);
     guesses_free(app.guesses);
+    check_board_free(app.checks);
     store_free(app.store);
     cache_free(app.cache);
     return code;

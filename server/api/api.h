@@ -7,6 +7,8 @@ request_handler api_advise;
 request_handler api_buffer;
 request_handler api_buffer_hlo;
 request_handler api_buffers;
+request_handler api_check;
+request_handler api_check_progress;
 request_handler api_device_memory;
 request_handler api_device_memory_across;
 request_handler api_device_memory_profile;

@@ -37,6 +37,17 @@ const char ANSWER_BUFFER_HLO[] =
 
 const char ANSWER_BUFFERS[] = "{session: s, host: s, module: s, memory_space: i, left_out: i, buffers: <" BUFFER ">}";
 
+#define CHECK                                                                                                          \
+    "state: s, asked: s, target: s?, compiler: s?, total: i, compiled: i, compiling: s?, reason: s?, rows: [{id: s, "  \
+    "name: s, predicted_total_bytes: i?, low_bytes: i?, high_bytes: i?, compiled_total_bytes: i?, is_inside: b?, "     \
+    "status: s, reason: s?, seconds: n}]}"
+
+const char ANSWER_CHECK[] = "{session: s, module: s, check: {age_ms: i, " CHECK "?}";
+
+const char ANSWER_CHECK_PROGRESS[] = "{session: s, module: s, rows: i}";
+
+const char CHECK_PROGRESS[] = "{" CHECK;
+
 const char ANSWER_DEVICE_MEMORY[] =
     "{session: s, files: [{name: s, size_bytes: i, modified_s: i, error: {code: s, message: s, file: s?, offset: "
     "i?}?, bytes: i, count: i, groups: [{kind: s, device: s, bytes: i, count: i}]}]}";

@@ -8,6 +8,8 @@ extern const char ANSWER_ADVISE[];
 extern const char ANSWER_BUFFER[];
 extern const char ANSWER_BUFFER_HLO[];
 extern const char ANSWER_BUFFERS[];
+extern const char ANSWER_CHECK[];
+extern const char ANSWER_CHECK_PROGRESS[];
 extern const char ANSWER_DEVICE_MEMORY[];
 extern const char ANSWER_DEVICE_MEMORY_PROFILE[];
 extern const char ANSWER_DEVICES[];
@@ -34,3 +36,6 @@ extern const char ANSWER_SESSION[];
 extern const char ANSWER_SESSIONS[];
 extern const char ANSWER_TREND[];
 extern const char ANSWER_WORK[];
+
+// What is sent to one.
+extern const char CHECK_PROGRESS[];

@@ -56,10 +56,10 @@ static void write_responses(const struct route_words *words, struct json_writer 
     json_close_object(w);
 }
 
-static void write_body(struct json_writer *w) {
+static void write_body(const char *form, struct json_writer *w) {
     json_open_object_key(w, "requestBody");
-    json_write_bool_key(w, "required", false);
-    write_content("text/plain", "", w);
+    json_write_bool_key(w, "required", form != NULL);
+    write_content(form ? REPLY_JSON : "text/plain", form ? form : "", w);
     json_close_object(w);
 }
 
@@ -70,7 +70,7 @@ static void write_route(const struct route *route, struct json_writer *w) {
     json_write_text_key(w, "operationId", route->path + strlen("/api/v1/"));
     json_write_text_key(w, "summary", route->words->summary);
     write_parameters(route->words->takes, w);
-    if (is_post) write_body(w);
+    if (is_post) write_body(route->words->body, w);
     write_responses(route->words, w);
     json_close_object(w);
     json_close_object(w);

@@ -3,8 +3,10 @@
 #include "analysis/base/refused_memory.h"
 #include "server/api/api.h"
 #include "server/api/api_answers.h"
+#include "server/live/check_board.h"
 
-#define WORDS(...) (&(const struct route_words){__VA_ARGS__})
+#define WORDS_AND_BODY(...) (&(const struct route_words){__VA_ARGS__})
+#define WORDS(...) WORDS_AND_BODY(__VA_ARGS__, NULL)
 
 static const struct route rows[] = {
     {"/api/v1/sessions", REPLY_API, api_sessions, ROUTE_GET,
@@ -43,6 +45,12 @@ static const struct route rows[] = {
     {"/api/v1/advise", REPLY_API, api_advise, ROUTE_GET,
      WORDS("session! module! host memory_space capacity ways batch sequence", ANSWER_ADVISE, "application/json",
            "What to change so that a program needs less memory, and what each change would bring.")},
+    {"/api/v1/check", REPLY_API, api_check, ROUTE_GET,
+     WORDS("session! module!", ANSWER_CHECK, "application/json",
+           "How far a check of the advice against the compiler is, which runs elsewhere.")},
+    {"/api/v1/check/progress", REPLY_API, api_check_progress, CHECK_TEXT_MAX_BYTES,
+     WORDS_AND_BODY("session! module!", ANSWER_CHECK_PROGRESS, "application/json",
+                    "Keeps what such a check tells, for the page to show.", CHECK_PROGRESS)},
     {"/api/v1/memory_profile", REPLY_API, api_profile_overview, ROUTE_GET,
      WORDS("session! host load first", ANSWER_MEMORY_PROFILE, "application/json",
            "What the allocators of each host did: all hosts and memories at a glance.")},

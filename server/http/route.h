@@ -12,6 +12,7 @@ struct route_words {
     const char *answers;  // the form of its answer (answer_schema.h); "": none of JSON, see `content_type`
     const char *content_type;
     const char *summary;
+    const char *body;  // the form of the JSON that is sent to it; NULL: text, or nothing
 };
 
 struct route {
