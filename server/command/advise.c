@@ -21,7 +21,8 @@ struct advise_options {
     bool follow_symlinks;
     bool wants_check;
     unsigned checked;  // enum advise_checked
-    const char *topology, *hlo;
+    const char *topology, *hlo, *page, *token_file;
+    int time_limit_s;  // of each compile; 0: the package's
     struct storage_settings storage;
     bool show_help;
 };
@@ -31,6 +32,7 @@ static const char help[] = "hbmview advise: what to change so that a program nee
                            "  hbmview advise PATH [--session S] [--module M] [--capacity SIZE]\n"
                            "                      [--batch N] [--sequence N] [--ways N] [--top N]\n"
                            "                      [--check[=flags]] [--topology T] [--hlo FILE]\n"
+                           "                      [--page URL] [--token_file FILE] [--time_limit N]\n"
                            "                      [--format text|json|markdown]\n"
                            "\n"
                            "PATH is what `hbmview report` takes. For each change: whether it applies to this\n"
@@ -56,6 +58,10 @@ static const char help[] = "hbmview advise: what to change so that a program nee
                            "  --topology T     what --check compiles for, such as v6e:2x2 (v5e:2x2)\n"
                            "  --hlo FILE       the program before optimizations, or its dump's folder, where it\n"
                            "                   is not in PATH\n"
+                           "  --page URL       an open page of hbmview's: it shows how far --check is, and the\n"
+                           "                   results (docs/advice.md)\n"
+                           "  --token_file FILE  the token of that page, where it wants one ($HBMVIEW_TOKEN)\n"
+                           "  --time_limit N   seconds for each compile of --check (1800)\n"
                            "  --format F       text, json or markdown (text)\n" STORAGE_FLAGS_HELP "  --help\n"
                            "\n"
                            "Exit codes: 0 good; 2 wrong usage; 3 something could not be read, or there is no\n"
@@ -80,6 +86,9 @@ static bool parse(int count, char *const arguments[], struct advise_options *opt
         {"check", FLAG_SWITCH, .on = &options->wants_check, .choice = &options->checked, .choices = checks},
         {"topology", FLAG_TEXT, .text = &options->topology},
         {"hlo", FLAG_PATH, .text = &options->hlo},
+        {"page", FLAG_TEXT, .text = &options->page},
+        {"token_file", FLAG_PATH, .text = &options->token_file},
+        {"time_limit", FLAG_NUMBER, .number = &options->time_limit_s, .min = 1, .max = INT_MAX},
         {"help", FLAG_SWITCH, .on = &options->show_help},
     };
     const struct flag_set set = {flags, sizeof flags / sizeof flags[0], &options->path, "PATH", NULL};
@@ -202,6 +211,9 @@ static enum exit_code ask_compiler(const struct advise_options *options) {
     advise_check_add(&check, "module", options->module);
     advise_check_add(&check, "topology", options->topology);
     advise_check_add(&check, "hlo", options->hlo);
+    advise_check_add(&check, "page", options->page);
+    advise_check_add(&check, "token_file", options->token_file);
+    if (options->time_limit_s) advise_check_add_number(&check, "time_limit", options->time_limit_s);
     advise_check_add(&check, "format", format_name(options->format));
     if (options->request.capacity_bytes) advise_check_add_number(&check, "capacity", options->request.capacity_bytes);
     if (options->request.batch) advise_check_add_number(&check, "batch", options->request.batch);

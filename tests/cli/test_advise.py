@@ -1,8 +1,10 @@
 """`hbmview advise` against programs that the compiler compiled before and after the change: fixtures/advice holds the
 programs before, and what the compiler needed after (index.json)."""
 import json
+import pathlib
 import re
 import sys
+import tempfile
 import unittest
 
 from hbmview_command import CORPUS, FIXTURES, PROFILES, REPO, hbmview
@@ -455,6 +457,19 @@ class Document(unittest.TestCase):
                        HBMVIEW_PYTHON=sys.executable, PYTHONPATH=str(REPO / "python"))
         self.assertEqual((done.code, done.out), (UNREADABLE, ""), done)
         self.assertIn("--xla_dump_to=DIR", done.errors)  # the program is there as it was compiled only
+
+    def test_the_package_is_handed_what_is_said_of_the_page(self):
+        with tempfile.TemporaryDirectory() as folder:
+            python = pathlib.Path(folder, "python")
+            python.write_text('#!/bin/sh\n[ "$1" = -c ] || printf "%s\\n" "$@"\n')
+            python.chmod(0o700)
+            done = hbmview("advise", "PATH", "--check", "--page=http://localhost:6006/?run=a", "--token_file=token",
+                           "--time_limit=7", HBMVIEW_PYTHON=str(python))
+        told = done.out.split("\n")
+        self.assertEqual(told[:4], ["-m", "hbmview", "check", "PATH"], done)
+        for flag in ("--page=http://localhost:6006/?run=a", "--token_file=token", "--time_limit=7"):
+            self.assertIn(flag, told)
+        self.assertEqual(hbmview("advise", "PATH", "--check", "--time_limit=0").code, USAGE)
 
     @unittest.skipUnless(CORPUS.exists(), "the corpus is not here")
     def test_the_corpus_pairs(self):

@@ -10,6 +10,7 @@
     compiling    starts it, reads its dump          -> Outcome
     flags        which options of XLA's are tried
     rows         predicted beside compiled, in words
+    telling      how far it is, to a page           page: the POST
 
 No chip is needed, and nothing runs. jax is imported by the worker only.
 """
@@ -19,12 +20,14 @@ from __future__ import annotations
 import dataclasses
 import os
 import sys
-from typing import Any, Callable, Dict, List, Optional
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional
 
 from . import flags as xla
-from .compiling import Outcome, Variant, outcome_of
+from .compiling import TIME_LIMIT, Outcome, Variant, outcome_of
+from .page import page_of
 from .rows import Row, change_row, check_table, flags_table, options_row
 from .sources import Source, source_of
+from .telling import Telling
 from .._document import Document
 from .._fit import words
 from .._fit.targets import FitError
@@ -72,6 +75,9 @@ def check(
     ways: Optional[int] = None,
     topology: Optional[str] = None,
     hlo: Optional[PathLike] = None,
+    page: Optional[str] = None,
+    token_file: Optional[PathLike] = None,
+    time_limit: float = TIME_LIMIT,
     progress: Optional[Callable[[str], None]] = None,
     **more: Any,
 ) -> Checked:
@@ -79,31 +85,57 @@ def check(
 
     `path` is a dump of XLA's that has the program as it was before the compiler changed it; for a profile `hlo` names
     that file, or the folder of the dump. `topology` is what is compiled for, as in `hbmview.fit`. `flags` tries options
-    of XLA's instead. `progress` is told a line for each compile. Raises HbmviewError where nothing can be compiled: jax
-    or libtpu is not here, or there is no such file.
+    of XLA's instead. `page` is the address of an open page (`Server.url`), which shows how far it is and what comes
+    out; a token that the address does not have is in `token_file`, or HBMVIEW_TOKEN. A compile that takes longer than
+    `time_limit` seconds is a row that failed. `progress` is told a line for each compile. Raises HbmviewError where
+    nothing can be compiled: jax or libtpu is not here, or there is no such file.
     """
     named: Dict[str, Any] = {"session": session, "module": module, "batch": batch, "ways": ways, **more}
-    advice = advise(path, capacity=capacity, **named)
-    changes = advise(path, capacity=capacity, **{**named, "top": None}) if named.get("top") is not None else advice
-    told = None if hlo is None else os.fspath(hlo)
-    source = source_of(place(path), advice.get("session") or "", advice["module"], told)
-    asking = _Asking(advice, changes["interventions"], source, topology or source.backend, progress or _quiet)
-    return asking.answer(flags, lambda kind: _usable(path, kind, named))
+    with Telling(page_of(page, token_file) if page else None, "flags" if flags else "changes") as telling:
+        telling.of(session, module)
+        advice = advise(path, capacity=capacity, **named)
+        telling.of(advice.get("session"), advice["module"])
+        changes = advise(path, capacity=capacity, **{**named, "top": None}) if named.get("top") is not None else advice
+        told = None if hlo is None else os.fspath(hlo)
+        source = source_of(place(path), advice.get("session") or "", advice["module"], told)
+        how = _How(topology or source.backend, time_limit, progress or _quiet, telling)
+        asking = _Asking(advice, changes["interventions"], source, how)
+        return asking.answer(flags, lambda kind: _usable(path, kind, named))
+
+
+class _How(NamedTuple):
+    topology: Optional[str]
+    time_limit: float
+    progress: Callable[[str], None]
+    telling: Telling
 
 
 class _Asking:
     """One program, compiled again and again; `changes` is all of the advice, of which the answer may show fewer."""
 
-    def __init__(self, advice: Document, changes: List[Document], source: Source, topology: Optional[str],
-                 progress: Callable[[str], None]) -> None:
-        self.advice, self.changes, self.source, self.progress = advice, changes, source, progress
-        self.topology = topology
+    def __init__(self, advice: Document, changes: List[Document], source: Source, how: _How) -> None:
+        self.advice, self.changes, self.source, self.how = advice, changes, source, how
 
     def answer(self, wants_flags: bool, usable: Callable[[str], Optional[int]]) -> Checked:
-        now = self._as_it_is()
-        rows = [now] if wants_flags else [now, *self._changes(), *self._together(), *self._limits(usable)]
-        tried = self._flags(now) if wants_flags else []
-        return self._document(now, rows, tried)
+        limits = [] if wants_flags else self._limits(usable)
+        self.how.telling.begin(self._target(), 1 + (self._count_flags() if wants_flags else self._count(len(limits))))
+        now = self.how.telling.row(self._as_it_is())
+        told = self._flags(now) if wants_flags else self._rows(limits)
+        others = [self.how.telling.row(row) for row in told]
+        return self._document(now, [now], others) if wants_flags else self._document(now, [now, *others], [])
+
+    def _rows(self, limits: List[xla.Limit]) -> Iterator[Row]:
+        yield from self._changes()
+        yield from self._together()
+        yield from (self._within(one) for one in limits)
+
+    def _count(self, limits: int) -> int:
+        """Of what is compiled: each change, all of them at once, the limits."""
+        alone = sum(1 for one in self.changes if _is_compiled(one))
+        return alone + (len(self._parts()) > 1) + limits
+
+    def _count_flags(self) -> int:
+        return len(xla.tried(self.source.backend))
 
     def _document(self, now: Row, rows: List[Row], tried: List[Row]) -> Checked:
         by = {"source": self.source.path, "target": self._target(), "versions": now.outcome.versions}
@@ -121,24 +153,30 @@ class _Asking:
                            exit_code=outcome.exit_code or 3)
         return Row("as_it_is", "as it is", self.advice["total_bytes"], None, None, outcome)
 
-    def _changes(self) -> List[Row]:
-        made = []
+    def _changes(self) -> Iterator[Row]:
         for one in self.changes:
-            if one["id"] in _IN_MODULE and (one["applies"] or one["predicted_total_bytes"] is None):
-                made.append(change_row(one, self._outcome(one["name"], Variant([one["id"]]))))
+            if _is_compiled(one):
+                yield change_row(one, self._outcome(one["name"], Variant([one["id"]])))
             elif one["applies"]:
-                made.append(change_row(one, Outcome("not_in_module", _ELSEWHERE)))
-        return made
+                yield change_row(one, Outcome("not_in_module", _ELSEWHERE))
 
-    def _flags(self, now: Row) -> List[Row]:
+    def _flags(self, now: Row) -> Iterator[Row]:
         """One by one, and at the end those together that help."""
-        rows = [self._options(one) for one in xla.tried(self.source.backend)]
+        rows = []
+        for one in xla.tried(self.source.backend):
+            rows.append(self._options(one))
+            yield rows[-1]
         best = xla.together([(row.options, row.outcome.total) for row in rows], now.outcome.total)
-        return [*rows, self._options(best, "together", "those that help, together")] if best else rows
+        if best:
+            self.how.telling.one_more()
+            yield self._options(best, "together", "those that help, together")
+
+    def _parts(self) -> List[Document]:
+        return [one for one in self.changes if one["id"] in _IN_MODULE and one["applies"]]
 
     def _together(self) -> List[Row]:
         """What can be changed in the program, all at once; foretold where a plan or a chain is of just these."""
-        parts = [one for one in self.changes if one["id"] in _IN_MODULE and one["applies"]]
+        parts = self._parts()
         ids = [one["id"] for one in parts]
         if len(parts) < 2:
             return []
@@ -147,25 +185,31 @@ class _Asking:
         name = " and ".join(one["name"] for one in parts)
         return [change_row({**told, "id": "+".join(ids), "name": name}, self._outcome(name, Variant(ids)))]
 
-    def _limits(self, usable: Callable[[str], Optional[int]]) -> List[Row]:
+    def _limits(self, usable: Callable[[str], Optional[int]]) -> List[xla.Limit]:
         """What the compiler does by itself when it may use less: it rematerializes and offloads."""
         if self.source.backend is not None:
             return []
         wanted: Optional[int] = self.advice.get("capacity_bytes")
-        most = usable(self._target().split(":")[0]) if wanted else None
-        rows = [self._options(one.options, one.id, one.name) for one in xla.limits(wanted, most)]
-        return [_within(row, wanted) if wanted and row.id == xla.MEMORY_LIMIT else row for row in rows]
+        return xla.limits(wanted, usable(self._target().split(":")[0]) if wanted else None)
+
+    def _within(self, one: xla.Limit) -> Row:
+        row = self._options(one.options, one.id, one.name)
+        wanted: Optional[int] = self.advice.get("capacity_bytes")
+        return _within(row, wanted) if wanted and row.id == xla.MEMORY_LIMIT else row
 
     def _options(self, options: Dict[str, Any], id: str = "", name: str = "") -> Row:
         row = options_row(options, Outcome("failed"), id, name)
         return options_row(options, self._outcome(row.name, Variant(options=options)), id, name)
 
     def _outcome(self, name: str, variant: Variant) -> Outcome:
-        self.progress(f"compiling {self.advice['module']} {name} for {self._target()}")
-        return outcome_of(self.source.path, self._target(), variant)
+        self.how.progress(f"compiling {self.advice['module']} {name} for {self._target()}")
+        self.how.telling.compiling(name)
+        outcome = outcome_of(self.source.path, self._target(), variant, self.how.time_limit)
+        self.how.telling.compiled(outcome.versions)
+        return outcome
 
     def _target(self) -> str:
-        return self.topology or "v5e:2x2"
+        return self.how.topology or "v5e:2x2"
 
     def _heading(self, now: Row) -> List[str]:
         made_by = ", ".join(f"{name} {version}" for name, version in now.outcome.versions.items())
@@ -174,6 +218,10 @@ class _Asking:
             lines.append(f"The profile's own program takes {words.size(now.predicted)}: it was compiled by another "
                          "version, for another chip (--topology) or with other flags (XLA_FLAGS, LIBTPU_INIT_ARGS).")
         return lines
+
+
+def _is_compiled(one: Document) -> bool:
+    return one["id"] in _IN_MODULE and (one["applies"] or one["predicted_total_bytes"] is None)
 
 
 def _within(row: Row, capacity: int) -> Row:

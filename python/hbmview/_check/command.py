@@ -12,6 +12,7 @@ import sys
 from typing import List
 
 from . import check, progress_on_stderr
+from .compiling import TIME_LIMIT
 from .._run import BinaryNotFound, HbmviewError
 
 _ABOUT = """\
@@ -55,10 +56,21 @@ def _parser() -> argparse.ArgumentParser:
     add("--batch", type=int, metavar="N", help="the size of the batch dimension")
     add("--sequence", type=int, metavar="N", help="the length of the sequence")
     add("--ways", type=int, metavar="N", help="chips to shard over (4)")
+    add("--page", metavar="URL", help="an open page of hbmview's, which then shows how far it is, and the results")
+    add("--token_file", metavar="FILE", help="the token of that page, where it wants one ($HBMVIEW_TOKEN)")
+    add("--time_limit", type=_seconds, default=TIME_LIMIT, metavar="SECONDS",
+        help=f"for each compile; what takes longer failed ({TIME_LIMIT})")
     add("--top", type=int, metavar="N", help="so many interventions in the json (all)")
     add("--follow_symlinks", action="store_true", help="open links that lead out of PATH")
     add("--format", choices=("text", "json", "markdown"), default="text")
     return parser
+
+
+def _seconds(text: str) -> int:
+    seconds = int(text)
+    if seconds < 1:
+        raise ValueError(text)
+    return seconds
 
 
 def _complain(sentence: str, code: int) -> int:

@@ -25,6 +25,7 @@ from .._run import HbmviewError
 
 _AFTER_BUFFERS = "*.after_optimizations_after_buffer_assignment.hlo.pb"
 _LOOK_SECONDS = 0.2
+TIME_LIMIT = 1800  # seconds for one compile: large programs take minutes, what takes longer is stuck as a rule
 
 
 @dataclass(frozen=True)
@@ -49,13 +50,13 @@ class Outcome:
     exit_code: Optional[int] = None  # of what is missing here, jax for example; None: the compiler's own words
 
 
-def outcome_of(source: str, topology: Optional[str], variant: Variant) -> Outcome:
-    """Compiles the variant of the program in the file `source`."""
+def outcome_of(source: str, topology: Optional[str], variant: Variant, time_limit: float = TIME_LIMIT) -> Outcome:
+    """Compiles the variant of the program in the file `source`; one that takes longer than so many seconds failed."""
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="hbmview-check-") as folder:
         asked = {"source": source, "topology": topology, "changes": list(variant.changes),
                  "options": variant.options, "folder": folder}
-        said = _said(asked, folder)
+        said = _said(asked, folder, time_limit)
         total = _total(folder)
     return _outcome(said, total, time.monotonic() - began)
 
@@ -69,25 +70,30 @@ def _outcome(said: Dict[str, Any], total: Optional[int], seconds: float) -> Outc
                    said.get("exit_code"))
 
 
-def _said(asked: Dict[str, Any], folder: str) -> Dict[str, Any]:
+def _said(asked: Dict[str, Any], folder: str, time_limit: float) -> Dict[str, Any]:
     """All that the worker said, in one; how it ended where it could not say."""
+    is_done, is_late = False, False
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as complaints:
         worker = subprocess.Popen([sys.executable, "-m", f"{__package__}.worker"], env=_environment(asked),
                                   stdin=subprocess.PIPE, stdout=out, stderr=complaints)
         try:
-            is_done = _wait(worker, json.dumps(asked).encode(), folder)
+            is_done = _wait(worker, json.dumps(asked).encode(), folder, time_limit)
+        except subprocess.TimeoutExpired:
+            is_late = True
         finally:
             worker.kill()
             worker.wait()
         said = _lines(out)
         if not is_done and "status" not in said:
-            said.update(status="failed", reason=_ending(worker.returncode, complaints))
+            ending = _lateness(time_limit) if is_late else _ending(worker.returncode, complaints)
+            said.update(status="failed", reason=ending)
     return said
 
 
-def _wait(worker: subprocess.Popen[bytes], asked: bytes, folder: str) -> bool:
-    """Until it ends, or its buffers are written. Whether they are."""
+def _wait(worker: subprocess.Popen[bytes], asked: bytes, folder: str, time_limit: float) -> bool:
+    """Until it ends, or its buffers are written. Whether they are. Raises TimeoutExpired."""
     assert worker.stdin is not None
+    until = time.monotonic() + time_limit
     with contextlib.suppress(BrokenPipeError):  # it has ended without reading; how, its exit code says
         with worker.stdin as question:
             question.write(asked)
@@ -97,6 +103,8 @@ def _wait(worker: subprocess.Popen[bytes], asked: bytes, folder: str) -> bool:
         if any(sizes) and sizes == before:  # written, so it seems; it may also end for want of memory
             return True
         before = sizes
+        if time.monotonic() >= until:
+            raise subprocess.TimeoutExpired(worker.args, time_limit)
         time.sleep(_LOOK_SECONDS)
     return False
 
@@ -110,6 +118,10 @@ def _lines(file: Any) -> Dict[str, Any]:
         except ValueError:  # a library's own words
             continue
     return said
+
+
+def _lateness(time_limit: float) -> str:
+    return f"not compiled within {time_limit:g} s (--time_limit=SECONDS allows more)"
 
 
 def _ending(code: int, complaints: Any) -> str:
