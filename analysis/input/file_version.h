@@ -19,6 +19,11 @@ struct file_version {
     int64_t changed_s, changed_ns;    // of anything about it
 };
 
+// What could not be looked at has no version: all of it is 0.
+static inline bool file_version_is_known(const struct file_version *v) {
+    return v->device || v->inode || v->size_bytes || v->modified_s || v->modified_ns || v->changed_s || v->changed_ns;
+}
+
 static inline bool file_version_equal(const struct file_version *a, const struct file_version *b) {
     return a->device == b->device && a->inode == b->inode && a->size_bytes == b->size_bytes &&
            a->modified_s == b->modified_s && a->modified_ns == b->modified_ns && a->changed_s == b->changed_s &&

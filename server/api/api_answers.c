@@ -218,7 +218,7 @@ const char ANSWER_SERVER[] =
     "counted_bytes: i, cache_limit_bytes: i, limit_bytes: i?}}";
 
 const char ANSWER_SESSION[] =
-    "{session: s, files: i, unreadable_files: i, size_bytes: i, programs: i, devices: [{host: s, plane: s, count:"
+    "{session: s, files: i, unreadable_files: i, size_bytes: i?, programs: i, devices: [{host: s, plane: s, count:"
     " i, type: s?, name: s?, capacity_bytes: i?, capacity_from: s?}], tools: [s]}";
 
 const char ANSWER_SESSIONS[] =
@@ -233,7 +233,8 @@ const char ANSWER_TREND[] =
     "jump: {before: {point: i, session: s, file: s?, host: s, name: s}, after: {point: i, session: s, file: s?, "
     "host: s, name: s}, peak_delta_bytes: i, total_delta_bytes: i?, groups: {rows: [{key: s, a_key: s, a_bytes: "
     "i, b_bytes: i, delta_bytes: i, a_buffers: i, b_buffers: i}], left_out: i, left_out_delta_bytes: i}, error: "
-    "{code: s, message: s, file: s?, offset: i?}?, text: s}?, names: [{name: s, sessions: i}], has_more_names: b}";
+    "{code: s, message: s, file: s?, offset: i?}?, text: s}?, names: [{name: s, sessions: i}], has_more_names: b, "
+    "unlisted: [{path: s, reason: s}]}";
 
 const char ANSWER_WORK[] =
     "{requests: [{path: s, request: s, waited_ms: i, read_bytes: i, wanted_bytes: i, listed_names: i, files: i}]}";

@@ -10,7 +10,7 @@
 
 struct glance {
     struct module_list list;  // nothing of a device memory profile outside any session
-    struct session_files device_memory;
+    struct session device_memory;
     const struct trace_contents **contents;  // of each host of the list; NULL: it cannot be read
     bool has_memory_events;
 };
@@ -48,12 +48,15 @@ static void write_device(const char *host, const struct trace_device *device, si
     json_close_object(w);
 }
 
-// Told by the first that asks, of all hosts side by side; damage shows in the modules reply.
+// Told by the first that asks, of all hosts side by side; damage shows in the modules reply, what the system refused
+// just now among the unreadable files.
 static void look_into_host(struct work *work, void *context, size_t i) {
+    static const struct error refused = {ERROR_UNREADABLE, ERROR_WHOLE_FILE, "", "It could not be read just now."};
     struct glance *glance = context;
-    const struct module_host *host = &glance->list.hosts[i];
-    struct error ignored;
-    glance->contents[i] = host->index ? trace_store_contents(work, host->file, &ignored) : NULL;
+    struct module_host *host = &glance->list.hosts[i];
+    struct error error;
+    glance->contents[i] = host->index ? trace_store_contents(work, host->file, &error) : NULL;
+    if (host->index && !glance->contents[i] && !file_store_is_lasting(&error)) host->error = &refused;
 }
 
 static bool look_into_hosts(struct work *work, struct glance *glance, struct error *error) {
@@ -81,37 +84,56 @@ static void write_tools(const struct glance *glance, struct json_writer *w) {
     json_open_array_key(w, "tools");
     if (glance->list.row_count > 0) json_write_text(w, "memory_viewer");
     if (glance->has_memory_events) json_write_text(w, "memory_profile");
-    if (glance->device_memory.file_count > 0) json_write_text(w, "device_memory");
+    if (glance->device_memory.files.file_count > 0) json_write_text(w, "device_memory");
     if (glance->list.row_count > 0) json_write_text(w, "compare");
     json_close_array(w);
 }
 
-static void write_files(const struct glance *glance, struct json_writer *w) {
+struct file_sums {
+    size_t count, unreadable;
+    uint64_t size_bytes;
+    bool is_size_known;  // of all files
+};
+
+static void add_file(struct file_sums *sums, const struct input_file *file, bool is_readable) {
+    sums->count++;
+    sums->unreadable += !is_readable;
+    sums->size_bytes += file->version.size_bytes;
+    sums->is_size_known &= file_version_is_known(&file->version);
+}
+
+static struct file_sums sum_files(const struct glance *glance, struct work *work) {
     const struct module_list *list = &glance->list;
-    const struct session_files *others = &glance->device_memory;
-    size_t unreadable = 0;
-    uint64_t size_bytes = 0;
+    const struct session *others = &glance->device_memory;
+    struct file_sums sums = {.is_size_known = true};
+    struct error ignored;
     for (size_t i = 0; i < list->host_count; i++) {
-        unreadable += list->hosts[i].error != NULL;
-        size_bytes += list->hosts[i].file->version.size_bytes;
+        add_file(&sums, list->hosts[i].file, !list->hosts[i].error);
     }
-    for (size_t i = 0; i < others->file_count; i++) size_bytes += others->files[i].version.size_bytes;
-    json_write_int64_key(w, "files", (int64_t)(list->host_count + others->file_count));
-    json_write_int64_key(w, "unreadable_files", (int64_t)unreadable);
-    json_write_int64_key(w, "size_bytes", (int64_t)size_bytes);
-    json_write_int64_key(w, "programs", (int64_t)list->row_count);
+    for (size_t i = 0; i < others->files.file_count; i++) {
+        const struct input_file *now = file_store_look(work, others, i, &ignored);
+        add_file(&sums, now ? now : &others->files.files[i], now != NULL);
+    }
+    return sums;
+}
+
+static void write_files(const struct glance *glance, struct work *work, struct json_writer *w) {
+    struct file_sums sums = sum_files(glance, work);
+    json_write_int64_key(w, "files", (int64_t)sums.count);
+    json_write_int64_key(w, "unreadable_files", (int64_t)sums.unreadable);
+    json_write_known_key(w, "size_bytes", sums.is_size_known, (int64_t)sums.size_bytes);
+    json_write_int64_key(w, "programs", (int64_t)glance->list.row_count);
 }
 
 static bool look(struct request *request, const struct session_place *place, struct glance *glance,
                  struct error *error) {
     struct store *store = request->app->store;
-    struct session session, device_memory;
+    struct session session;
     *glance = (struct glance){0};
-    if (!store_open_session(store, &request->work, place, STORE_LIST_DEVICE_MEMORY, &device_memory, error))
+    if (!store_open_session(store, &request->work, place, STORE_LIST_DEVICE_MEMORY, &glance->device_memory, error))
         return false;
-    glance->device_memory = device_memory.files;
     if (!store_open_session(store, &request->work, place, STORE_LIST_ANEW, &session, error))
-        return error->code == ERROR_NOT_FOUND && glance->device_memory.file_count > 0;
+        return error->code == ERROR_NOT_FOUND && glance->device_memory.files.file_count > 0;
     return module_list_read(&request->work, &session, &glance->list, error) &&
            look_into_hosts(&request->work, glance, error);
 }
@@ -125,7 +147,7 @@ bool api_session(struct request *request, struct reply *reply, struct error *err
     struct json_writer w = json_writer_on(output);
     json_open_object(&w);
     json_write_text_key(&w, "session", place.name);
-    write_files(&glance, &w);
+    write_files(&glance, &request->work, &w);
     write_devices(&glance, &w);
     write_tools(&glance, &w);
     json_close_object(&w);

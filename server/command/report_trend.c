@@ -89,9 +89,10 @@ static bool is_within(const struct trend_document *document, struct arena *arena
 
 // --- What is missing ---
 
-// An old session that is broken is a row, and a line here; a check of the newest goes on. The newest is what was asked.
+// An old session that is damaged is a row, and a line here: a check of the newest goes on. The newest is what was
+// asked, and what the system refuses to show (a folder, a disk that fails) may be readable the next time.
 static void tell_broken(struct trend_report *r, const struct trend_point *point, bool is_newest) {
-    if (is_newest)
+    if (is_newest || point->reason->code == ERROR_UNREADABLE)
         report_errors_add(&r->errors, point->reason);
     else
         fprintf(stderr, "hbmview: %s: passed over: %s\n", printable_text(bytes_of(point->session), &r->arena),
@@ -103,6 +104,8 @@ static void tell_missing(struct trend_report *r) {
     progress_end(r->options->progress);
     const char *flag = trend->question.tool == TREND_PROGRAM ? "module" : "memory-id";
     struct known_names known = {.count = 0};
+    for (uint32_t i = 0; i < trend->unlisted_count; i++)
+        report_errors_say(&r->errors, ERROR_UNREADABLE, trend->unlisted[i].path, "%s", trend->unlisted[i].reason);
     for (uint32_t i = 0; i < trend->count; i++) {
         if (trend->points[i].state == TREND_ERROR) tell_broken(r, &trend->points[i], i + 1 == trend->count);
     }

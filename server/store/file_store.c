@@ -20,7 +20,7 @@ static const struct embedded_asset *sample_of(const struct input_file *file) {
 const struct input_file *file_store_look(struct work *work, const struct session *session, size_t i,
                                          struct error *error) {
     const struct input_file *listed = &session->files.files[i];
-    if (session->is_listed_anew || sample_of(listed)) return listed;
+    if (sample_of(listed) || (session->is_listed_anew && file_version_is_known(&listed->version))) return listed;
     struct input_file *now = arena_new(&work->arena, struct input_file, 1);
     if (!now) {
         work_out_of_memory(error);

@@ -387,6 +387,7 @@ bool store_open_session(struct store *store, struct work *work, const struct ses
     *session = (struct session){.name = found.session->name};
     bool is_device_memory = listing == STORE_LIST_DEVICE_MEMORY;
     if (!store->logdir) return is_device_memory || sample_files(&work->arena, session, error);
+    session->is_listed_anew = is_device_memory;
     if (is_device_memory)
         return session_files_list(&found.session->place, SESSION_DEVICE_MEMORY, &work->arena, &session->files, error);
     return look_at_folder(work, &found.session->place, &session->version, error) &&

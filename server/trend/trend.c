@@ -22,7 +22,7 @@ static int by_time(const void *left, const void *right) {
     const struct trend_point *a = left, *b = right;
     if (a->time_s != b->time_s) return a->time_s < b->time_s ? -1 : 1;
     int order = strcmp(a->session, b->session);
-    return order || !a->file ? order : strcmp(a->file, b->file);
+    return order || !a->file || !b->file ? order : strcmp(a->file, b->file);
 }
 
 static bool add_point(struct trend *trend, const char *session, const char *file, int64_t modified_s) {
@@ -31,17 +31,24 @@ static bool add_point(struct trend *trend, const char *session, const char *file
     return growing_array_add(&trend->work->arena, trend->points, trend->count, point);
 }
 
+static bool add_broken(struct trend *trend, const char *session, const char *file, int64_t modified_s,
+                       const struct error *error) {
+    struct error *reason = arena_new(&trend->work->arena, struct error, 1);
+    if (!reason || !add_point(trend, session, file, modified_s)) return false;
+    *reason = *error;
+    trend->points[trend->count - 1].state = TREND_ERROR;
+    trend->points[trend->count - 1].reason = reason;
+    return true;
+}
+
 // A session that is still being written is no point yet, but its place is told.
 static bool add_pending(struct trend *trend, const struct catalog *catalog) {
-    struct arena *arena = &trend->work->arena;
     for (size_t i = 0; i < catalog->pending_count; i++) {
         const struct catalog_session *session = &catalog->pending_sessions[i];
-        struct error *reason = arena_new(arena, struct error, 1);
-        if (!reason || !add_point(trend, session->name, NULL, session->version.modified_s)) return false;
-        error_in(reason, ERROR_TRUNCATED, catalog->pending[i].path, ERROR_WHOLE_FILE, "%.400s",
+        struct error reason;
+        error_in(&reason, ERROR_TRUNCATED, catalog->pending[i].path, ERROR_WHOLE_FILE, "%.400s",
                  catalog->pending[i].reason);
-        trend->points[trend->count - 1].state = TREND_ERROR;
-        trend->points[trend->count - 1].reason = reason;
+        if (!add_broken(trend, session->name, NULL, session->version.modified_s, &reason)) return false;
     }
     return true;
 }
@@ -54,24 +61,39 @@ static bool list_sessions(struct trend *trend, const struct catalog *catalog) {
     return add_pending(trend, catalog);
 }
 
-static bool list_files(struct store *store, struct trend *trend, const char *name) {
-    const struct session_place place = {.name = name};
+static bool list_file(struct trend *trend, const struct session *session, const char *name, size_t i) {
+    struct error error;
+    const struct input_file *now = file_store_look(trend->work, session, i, &error);
+    if (now) return add_point(trend, name, now->name, now->version.modified_s);
+    return add_broken(trend, name, session->files.files[i].name, 0, &error);
+}
+
+static bool list_files(struct store *store, struct trend *trend, const struct catalog_session *of) {
+    const struct session_place place = {.name = of->name};
     struct session session;
     struct error error;
-    if (!store_open_session(store, trend->work, &place, STORE_LIST_DEVICE_MEMORY, &session, &error)) return true;
-    for (size_t i = 0; i < session.files.file_count; i++) {
-        const struct input_file *file = &session.files.files[i];
-        if (!add_point(trend, name, file->name, file->version.modified_s)) return false;
-    }
-    return true;
+    if (!store_open_session(store, trend->work, &place, STORE_LIST_DEVICE_MEMORY, &session, &error))
+        return add_broken(trend, of->name, NULL, of->version.modified_s, &error);
+    bool is_good = true;
+    for (size_t i = 0; is_good && i < session.files.file_count; i++) is_good = list_file(trend, &session, of->name, i);
+    return is_good;
 }
 
 static bool list_device_memory(struct store *store, struct trend *trend, const struct catalog *catalog) {
     bool is_good = true;
     for (size_t i = 0; is_good && i < catalog->device_memory_count; i++)
-        is_good = list_files(store, trend, catalog->device_memory[i].name);
+        is_good = list_files(store, trend, &catalog->device_memory[i]);
     for (size_t i = 0; is_good && i < catalog->session_count; i++) {
-        if (catalog->sessions[i].may_hold_device_memory) is_good = list_files(store, trend, catalog->sessions[i].name);
+        if (catalog->sessions[i].may_hold_device_memory) is_good = list_files(store, trend, &catalog->sessions[i]);
+    }
+    return is_good;
+}
+
+static bool note_unlisted(struct trend *trend, const struct catalog *catalog) {
+    bool is_good = true;
+    for (size_t i = 0; is_good && i < catalog->left_out_count; i++) {
+        if (!catalog->left_out[i].is_fault) continue;
+        is_good = growing_array_add(&trend->work->arena, trend->unlisted, trend->unlisted_count, catalog->left_out[i]);
     }
     return is_good;
 }
@@ -84,7 +106,7 @@ static bool list_points(struct store *store, struct trend *trend, const struct c
     trend->left_out = last && trend->count > last ? trend->count - last : 0;
     if (trend->left_out) trend->points += trend->left_out;
     trend->count -= trend->left_out;
-    return is_good;
+    return is_good && note_unlisted(trend, catalog);
 }
 
 // --- Reading ---

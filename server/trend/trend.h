@@ -11,7 +11,8 @@
 // several of that name, or several hosts, the one that takes most stands for them, and `of` says how many there are. A
 // memory is the same by its id. Of device memory profiles each file is a point.
 //
-// A file that is broken is its session's reason, and no other's.
+// A file that is broken is its session's reason, and no other's. Where a session has several programs or hosts of that
+// name and the system refused to show one of them just now, the highest is not known: that is its reason.
 #pragma once
 
 #include "server/store/store.h"
@@ -28,7 +29,9 @@ struct trend {
     struct trend_point *points;
     const struct trend_figures **figures;  // of each point, as memory_trend.h takes them
     uint32_t count, pending_count, ready_count;
-    uint32_t left_out;         // older sessions, past the question's `last`
+    uint32_t left_out;              // older sessions, past the question's `last`
+    struct input_remark *unlisted;  // what of the log directory could not be looked into: sessions may be missing
+    uint32_t unlisted_count;
     struct trend_name *names;  // in the sessions that were read; those of most sessions first
     uint32_t name_count;
     bool has_more_names;

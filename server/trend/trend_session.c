@@ -43,6 +43,18 @@ static bool open_named(struct store *store, struct work *work, const char *sessi
     return store_open_session(store, work, &place, listing, opened, error);
 }
 
+// What the system would not show just now may have been the highest; what is damaged stays so, and is passed over.
+static void note_refusal(const struct error *error, struct error *refused) {
+    if (error && error->code == ERROR_UNREADABLE) *refused = *error;
+}
+
+static bool was_refused(struct work *work, struct trend_point *point, const struct error *refused) {
+    if (refused->code == ERROR_NONE) return false;
+    point->figures = NULL;
+    tell(work, point, TREND_ERROR, refused);
+    return true;
+}
+
 // --- Programs ---
 
 struct bytes trend_module_name(struct bytes name) {
@@ -86,7 +98,7 @@ static size_t choose_rows(const struct module_list *list, const struct trend_que
 }
 
 static void weigh(struct work *work, const struct trend_question *question, const struct input_file *file,
-                  const struct module_row *row, struct trend_point *point) {
+                  const struct module_row *row, struct trend_point *point, struct error *refused) {
     struct found_module found;
     struct error error;
     const struct trend_figures *figures = module_store_name(work, file, row->program, &found, &error)
@@ -94,7 +106,7 @@ static void weigh(struct work *work, const struct trend_question *question, cons
                                               : NULL;
     const struct trend_figures *before = point->figures;
     if (!figures && !before) tell(work, point, TREND_ERROR, &error);
-    if (!figures) return;
+    if (!figures) return note_refusal(&error, refused);
     take(point, figures, file->host, row->program->name);
     if (point->figures != before) point->found = found;
 }
@@ -121,14 +133,17 @@ static void read_program(struct store *store, struct work *work, const struct tr
                          struct bytes subject, struct trend_point *point, struct trend_seen *seen) {
     struct session session;
     struct module_list list;
-    struct error error;
+    struct error error, refused = {0};
     const struct module_row *chosen[CANDIDATES_MAX];
     if (!open_named(store, work, point->session, STORE_LIST_SEEN, &session, &error) ||
         !module_list_read(work, &session, &list, &error))
         return tell(work, point, TREND_ERROR, &error);
     for (size_t i = 0; i < list.row_count; i++) see(work, seen, trend_module_name(list.rows[i].program->name));
+    for (size_t i = 0; i < list.host_count; i++) note_refusal(list.hosts[i].error, &refused);
     size_t count = choose_rows(&list, question, subject, chosen, &point->of);
-    for (size_t i = 0; i < count; i++) weigh(work, question, file_of(&list, chosen[i], question), chosen[i], point);
+    for (size_t i = 0; i < count; i++)
+        weigh(work, question, file_of(&list, chosen[i], question), chosen[i], point, &refused);
+    if (was_refused(work, point, &refused)) return;
     if (count == 0) return miss_program(work, &list, seen, point);
     if (!point->figures || point->figures->peak_bytes || point->figures->total_bytes) return;
     error_set(&error, ERROR_NOT_FOUND, "%.*s has nothing in this memory space.",
@@ -156,11 +171,12 @@ static struct bytes largest_program(struct store *store, struct work *work, cons
 // --- Memories of a profile ---
 
 static void read_host(struct work *work, const struct session *session, size_t i, struct bytes subject,
-                      struct trend_point *point, struct trend_seen *seen) {
+                      struct trend_point *point, struct trend_seen *seen, struct error *refused) {
     struct error error;
     const struct input_file *file = file_store_look(work, session, i, &error);
     const struct trend_memories *memories = file ? trend_figures_of_profile(work, file, &error) : NULL;
     if (!memories && !point->figures) tell(work, point, TREND_ERROR, &error);
+    if (!memories) note_refusal(&error, refused);
     for (uint32_t k = 0; memories && k < memories->count; k++) {
         struct bytes name = bytes_of(memories->list[k].memory_id);
         see(work, seen, name);
@@ -173,12 +189,13 @@ static void read_host(struct work *work, const struct session *session, size_t i
 static void read_memory(struct store *store, struct work *work, const struct trend_question *question,
                         struct bytes subject, struct trend_point *point, struct trend_seen *seen) {
     struct session session;
-    struct error error;
+    struct error error, refused = {0};
     if (!open_named(store, work, point->session, STORE_LIST_SEEN, &session, &error))
         return tell(work, point, TREND_ERROR, &error);
     for (size_t i = 0; i < session.files.host_count; i++) {
-        if (is_host(question, &session.files.files[i])) read_host(work, &session, i, subject, point, seen);
+        if (is_host(question, &session.files.files[i])) read_host(work, &session, i, subject, point, seen, &refused);
     }
+    if (was_refused(work, point, &refused)) return;
     if (point->state != TREND_PENDING) return;
     struct known_names known = {.count = 0};
     for (uint32_t i = 0; i < seen->count; i++) known_names_add(&known, seen->names[i], &work->arena);

@@ -125,6 +125,21 @@ class Trend(unittest.TestCase):
         self.break_one("2026_11_09_10_00_00", SMALL)
         self.report(code=UNREADABLE)
 
+    def test_what_cannot_be_looked_into_is_an_error_whichever_session_it_is_of(self):
+        self.add_story()
+        link = self.root / "plugins" / "profile" / "2026_11_01_10_00_00" / "more.xplane.pb"
+        link.symlink_to("nowhere")
+        done = self.report("--format=json", code=UNREADABLE)
+        self.assertEqual(done.json()["ready"], 3)
+        [unlisted] = done.json()["unlisted"]
+        self.assertEqual(unlisted["reason"], "a link that leads nowhere")
+        self.assertEqual(unlisted["path"], str(link.parent.resolve() / link.name))
+        [error] = done.json()["errors"]
+        self.assertEqual((error["code"], error["file"]), ("unreadable", unlisted["path"]))
+        self.assertIn("a link that leads nowhere", done.errors)
+        alone = hbmview("report", self.root, "--format=json")
+        self.assertEqual((alone.code, alone.json()["errors"]), (UNREADABLE, [error]))
+
     def test_growth_of_the_newest(self):
         self.add("2026_11_01_10_00_00", SMALL)
         self.add("2026_11_02_10_00_00", LARGE)

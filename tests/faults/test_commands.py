@@ -1,4 +1,7 @@
 """Each command with each of its calls failing once: it ends with an error, in words, or says what it always says."""
+import pathlib
+import shutil
+import tempfile
 import unittest
 
 from failing import REPO, ForkedCommand, Shim
@@ -36,10 +39,35 @@ def wrong(whole, run):
     return None if run.errors.strip() else "exit code 3 without a word"
 
 
+def make_log(root):
+    """Two sessions of a program, one of memory over time, and Python's arrays."""
+    for name, source in (("2026_11_01_10_00_00", "v5e_arguments_oom"), ("2026_11_02_10_00_00", "tf_tiny"),
+                         ("2026_11_03_10_00_00", "v5e_arguments_oom")):
+        shutil.copytree(PROFILES / source, root / "plugins" / "profile" / name)
+    shutil.copy(FIXTURES / "device_memory" / "two_devices.memory.prof", root / "plugins" / "profile" / name)
+
+
+def of_a_log(root):
+    """Commands that look through several sessions."""
+    return [
+        ["report", root, "--trend", "--format=json"],
+        ["report", root, "--trend", "--tool=memory_profile", "--format=csv"],
+        ["report", root, "--trend", "--tool=device_memory", "--format=csv"],
+    ]
+
+
 class Commands(unittest.TestCase):
     def test_each_fault_is_an_error_or_changes_nothing(self):
+        self.sweep(COMMANDS)
+
+    def test_each_fault_among_many_files(self):
+        with tempfile.TemporaryDirectory(prefix="hbmview-faulty-") as folder:
+            make_log(pathlib.Path(folder))
+            self.sweep(of_a_log(folder))
+
+    def sweep(self, commands):
         with Shim() as shim:
-            for words in COMMANDS:
+            for words in commands:
                 with self.subTest(command=" ".join(map(str, words))), ForkedCommand(shim, *words) as command:
                     whole = command.run(0)
                     self.assertIn(whole.code, (0, 1), whole.errors)

@@ -2,7 +2,7 @@
 /**
  * What a session has to show, told by the names in its files (GET /api/v1/session): asked once and kept until the
  * sessions are looked for anew.
- * @typedef {{files: number, unreadable_files: number, size_bytes: number, programs: number, tools: string[],
+ * @typedef {{files: number, unreadable_files: number, size_bytes: number | null, programs: number, tools: string[],
  *            devices: import("../base/devices.js").ProfiledDevice[]}} Contents
  */
 

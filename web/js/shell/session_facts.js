@@ -2,7 +2,7 @@
 /**
  * What a list of sessions tells of each: how large its files are, what there is in it for the tools, its highest peak.
  * That is read from its files, so it is asked for one session after the other, only for those in sight, and kept.
- * @typedef {{bytes: number, holds: string[], peak: number | null, isBroken: boolean}} Facts
+ * @typedef {{bytes: number | null, holds: string[], peak: number | null, isBroken: boolean}} Facts
  */
 import { plural } from "../base/format.js";
 

@@ -229,5 +229,5 @@ function factsText(known) {
   if (known === null) return "";
   if (known.isBroken) return "cannot be read";
   const holds = known.holds.length ? known.holds : ["nothing that a tool could show"];
-  return [formatSize(known.bytes), ...holds].join(", ");
+  return [known.bytes === null ? "size not known" : formatSize(known.bytes), ...holds].join(", ");
 }
