@@ -117,7 +117,7 @@ static struct asked *list_sets(const struct advisor *advisor, const struct advic
 
 static size_t affordable(const struct advisor *advisor, size_t count) {
     size_t cost = (size_t)advisor->what_if.replay.step_count + advisor->module->buffer_count +
-                  (size_t)advisor->what_if.temporaries.packing_visits + 1;
+                  (size_t)advisor->what_if.temporaries.packing_visits + (size_t)advisor->what_if.lodging_visits + 1;
     size_t most = TOGETHER_COST_MAX / cost;
     return count < most ? count : most;
 }

@@ -7,6 +7,7 @@ struct guest {
     int64_t size_bytes;
     uint32_t start, end;  // times
     uint32_t first_event, end_event;
+    uint32_t host_handed_to;
 };
 
 struct finder {
@@ -15,11 +16,13 @@ struct finder {
     const struct schedule *schedule;
     struct guest *guests;
     uint32_t guest_count;
+    struct host *hosts;
+    uint32_t *owned_from;  // of each host: a time
+    uint32_t host_count;
 };
 
 static bool may_have_guests(const struct hlo_allocation *a) {
-    return a->color == 0 && a->maybe_live_out && !a->is_thread_local && !a->is_entry_parameter && !a->is_tuple &&
-           a->assigned_count > 1;
+    return a->color == 0 && a->maybe_live_out && !a->is_thread_local && !a->is_entry_parameter && !a->is_tuple;
 }
 
 static int by_start(const void *left, const void *right) {
@@ -28,16 +31,32 @@ static int by_start(const void *left, const void *right) {
     return (a->buffer > b->buffer) - (a->buffer < b->buffer);
 }
 
-static void add_buffer(struct finder *f, uint32_t buffer) {
+// An output is needed from the earliest of its names on.
+static void add_owner(struct finder *f, uint32_t allocation, uint32_t buffer, uint32_t start) {
+    uint32_t last = f->host_count;
+    bool is_another_name = last > 0 && f->hosts[last - 1].allocation == allocation;
+    if (is_another_name && start >= f->owned_from[last - 1]) return;
+    if (!is_another_name) f->host_count++;
+    f->hosts[f->host_count - 1] = (struct host){.allocation = allocation, .owner = buffer};
+    f->owned_from[f->host_count - 1] = start;
+}
+
+static void add_buffer(struct finder *f, uint32_t allocation, uint32_t buffer) {
+    bool is_alone = f->module->allocations[allocation].assigned_count == 1;
     uint32_t leaf = buffer == HLO_NONE ? HLO_NONE : f->graph->leaf_of_buffer[buffer];
     uint32_t node = leaf == HLO_NONE ? HLO_NONE : f->graph->node_of_leaf[leaf];
     if (node == HLO_NONE || f->schedule->time_of_node[node] == SCHEDULE_NEVER) return;
     uint32_t start = f->schedule->time_of_node[node], end = f->schedule->last_use_of_leaf[leaf];
-    if (end == SCHEDULE_NEVER || f->module->buffers[buffer].size_bytes <= 0) return;
+    if (f->module->buffers[buffer].size_bytes <= 0) return;
+    if (end == SCHEDULE_NEVER || is_alone) {
+        add_owner(f, allocation, buffer, start);
+        return;
+    }
     f->guests[f->guest_count++] = (struct guest){.buffer = buffer,
                                                  .size_bytes = f->module->buffers[buffer].size_bytes,
                                                  .start = start,
-                                                 .end = end < start ? start : end};
+                                                 .end = end < start ? start : end,
+                                                 .host_handed_to = HLO_NONE};
 }
 
 // What overlaps in one place is one array under several names.
@@ -58,16 +77,38 @@ static void merge_from(struct finder *f, uint32_t first) {
     f->guest_count = kept;
 }
 
+static bool is_copy(const struct finder *f, const struct guest *guest) {
+    return f->graph->nodes[f->graph->node_of_leaf[f->graph->leaf_of_buffer[guest->buffer]]].opcode == OPCODE_COPY;
+}
+
+// The guest whose place the owner takes over at once, or is one with. A copy that the owner updates in place (a cache)
+// is the owner's own: donated, the input is updated and nothing is copied.
+static void hand_over(struct finder *f, uint32_t first, uint32_t allocation) {
+    uint32_t host = f->host_count - 1, last = f->guest_count - 1;
+    if (f->host_count == 0 || f->hosts[host].allocation != allocation || f->guest_count == first) return;
+    if (f->guests[last].end < f->owned_from[host]) return;
+    if (is_copy(f, &f->guests[last])) {
+        f->owned_from[host] = f->guests[last].start;
+        f->guest_count--;
+        return;
+    }
+    f->guests[last].host_handed_to = host;
+}
+
 static bool find_guests(struct finder *f, struct arena *arena) {
     const struct hlo_module *module = f->module;
     f->guests = arena_push_raw(arena, module->assigned_count, sizeof *f->guests);
-    if (!f->guests) return false;
+    f->hosts = arena_push_raw(arena, module->allocation_count, sizeof *f->hosts);
+    f->owned_from = arena_push_raw(arena, module->allocation_count, sizeof *f->owned_from);
+    if (!f->guests || !f->hosts || !f->owned_from) return false;
     for (uint32_t i = 0; i < module->allocation_count; i++) {
         const struct hlo_allocation *a = &module->allocations[i];
         uint32_t first = f->guest_count;
         if (!may_have_guests(a)) continue;
-        for (uint32_t k = 0; k < a->assigned_count; k++) add_buffer(f, module->assigned[a->first_assigned + k].buffer);
+        for (uint32_t k = 0; k < a->assigned_count; k++)
+            add_buffer(f, i, module->assigned[a->first_assigned + k].buffer);
         merge_from(f, first);
+        hand_over(f, first, i);
     }
     return true;
 }
@@ -121,15 +162,17 @@ static struct hlo_event guest_event(const struct finder *f, uint32_t guest, uint
 }
 
 // The program's events with those of the guests between them: a guest that comes is written before the event it comes
-// at, one that goes after the last event that needs it. `ends` lists guests by their end.
+// at, one that goes after the last event that needs it.
 static bool weave(struct finder *f, struct heap_events events, struct arena *arena, struct residents *residents) {
     uint32_t total = events.count + 2 * f->guest_count, count = 0, next = 0;
     struct hlo_event *woven = arena_push_raw(arena, total, sizeof *woven);
     uint32_t *first_end = arena_push_raw(arena, (size_t)events.count + 1, sizeof *first_end);
     uint32_t *next_end = arena_push_raw(arena, f->guest_count, sizeof *next_end);
-    if (!woven || !first_end || !next_end) return false;
+    uint32_t *woven_at = arena_push_raw(arena, (size_t)events.count + 1, sizeof *woven_at);
+    if (!woven || !first_end || !next_end || !woven_at) return false;
     memset(first_end, 0xff, ((size_t)events.count + 1) * sizeof *first_end);
     for (uint32_t e = 0; e <= events.count; e++) {
+        woven_at[e] = count;
         struct bytes at = e < events.count ? events.events[e].instruction_name : (struct bytes){0};
         for (uint32_t g = first_end[e]; g != UINT32_MAX; g = next_end[g])
             woven[count++] = guest_event(f, g, residents->first_guest + g, HLO_EVENT_FREE, at);
@@ -143,7 +186,17 @@ static bool weave(struct finder *f, struct heap_events events, struct arena *are
         if (e < events.count) woven[count++] = events.events[e];
     }
     residents->events = (struct heap_events){woven, count};
+    for (uint32_t h = 0; h < f->host_count; h++) f->hosts[h].first_step = woven_at[f->hosts[h].first_step];
     return true;
+}
+
+static bool keep_hosts(const struct finder *f, struct arena *arena, struct residents *residents) {
+    residents->hosts = f->hosts;
+    residents->host_count = f->host_count;
+    residents->host_handed_to = arena_push_raw(arena, f->guest_count, sizeof *residents->host_handed_to);
+    for (uint32_t g = 0; g < f->guest_count && residents->host_handed_to; g++)
+        residents->host_handed_to[g] = f->guests[g].host_handed_to;
+    return residents->host_handed_to != NULL;
 }
 
 static bool extend_columns(const struct finder *f, struct arena *arena, struct residents *residents) {
@@ -174,7 +227,10 @@ bool residents_find(const struct hlo_module *module, struct program_graph *graph
         f.guests[g].end_event = first_at_least(times, events.count, f.guests[g].end + 1);
         residents->guest_bytes += f.guests[g].size_bytes;
     }
+    for (uint32_t h = 0; h < f.host_count; h++)
+        f.hosts[h].first_step = first_at_least(times, events.count, f.owned_from[h]);
     qsort(f.guests, f.guest_count, sizeof *f.guests, by_first_event);
     residents->guest_count = f.guest_count;
-    return weave(&f, events, arena, residents) && extend_columns(&f, arena, residents);
+    return weave(&f, events, arena, residents) && extend_columns(&f, arena, residents) &&
+           keep_hosts(&f, arena, residents);
 }

@@ -1,5 +1,6 @@
 #include "analysis/advice/what_if.h"
 
+#include "analysis/advice/lodging.h"
 #include "analysis/memory/allocation_category.h"
 #include "analysis/memory/memory_totals.h"
 #include "analysis/memory/trace_choice.h"
@@ -39,25 +40,66 @@ static bool replay_as_is(struct what_if *what_if, struct program_graph *graph, s
     what_if->residents = (struct residents){
         .module = *what_if->module, .events = what_if->events, .first_guest = what_if->module->buffer_count};
     what_if->replay = replay;
-    if (!what_if->fast_bytes) return true;  // no TPU: other compilers use outputs so whether memory is short or not
     if (!schedule_read(graph, arena, &schedule) ||
         !residents_find(what_if->module, graph, &schedule, what_if->events, arena, &what_if->residents))
         return error_set(error, ERROR_TOO_BIG, "no memory left to follow the program's schedule");
     const struct residents *residents = &what_if->residents;
+    what_if->has_lodgers = !what_if->fast_bytes && residents->host_count;
+    if (!what_if->fast_bytes) return true;
     return heap_replay_run(&residents->module, residents->events, NULL, arena, &what_if->replay, error);
+}
+
+// The temporaries of `sizes` on heap and in outputs: a replay of all, a second of those that no output takes.
+static bool replay_lodged(const struct what_if *what_if, const int64_t *sizes, struct hlo_module *changed,
+                          struct arena *scratch, struct heap_replay *replay, int64_t *visits, struct error *error) {
+    const struct residents *residents = &what_if->residents;
+    if (!heap_replay_run(changed, residents->events, NULL, scratch, replay, error)) return false;
+    if (!lodging_assign(residents, replay, sizes, changed, visits, scratch))
+        return error_set(error, ERROR_TOO_BIG, "no memory left to place temporaries in outputs");
+    return heap_replay_run(changed, residents->events, NULL, scratch, replay, error);
+}
+
+// The module with its guests, as it is, to be changed. NULL: no memory.
+static struct hlo_buffer *copy_buffers(const struct what_if *what_if, struct arena *scratch) {
+    const struct hlo_module *module = &what_if->residents.module;
+    struct hlo_buffer *buffers = arena_push_raw(scratch, module->buffer_count, sizeof *buffers);
+    for (uint32_t i = 0; i < module->buffer_count && buffers; i++) buffers[i] = module->buffers[i];
+    return buffers;
+}
+
+// Does lodging.h tell of the program as it is about what the compiler did?
+static bool is_lodged_alike(const struct what_if *what_if) {
+    enum { ALIKE_DIVISOR = 10 };
+    int64_t apart = what_if->lodging_bytes - what_if->temporary_bytes;
+    return what_if->lodging_bytes > 0 && (apart < 0 ? -apart : apart) <= what_if->total_bytes / ALIKE_DIVISOR;
+}
+
+static bool lodge_as_is(struct what_if *what_if, struct arena *scratch, struct error *error) {
+    struct hlo_module lodged = what_if->residents.module;
+    struct heap_replay replay;
+    int64_t *sizes = arena_push_raw(scratch, lodged.buffer_count, sizeof *sizes);
+    lodged.buffers = copy_buffers(what_if, scratch);
+    if (!sizes || !lodged.buffers) return error_set(error, ERROR_TOO_BIG, "no memory left to replay the program");
+    for (uint32_t i = 0; i < lodged.buffer_count; i++) sizes[i] = lodged.buffers[i].size_bytes;
+    return replay_lodged(what_if, sizes, &lodged, scratch, &replay, &what_if->lodging_visits, error) &&
+           temporaries_predict(&what_if->temporaries, &lodged, &replay, scratch, &what_if->lodging_bytes, error);
 }
 
 static bool pack_as_is(struct what_if *what_if, struct arena *arena, struct error *error) {
     struct arena scratch;
-    struct heap_replay replay;
+    struct heap_replay replay, roomy_replay;
+    const struct residents *residents = &what_if->residents;
     int64_t roomy;
     arena_init(&scratch, arena->limit_bytes);
     bool is_good = heap_replay_run(what_if->module, what_if->events, NULL, &scratch, &replay, error) &&
+                   heap_replay_run(&residents->module, residents->events, NULL, &scratch, &roomy_replay, error) &&
                    temporaries_init(&what_if->temporaries, what_if->module, what_if->events, &replay, arena, error) &&
-                   temporaries_predict(&what_if->temporaries, &what_if->residents.module, &what_if->replay, &scratch,
-                                       &roomy, error);
+                   temporaries_predict(&what_if->temporaries, &residents->module, &roomy_replay, &scratch, &roomy,
+                                       error) &&
+                   (!what_if->has_lodgers || lodge_as_is(what_if, &scratch, error));
     arena_free(&scratch);
     if (!is_good) return false;
+    what_if->has_lodgers = what_if->has_lodgers && is_lodged_alike(what_if);
     what_if->roomy_total_bytes = what_if->residents.guest_count ? what_if->indefinite_bytes + roomy
                                                                 : what_if->total_bytes;
     return true;
@@ -99,24 +141,32 @@ static int64_t sum_resized(const struct hlo_module *module, const struct hlo_all
     return before > 0 ? what_if_bytes((double)a->size_bytes * (after / before)) : a->size_bytes;
 }
 
-static bool replay_changed(const struct what_if *what_if, struct heap_events events, const int64_t *sizes,
-                           struct arena *scratch, struct what_if_result *result, struct error *error) {
+static bool has_lodgers_then(const struct what_if *what_if, const struct what_if_change *change) {
+    return what_if->has_lodgers && !change->has_room;
+}
+
+static bool replay_changed(const struct what_if *what_if, struct heap_events events,
+                           const struct what_if_change *change, struct arena *scratch, struct what_if_result *result,
+                           struct error *error) {
     struct hlo_module changed = what_if->residents.module;
     struct heap_replay replay;
-    changed.buffers = arena_push_raw(scratch, changed.buffer_count, sizeof *changed.buffers);
+    int64_t visits;
+    bool is_lodged = has_lodgers_then(what_if, change);
+    changed.buffers = copy_buffers(what_if, scratch);
     if (!changed.buffers) return error_set(error, ERROR_TOO_BIG, "no memory left to replay a change");
-    for (uint32_t i = 0; i < changed.buffer_count; i++) {
-        changed.buffers[i] = what_if->residents.module.buffers[i];
-        changed.buffers[i].size_bytes = sizes[i];
-    }
-    if (!heap_replay_run(&changed, events, NULL, scratch, &replay, error)) return false;
+    for (uint32_t i = 0; i < changed.buffer_count; i++) changed.buffers[i].size_bytes = change->sizes[i];
+    if (is_lodged ? !replay_lodged(what_if, change->sizes, &changed, scratch, &replay, &visits, error)
+                  : !heap_replay_run(&changed, events, NULL, scratch, &replay, error))
+        return false;
     result->small_bytes = 0;
     for (uint32_t i = 0; i < replay.live_at_peak_count; i++) {
-        int64_t size = sizes[replay.live_at_peak[i]];
+        int64_t size = change->sizes[replay.live_at_peak[i]];
         if (size > 0 && size <= what_if->fast_bytes / 2) result->small_bytes += size;
     }
     if (!temporaries_predict(&what_if->temporaries, &changed, &replay, scratch, &result->temporary_bytes, error))
         return false;
+    if (is_lodged)
+        result->temporary_bytes = scaled(what_if->temporary_bytes, result->temporary_bytes, what_if->lodging_bytes);
     result->total_bytes = what_if_bytes((double)result->indefinite_bytes + (double)result->temporary_bytes);
     result->peak_bytes = what_if_bytes((double)result->indefinite_bytes + (double)replay.peak_bytes);
     return true;
@@ -133,10 +183,18 @@ static void sum_changed(const struct what_if *what_if, const struct what_if_chan
                                         : what_if_resized(module, a, change->sizes);
         *sum = what_if_bytes((double)*sum + (double)bytes);
     }
+    const struct residents *residents = &what_if->residents;
+    for (uint32_t h = 0; h < residents->host_count && what_if->has_lodgers; h++) {  // whatever lies in them
+        const struct hlo_allocation *a = &module->allocations[residents->hosts[h].allocation];
+        if (change->is_gone && change->is_gone[residents->hosts[h].allocation]) continue;
+        result->indefinite_bytes += lodging_host_bytes(residents, &residents->hosts[h], change->sizes) -
+                                    what_if_resized(module, a, change->sizes);
+    }
 }
 
 // As short of memory as it is today: the residents stay where they are.
 static bool is_as_short(const struct what_if *what_if, const struct what_if_result *result) {
+    if (!what_if->fast_bytes) return !what_if->has_lodgers;  // then nothing better is known
     return what_if->residents.guest_count &&
            (double)result->total_bytes > AS_SHORT * (double)what_if->roomy_total_bytes;
 }
@@ -146,9 +204,9 @@ static bool run(const struct what_if *what_if, const struct what_if_change *chan
     sum_changed(what_if, change, result);
     result->total_bytes = result->peak_bytes = result->indefinite_bytes + result->temporary_bytes;
     if (what_if->replay.peak_bytes <= 0) return true;
-    if (!replay_changed(what_if, what_if->residents.events, change->sizes, scratch, result, error)) return false;
+    if (!replay_changed(what_if, what_if->residents.events, change, scratch, result, error)) return false;
     if (change->has_room || !is_as_short(what_if, result)) return true;
-    return replay_changed(what_if, what_if->events, change->sizes, scratch, result, error);
+    return replay_changed(what_if, what_if->events, change, scratch, result, error);
 }
 
 bool what_if_run(const struct what_if *what_if, const struct what_if_change *change, struct arena *scratch,

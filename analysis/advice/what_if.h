@@ -4,8 +4,9 @@
 //                      --> temporaries: the heap simulator trace replayed with the new sizes, and packed again;
 //                          today's + (packed then - packed today), never less than is live at the peak
 //
-// Temporaries that lie in outputs today (residents.h) go to the heap unless the changed program is as short of memory
-// as this one. A program without a trace gets its temporaries scaled as their sizes. Borrows the module.
+// Temporaries that lie in outputs today (residents.h) go to the heap: on a TPU unless the changed program is as short
+// of memory as this one; elsewhere where they find no room in outputs as the change leaves them (lodging.h). A program
+// without a trace gets its temporaries scaled as their sizes. Borrows the module.
 #pragma once
 
 #include "analysis/advice/residents.h"
@@ -15,8 +16,11 @@ struct what_if {
     const struct hlo_module *module;
     struct heap_events events;  // of HBM, as the exact memory view chooses them
     struct residents residents;
-    struct heap_replay replay;  // with the residents on the heap
+    struct heap_replay replay;  // on a TPU with the residents on the heap
     int64_t heap_peak_bytes;    // without
+    bool has_lodgers;           // outputs take temporaries whether memory is short or not: no TPU
+    int64_t lodging_bytes;      // then: temporaries of the program as it is, as lodging.h and the packing make them
+    int64_t lodging_visits;     // how much work that is
     int64_t total_bytes, peak_bytes;
     int64_t roomy_total_bytes;  // were the residents on the heap
     int64_t temporary_bytes, indefinite_bytes;
