@@ -224,8 +224,8 @@ static bool queue_stream(struct connection *connection, const struct reply *repl
     struct MHD_Response *response = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_BLOCK_BYTES, read_stream,
                                                                       connection, NULL);
     if (!response) return false;
-    (void)response_add_headers(response, &connection->exchange->request, reply);
-    bool is_queued = MHD_queue_response(connection->handle, reply->status, response) == MHD_YES;
+    bool is_queued = response_add_headers(response, &connection->exchange->request, reply) &&
+                     MHD_queue_response(connection->handle, reply->status, response) == MHD_YES;
     MHD_destroy_response(response);
     return is_queued;
 }

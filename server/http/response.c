@@ -121,9 +121,9 @@ bool response_queue(struct MHD_Connection *connection, const struct request *req
     const void *body = reply->body.data ? (const void *)reply->body.data : "";
     response = MHD_create_response_from_buffer(reply->body.size, mutable_pointer(body), MHD_RESPMEM_PERSISTENT);
     if (!response) return false;
-    bool is_whole = add_headers(response, request, reply, is_secure),
-         is_kept = place && is_whole && keep(place, response);
-    bool is_queued = MHD_queue_response(connection, reply->status, response) == MHD_YES;
+    bool is_whole = add_headers(response, request, reply, is_secure);
+    bool is_kept = place && is_whole && keep(place, response);
+    bool is_queued = is_whole && MHD_queue_response(connection, reply->status, response) == MHD_YES;
     if (!is_kept) MHD_destroy_response(response);
     return is_queued;
 }
