@@ -7,10 +7,15 @@
 
 enum { CRYPTO_SHA256_BYTES = 32 };
 
+// Makes the library ready; before anything else here, and before libcurl is. False: no memory. To use the library after
+// that would end the process.
+MUST_USE bool crypto_begin(void);
+
 struct crypto_hash {
     uint8_t data[CRYPTO_SHA256_BYTES];
 };
 
+// A hash that there was no memory for is nothing's; it counts as refused (analysis/base/refused_memory).
 struct crypto_hash crypto_sha256(struct bytes text);
 // The first 64 bits of it.
 uint64_t crypto_fingerprint(struct bytes text);

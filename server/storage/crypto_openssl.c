@@ -6,15 +6,27 @@
 #include <openssl/hmac.h>
 #include <openssl/pem.h>
 
+#include "analysis/base/refused_memory.h"
+
+// Without its context, which is made once, whatever asks for an algorithm reads through NULL.
+bool crypto_begin(void) {
+#if OPENSSL_VERSION_NUMBER >= 0x30000000L
+    return OSSL_LIB_CTX_get0_global_default();
+#else
+    return true;
+#endif
+}
+
 struct crypto_hash crypto_sha256(struct bytes text) {
     struct crypto_hash hash = {{0}};
-    (void)EVP_Digest(text.data, text.size, hash.data, NULL, EVP_sha256(), NULL);
+    if (EVP_Digest(text.data, text.size, hash.data, NULL, EVP_sha256(), NULL) != 1) (void)memory_or_refusal(NULL);
     return hash;
 }
 
 struct crypto_hash crypto_hmac_sha256(struct bytes key, struct bytes text) {
     struct crypto_hash hash = {{0}};
-    (void)HMAC(EVP_sha256(), key.data, (int)key.size, text.data, text.size, hash.data, NULL);
+    if (!HMAC(EVP_sha256(), key.data, (int)key.size, text.data, text.size, hash.data, NULL))
+        (void)memory_or_refusal(NULL);
     return hash;
 }
 

@@ -2,8 +2,11 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
+#include "analysis/base/refused_memory.h"
+#include "server/storage/crypto.h"
 #include "server/storage/http_transfer.h"
 
 enum { FIRST_WAIT_MS = 100, LONGEST_WAIT_MS = 5000, LONGEST_POLL_MS = 1000, STOPPABLE_POLL_MS = 100 };
@@ -24,11 +27,34 @@ struct http_client {
     atomic_uint_fast64_t requests, body_bytes;
 };
 
+// --- Memory: what libcurl is refused counts as ours ---
+
+static void *counted_malloc(size_t size) {
+    return memory_or_refusal(malloc(size));
+}
+
+static void *counted_realloc(void *block, size_t size) {
+    return memory_or_refusal(realloc(block, size));
+}
+
+static void *counted_calloc(size_t count, size_t size) {
+    return memory_or_refusal(calloc(count, size));
+}
+
+static char *counted_strdup(const char *text) {
+    return memory_or_refusal(strdup(text));
+}
+
+static bool begin_libraries(void) {
+    return crypto_begin() && curl_global_init_mem(CURL_GLOBAL_DEFAULT, counted_malloc, free, counted_realloc,
+                                                  counted_strdup, counted_calloc) == CURLE_OK;
+}
+
 struct http_client *http_client_new(const char *user_agent, struct trusted_certificates trusted,
                                     struct http_patience patience) {
     struct http_client *client = calloc(1, sizeof *client);
     if (!client) return NULL;
-    if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
+    if (!begin_libraries()) {
         free(client);
         return NULL;
     }
@@ -99,6 +125,10 @@ static int64_t now_ms(void) {
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
+static bool no_memory(const struct http_question *question, struct error *error) {
+    return error_in(error, ERROR_TOO_BIG, question->about, ERROR_WHOLE_FILE, "no memory left to ask for it");
+}
+
 // Twice as long each time, and never two callers in step.
 static int64_t wait_of(struct call *call, const struct http_transfer *transfer) {
     unsigned doublings = transfer->tries < 8 ? transfer->tries : 8;
@@ -116,7 +146,7 @@ static void trust(CURL *easy, struct trusted_certificates trusted) {
     (void)curl_easy_setopt(easy, CURLOPT_CAPATH, trusted.folder);
 }
 
-static void start(struct call *call, struct http_transfer *transfer) {
+static bool start(struct call *call, struct http_transfer *transfer) {
     struct http_patience patience = call->client->patience;
     http_transfer_reset(transfer);
     (void)curl_easy_setopt(transfer->easy, CURLOPT_USERAGENT, call->client->user_agent);
@@ -126,14 +156,16 @@ static void start(struct call *call, struct http_transfer *transfer) {
     (void)curl_easy_setopt(transfer->easy, CURLOPT_LOW_SPEED_TIME, (long)patience.silence_s);
     transfer->state = TRANSFER_RUNNING;
     atomic_fetch_add(&call->client->requests, 1);
-    (void)curl_multi_add_handle(call->multi, transfer->easy);
+    return curl_multi_add_handle(call->multi, transfer->easy) == CURLM_OK;
 }
 
-static void start_due(struct call *call, int64_t now) {
+static bool start_due(struct call *call, int64_t now, struct error *error) {
     for (size_t i = 0; i < call->count; i++) {
         struct http_transfer *transfer = &call->transfers[i];
-        if (transfer->state == TRANSFER_WAITING && transfer->due_ms <= now) start(call, transfer);
+        bool is_due = transfer->state == TRANSFER_WAITING && transfer->due_ms <= now;
+        if (is_due && !start(call, transfer)) return no_memory(transfer->question, error);
     }
+    return true;
 }
 
 static int poll_ms(const struct call *call, int64_t now) {
@@ -203,16 +235,12 @@ static bool carry(struct call *call, struct error *error) {
         if (!reading_goes_on(call->reading, call->transfers->question->about, error)) return false;
         set_deadline(call, now);
         if (now >= call->deadline_ms) return is_late(call, error);
-        start_due(call, now);
-        if (curl_multi_perform(call->multi, &running) != CURLM_OK) return is_late(call, error);
+        if (!start_due(call, now, error)) return false;
+        if (curl_multi_perform(call->multi, &running) != CURLM_OK) return no_memory(call->transfers->question, error);
         if (!collect(call, error)) return false;
         if (call->done < call->count) (void)curl_multi_poll(call->multi, NULL, 0, poll_ms(call, now_ms()), NULL);
     }
     return true;
-}
-
-static bool no_memory(const struct http_question *question, struct error *error) {
-    return error_in(error, ERROR_TOO_BIG, question->about, ERROR_WHOLE_FILE, "no memory left to ask for it");
 }
 
 static bool ask(struct call *call, const struct http_question *questions, struct arena *arena,

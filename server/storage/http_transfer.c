@@ -224,7 +224,8 @@ static enum transfer_verdict judge_failure(const struct http_transfer *transfer,
 
 enum transfer_verdict http_transfer_judge(struct http_transfer *transfer, CURLcode result, struct error *error) {
     int status = status_of(transfer->easy);
-    if (transfer->is_out_of_memory) return fail(transfer, ERROR_TOO_BIG, "no memory left for the answer", error);
+    if (transfer->is_out_of_memory || result == CURLE_OUT_OF_MEMORY)
+        return fail(transfer, ERROR_TOO_BIG, "no memory left for the answer", error);
     if ((transfer->is_too_big && is_good_status(status)) || result == CURLE_FILESIZE_EXCEEDED)
         return too_big(transfer, error);
     if (result != CURLE_OK) return judge_failure(transfer, result, error);

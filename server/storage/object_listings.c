@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "analysis/base/refused_memory.h"
 #include "server/storage/prefix_list.h"
 
 enum { TREES_KEPT = 256, TREE_BYTES_MAX = 1 << 30, PATIENCE_MS = 100, VAST_HOLDS_MS = 600 * 1000 };
@@ -157,7 +158,8 @@ static struct listed_tree *list(struct object_listings *listings, const struct p
     atomic_init(&listed->users, 1);
     arena_init(&listed->arena, TREE_BYTES_MAX);
     struct listed_tree *before = take_same(listings, wish->prefix);
-    bool is_good = list_into(listings, wish, before, listed, reading, error);
+    uint64_t refusals = memory_refusals();
+    bool is_good = list_into(listings, wish, before, listed, reading, error) && !memory_was_refused(refusals, error);
     listed_tree_release(before);
     listed->listed_ms = now_ms();  // a list that takes long holds as long as a short one
     if (is_good) return listed;

@@ -19,6 +19,7 @@ import tempfile
 
 REPO = pathlib.Path(__file__).resolve().parents[2]
 SOURCE = pathlib.Path(__file__).with_name("fail_calls.c")
+UNREADABLE = 3
 HEAD, TRACES_MAX = 4, 1 << 20
 ARMED, FAIL_AT, CALLS, KIND = range(HEAD)
 KINDS = {0: "nothing", ord("m"): "memory", ord("r"): "a read", ord("o"): "an open", ord("s"): "a look at a file",
@@ -97,3 +98,31 @@ class ForkedCommand:
         self.process.stdin.flush()
         code = int(self.process.stdout.readline())
         return Run(code, self.out.read_bytes(), self.errors.read_bytes().decode(errors="replace"))
+
+
+def wrong(whole, run):
+    """What is wrong with a run one of whose calls failed; None: nothing."""
+    if run.code < 0:
+        return f"ended by signal {-run.code}"
+    if run.code == whole.code and run.out == whole.out:
+        return None
+    if run.code != UNREADABLE:
+        return f"exit code {run.code}, and another answer: {run.out[-300:]!r}"
+    return None if run.errors.strip() else "exit code 3 without a word"
+
+
+def sweep_command(case, shim, words):
+    """`case` demands of the command that each of its calls, failing once, is an error or changes nothing."""
+    with ForkedCommand(shim, *words) as command:
+        whole = command.run(0)
+        case.assertIn(whole.code, (0, 1), whole.errors)
+        numbers, found, said = shim.calls_to_try(), [], 0
+        for number in numbers:
+            run = command.run(number)
+            said += run.code == UNREADABLE
+            problem = wrong(whole, run)
+            if problem:
+                found.append(f"call {number} ({shim.failed()}): {problem} {run.errors[-300:]}")
+        case.assertGreater(said, 3, "the faults reach the program")
+        case.assertEqual(found, [], "\n" + "\n".join(found))
+        print(f"{len(numbers)} faults, {said} errors: hbmview {words[0]}")

@@ -4,13 +4,12 @@ import shutil
 import tempfile
 import unittest
 
-from failing import REPO, ForkedCommand, Shim
+from failing import REPO, Shim, sweep_command
 
 FIXTURES = REPO / "tests" / "fixtures"
 PROFILES = FIXTURES / "logdir" / "plugins" / "profile"
 PROGRAM_FILE = PROFILES / "v5e_arguments_oom" / "tpu-vm-0.xplane.pb.gz"
 MESSAGE = FIXTURES / "oom_messages" / "v5e_readme_oom.txt"
-UNREADABLE = 3
 COMMANDS = [
     ["report", PROGRAM_FILE],
     ["report", PROGRAM_FILE, "--format=json"],
@@ -26,17 +25,6 @@ COMMANDS = [
     ["get_memory_profile", PROFILES / "tf_tiny"],
     ["get_peak_allocations", PROFILES / "v5e_arguments_oom"],
 ]
-
-
-def wrong(whole, run):
-    """What is wrong with a run one of whose calls failed; None: nothing."""
-    if run.code < 0:
-        return f"ended by signal {-run.code}"
-    if run.code == whole.code and run.out == whole.out:
-        return None
-    if run.code != UNREADABLE:
-        return f"exit code {run.code}, and another answer: {run.out[-300:]!r}"
-    return None if run.errors.strip() else "exit code 3 without a word"
 
 
 def make_log(root):
@@ -68,19 +56,8 @@ class Commands(unittest.TestCase):
     def sweep(self, commands):
         with Shim() as shim:
             for words in commands:
-                with self.subTest(command=" ".join(map(str, words))), ForkedCommand(shim, *words) as command:
-                    whole = command.run(0)
-                    self.assertIn(whole.code, (0, 1), whole.errors)
-                    numbers, found, said = shim.calls_to_try(), [], 0
-                    for number in numbers:
-                        run = command.run(number)
-                        said += run.code == UNREADABLE
-                        problem = wrong(whole, run)
-                        if problem:
-                            found.append(f"call {number} ({shim.failed()}): {problem} {run.errors[-300:]}")
-                    self.assertGreater(said, 3, "the faults reach the program")
-                    self.assertEqual(found, [], "\n" + "\n".join(found))
-                    print(f"{len(numbers)} faults, {said} errors: hbmview {' '.join(map(str, words[:1]))}")
+                with self.subTest(command=" ".join(map(str, words))):
+                    sweep_command(self, shim, words)
 
 
 if __name__ == "__main__":
