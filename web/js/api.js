@@ -130,6 +130,9 @@ export function fetchAdvice({ session, module, host }, query, signal) {
   return getJson(apiUrl("advise", { session, module, host, ...query }), signal);
 }
 
+/** What a check against the compiler told last of a program. */
+export const fetchCheck = ({ session, module }, signal) => getJson(apiUrl("check", { session, module }), signal);
+
 /**
  * This view as one .html file. The server knows what a tool asks for; what was asked besides, for a step or a capacity,
  * is told to it. @param {string} query of the page's address @param {object} more that only the tool knows

@@ -269,7 +269,7 @@ test("the compiler is asked by a command, which names this program and what was 
   const command = await copiedBy(page, () => page.click(".compiler-check .copy"));
   const { logdir } = await (await fetch(new URL("api/v1/server", server.url))).json();
   assert.ok(command.startsWith(`hbmview advise ${logdir} --session=v5e_gpt_12layer_oom --module='m(1)'`), command);
-  assert.ok(command.endsWith(`--capacity=${16 * GIB} --check`), command);
+  assert.ok(command.endsWith(`--capacity=${16 * GIB} --check --page=${new URL("/", server.url)}`), command);
   assert.match(await page.textContent(".compiler-check"), /pip install 'jax\[tpu\]'.*xla_dump_to=DIR/);
   assert.deepEqual(page.complaints, []);
 });

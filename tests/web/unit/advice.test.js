@@ -139,6 +139,7 @@ test("the compiler is asked by a command that a shell takes as it is meant", () 
     checkCommand("/tmp/dump", advice, asked),
     "hbmview advise /tmp/dump --session='run 1' --module='jit_f(39)' --capacity=1024 --batch=8 --check",
   );
+  assert.match(checkCommand("d", advice, {}, "http://hub:8/a b/"), /--check --page='http:\/\/hub:8\/a b\/'$/);
   const plain = { session: "s", module: "m" };
   assert.equal(checkCommand(null, plain, {}), "hbmview advise PATH --session=s --module=m --check");
   assert.equal(shellWord("it's $HOME"), "'it'\\''s $HOME'");

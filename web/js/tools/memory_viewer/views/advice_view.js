@@ -84,6 +84,7 @@ export function createAdvice(state, params, view, fetchAdvice) {
   function showAdvice() {
     if (reply === null) return;
     const { unit } = state.get();
+    check.redraw(unit);
     advice = adviceOf(reply, params.get().plan);
     plan.className = `advice-plan plan-${advice.plan.state}`;
     setText(plan, planSentence(advice, unit));
@@ -110,8 +111,15 @@ export function createAdvice(state, params, view, fetchAdvice) {
     state.watch(["unit"], showAdvice),
     ...fields.map((field) => field.dispose),
     latest.stop,
+    check.dispose,
   );
-  return { node, start: ask, redraw: showAdvice, dispose };
+
+  function start() {
+    check.wake();
+    return ask();
+  }
+
+  return { node, start, redraw: showAdvice, dispose };
 }
 
 /** The plan that is chosen, step by step, and what else there is. */
