@@ -71,12 +71,12 @@ static bool look_at_plane(struct contents_walk *walk, const struct xspace_plane 
     bool is_device = bytes_starts_with(plane->name, bytes_of(device_prefix));
     struct arena scratch;
     struct plane_head head;
-    struct error ignored;
     if (!is_host && !is_device) return true;
     arena_init(&scratch, SCRATCH_LIMIT_BYTES);
-    (void)!plane_head_read(walk->source, plane->offset, plane->size_bytes, &scratch, &head, &ignored);
+    bool is_good = plane_head_read(walk->source, plane->offset, plane->size_bytes, &scratch, &head, error) ||
+                   error->code != ERROR_UNREADABLE;
     if (is_host) look_for_memory_events(walk, &head);
-    bool is_good = !is_device || add_device(walk, plane, &head, error);
+    is_good = is_good && (!is_device || add_device(walk, plane, &head, error));
     arena_free(&scratch);
     return is_good;
 }

@@ -24,6 +24,7 @@ struct trace_contents {
 
 enum { TRACE_MAX_DEVICES = 4096, TRACE_TYPE_MAX_BYTES = 256 };
 
-// A plane that is damaged tells what stands before the damage. False only without memory.
+// A plane that is damaged tells what stands before the damage. False without memory, and where the system refuses a
+// read (ERROR_UNREADABLE): what the rest would tell is not known then.
 MUST_USE bool trace_contents_read(struct byte_source *source, const struct xspace_index *index, struct arena *arena,
                                   struct trace_contents *contents, struct error *error);

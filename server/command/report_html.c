@@ -58,9 +58,22 @@ static bool put_page(struct html_report *r, struct output *output, struct error 
     return saved_page_write(&r->page, address, tools, output, error);
 }
 
-static void tell_left_out(const struct html_report *r) {
+// What could not be read is an error; what the page has no room for is said.
+static void tell_left_out(struct html_report *r, struct report_errors *errors) {
     for (size_t i = 0; i < r->page.left_out_count; i++)
         fprintf(stderr, "hbmview: %s\n", printable_text(bytes_of(r->page.left_out[i]), r->page.arena));
+    for (size_t i = 0; i < r->page.missed_count; i++)
+        report_errors_say(errors, ERROR_UNREADABLE, NULL, "%s", r->page.missed[i]);
+}
+
+// The session that was meant may be among what could not be listed.
+static void tell_unlisted(struct html_report *r, struct report_errors *errors) {
+    struct error ignored;
+    const struct catalog *catalog = store_catalog(r->app.store, &r->work, false, &ignored);
+    for (size_t i = 0; catalog && i < catalog->left_out_count; i++) {
+        const struct input_remark *remark = &catalog->left_out[i];
+        if (remark->is_fault) report_errors_say(errors, ERROR_UNREADABLE, remark->path, "%s", remark->reason);
+    }
 }
 
 static enum exit_code write_page(struct html_report *r) {
@@ -70,7 +83,8 @@ static enum exit_code write_page(struct html_report *r) {
     report_sink_init(&sink, STDOUT_FILENO);
     if (put_page(r, &sink.output, &error)) {
         progress_hide(r->options->progress);
-        tell_left_out(r);
+        tell_left_out(r, &errors);
+        tell_unlisted(r, &errors);
     } else {
         sink.output.size = 0;  // no half of a page
         report_errors_add(&errors, &error);

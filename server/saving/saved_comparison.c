@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "server/saving/saved_faults.h"
 #include "server/saving/saved_lists.h"
 #include "server/text/query_text.h"
 
@@ -46,7 +47,7 @@ static json_t *modules_of(struct saved_page *page, const char *session, struct e
     return saved_page_ask(page, &ask, error);
 }
 
-static bool keep_rows(json_t *rows, const json_t *modules, const char *name, struct error *error) {
+static bool keep_rows(json_t *rows, const json_t *modules, const char *session, const char *name, struct error *error) {
     size_t i;
     json_t *row;
     json_array_foreach(json_object_get(modules, "modules"), i, row) {
@@ -55,15 +56,15 @@ static bool keep_rows(json_t *rows, const json_t *modules, const char *name, str
         json_array_append(rows, row);
         return true;
     }
-    return error_set(error, ERROR_NOT_FOUND, "There is no module \"%.200s\".", name);
+    return saved_faults_no_module(modules, session, name, error);
 }
 
 // The modules of a session that are compared; `other` is another of the same, or NULL.
 static bool put_modules(struct saved_page *page, const char *session, const char *name, const char *other,
                         struct error *error) {
     json_t *modules = modules_of(page, session, error), *rows = json_array();
-    bool is_good = modules && rows && keep_rows(rows, modules, name, error) &&
-                   (!other || keep_rows(rows, modules, other, error)) &&
+    bool is_good = modules && rows && keep_rows(rows, modules, session, name, error) &&
+                   (!other || keep_rows(rows, modules, session, other, error)) &&
                    saved_lists_put_modules(page, session, modules, rows, error);
     json_decref(rows);
     json_decref(modules);

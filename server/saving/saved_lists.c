@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "server/saving/saved_faults.h"
+
 static const struct saved_ask sessions_ask = {"sessions", {{NULL, NULL}}};
 
 static bool is_named(const json_t *row, const char *name) {
@@ -9,9 +11,15 @@ static bool is_named(const json_t *row, const char *name) {
     return one && name && strcmp(one, name) == 0;
 }
 
+// Nobody asks for what is new: the same view is the same file, whatever else there is.
+static void forget_version(json_t *thing) {
+    json_object_set_new(thing, "version", json_string(""));
+}
+
 static void keep_named(json_t *list, const char *a, const char *b) {
     for (size_t i = json_array_size(list); i-- > 0;) {
-        const json_t *row = json_array_get(list, i);
+        json_t *row = json_array_get(list, i);
+        forget_version(row);
         if (!is_named(row, a) && !is_named(row, b)) json_array_remove(list, i);
     }
 }
@@ -19,7 +27,13 @@ static void keep_named(json_t *list, const char *a, const char *b) {
 // What the page asks of any session: which of its tools have data.
 static bool put_glance(struct saved_page *page, const char *session, struct error *error) {
     struct saved_ask glance = {"session", {{"session", session}, {NULL, NULL}}};
-    return !session || saved_page_holds(page, &glance) || saved_page_add(page, &glance, error);
+    if (!session || saved_page_holds(page, &glance)) return true;
+    json_t *reply = saved_page_ask(page, &glance, error);
+    if (!reply) return saved_page_do_without(page, &glance, error);
+    saved_faults_tell(page, glance.resource, reply);
+    bool is_good = saved_page_keep(page, &glance, NULL, reply, error);
+    json_decref(reply);
+    return is_good;
 }
 
 static bool put_devices(struct saved_page *page, struct error *error) {
@@ -52,6 +66,7 @@ bool saved_lists_put_sessions(struct saved_page *page, const char *a, const char
     keep_named(json_object_get(reply, "sessions"), a, b);
     keep_named(json_object_get(reply, "device_memory"), a, b);
     json_object_set_new(reply, "logdir", json_string(""));
+    forget_version(reply);
     json_array_clear(json_object_get(reply, "pending"));
     json_array_clear(json_object_get(reply, "left_out"));
     is_good = is_good && saved_page_keep(page, &sessions_ask, NULL, reply, error);
@@ -77,5 +92,6 @@ bool saved_lists_put_modules(struct saved_page *page, const char *session, json_
     struct saved_ask ask = {"modules", {{"session", session}, {NULL, NULL}}};
     json_object_set(modules, "modules", rows);
     json_object_set_new(modules, "complete", json_true());
+    forget_version(modules);
     return saved_page_keep(page, &ask, NULL, modules, error);
 }

@@ -42,6 +42,19 @@ void saved_page_leave_out(struct saved_page *page, const char *sentence) {
         page->bodies.failed = true;
 }
 
+void saved_page_miss(struct saved_page *page, const char *sentence) {
+    if (sentence && !growing_array_add(page->arena, page->missed, page->missed_count, sentence))
+        page->bodies.failed = true;
+}
+
+bool saved_page_do_without(struct saved_page *page, const struct saved_ask *ask, const struct error *reason) {
+    bool is_nothing = reason->code == ERROR_NOT_FOUND || reason->code == ERROR_BAD_REQUEST;
+    if (!is_nothing)
+        saved_page_miss(page, arena_printf(page->arena, "%.60s: %s%s%.300s", ask->resource, reason->file,
+                                           reason->file[0] ? ": " : "", reason->message));
+    return reason->code != ERROR_NO_MEMORY;
+}
+
 // --- Asking ---
 
 bool saved_ask_read(struct arena *arena, const char *address, struct saved_ask *ask) {
@@ -167,13 +180,10 @@ bool saved_page_keep(struct saved_page *page, const struct saved_ask *ask, const
     return true;
 }
 
-// Whether the page can do without an answer; what could not be read is said in it.
-static bool may_do_without(struct saved_page *page, const struct saved_ask *ask, const struct inner_answer *answer,
-                           struct error *error) {
+static bool do_without(struct saved_page *page, const struct saved_ask *ask, const struct inner_answer *answer,
+                       struct error *error) {
     inner_answer_refusal(answer, error);
-    if (error->code == ERROR_UNREADABLE)
-        saved_page_leave_out(page, arena_printf(page->arena, "%.60s: %.200s", ask->resource, error->message));
-    return error->code != ERROR_NO_MEMORY;
+    return saved_page_do_without(page, ask, error);
 }
 
 static bool add_answer(struct saved_page *page, const struct saved_ask *ask, struct bytes body, struct error *error) {
@@ -187,7 +197,7 @@ bool saved_page_add(struct saved_page *page, const struct saved_ask *ask, struct
     struct inner_question question = question_of(page, ask, (struct bytes){0});
     struct inner_answer answer;
     bool is_good = inner_ask(page->app, &question, &answer) ? add_answer(page, ask, answer.reply.body, error)
-                                                            : may_do_without(page, ask, &answer, error);
+                                                            : do_without(page, ask, &answer, error);
     inner_answer_free(&answer);
     return is_good;
 }
@@ -223,6 +233,7 @@ static void put_index(struct saved_page *page, const char *address, const char *
     json_close_array(&w);
     json_open_array_key(&w, "left_out");
     for (size_t i = 0; i < page->left_out_count; i++) json_write_text(&w, page->left_out[i]);
+    for (size_t i = 0; i < page->missed_count; i++) json_write_text(&w, page->missed[i]);
     json_close_array(&w);
     if (page->log) json_write_text_key(&w, "log", page->log);
     json_key(&w, "replies");

@@ -37,8 +37,10 @@ struct saved_page {
     const char *address;     // that it opens with; NULL: the one it was asked for with
     const char *log;         // the text that an explanation is of; NULL
     const char *other_tool;  // that it holds something for, beside the view's own; NULL
-    const char **left_out;   // sentences: what the page does not hold
+    const char **left_out;   // sentences: what the page does not hold, for want of room
     size_t left_out_count;
+    const char **missed;  // and what it does not hold because it could not be read
+    size_t missed_count;
 };
 
 MUST_USE bool saved_page_begin(struct saved_page *page, const struct app *app, struct work *work, struct error *error);
@@ -55,7 +57,8 @@ MUST_USE json_t *saved_page_post(struct saved_page *page, const struct saved_ask
 MUST_USE bool saved_page_keep(struct saved_page *page, const struct saved_ask *ask, const char *each,
                               const json_t *body, struct error *error);
 
-// Asks and keeps in one. An answer that the view can do without: a refusal is kept out.
+// Asks and keeps in one. An answer that the view can do without: where there is none the page has none, and says so
+// unless there is no such thing (ERROR_NOT_FOUND, ERROR_BAD_REQUEST). False without memory.
 MUST_USE bool saved_page_add(struct saved_page *page, const struct saved_ask *ask, struct error *error);
 
 // Whether a reply that it holds answers this, as the page's find_reply.js finds it.
@@ -64,8 +67,12 @@ bool saved_page_holds(const struct saved_page *page, const struct saved_ask *ask
 // How much it holds.
 size_t saved_page_bytes(const struct saved_page *page);
 
-// A sentence of what it does not hold.
+// A sentence of what it does not hold: for want of room; because it could not be read.
 void saved_page_leave_out(struct saved_page *page, const char *sentence);
+void saved_page_miss(struct saved_page *page, const char *sentence);
+
+// That the page has no answer to this, for that reason, unless there is no such thing. False without memory.
+MUST_USE bool saved_page_do_without(struct saved_page *page, const struct saved_ask *ask, const struct error *reason);
 
 // Writes the file. `address` is the query that it opens with ("?run=..."), `tools` are ended by NULL.
 MUST_USE bool saved_page_write(struct saved_page *page, const char *address, const char *const tools[],

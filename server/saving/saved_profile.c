@@ -3,6 +3,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "server/saving/saved_faults.h"
+
 enum { HOSTS_MAX = 1 << 20 };
 
 struct place {
@@ -93,6 +95,7 @@ bool saved_profile_put(struct saved_page *page, const struct saved_view *view, s
     struct saved_ask whole = {"memory_profile", {{"session", view->session}, {"load", all}, {NULL, NULL}}};
     struct saved_ask asked = {"memory_profile", {{"session", view->session}, {NULL, NULL}}};
     json_t *overview = saved_page_ask(page, &whole, error);
+    saved_faults_tell(page, whole.resource, overview);
     bool is_good = overview && saved_page_keep(page, &asked, NULL, overview, error) &&
                    put_memories(page, view, overview, error);
     json_decref(overview);

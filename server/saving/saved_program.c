@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "server/saving/saved_faults.h"
 #include "server/saving/saved_lists.h"
 
 // One memory type of one module.
@@ -32,9 +33,8 @@ static bool put_groups(struct saved_page *page, const struct place *place, bool 
 static bool put_buffers(struct saved_page *page, const struct place *place, struct error *error) {
     struct saved_ask all = {"buffers", {OF_PLACE(place), {NULL, NULL}}};
     struct saved_ask one = {"buffer", {OF_PLACE(place), {NULL, NULL}}};
-    struct error refusal;
-    json_t *reply = saved_page_ask(page, &all, &refusal);
-    if (!reply) return true;
+    json_t *reply = saved_page_ask(page, &all, error);
+    if (!reply) return saved_page_do_without(page, &all, error);
     json_int_t left = json_integer_value(json_object_get(reply, "left_out"));
     if (left > 0)
         saved_page_leave_out(page,
@@ -83,6 +83,7 @@ static bool put_module(struct saved_page *page, const struct place *place, json_
         if (is_good && strcmp(number, "0") != 0) is_good = put_space(page, &other, error);
     }
     json_object_set_new(row, "state", json_string("ready"));
+    json_object_set_new(row, "error", json_null());  // of the figures in the background, which the overview gave by now
     json_object_set(row, "memory_spaces", spaces);
     json_decref(overview);
     return is_good;
@@ -115,9 +116,9 @@ static bool put_wanted(struct saved_page *page, const struct saved_view *view, j
     }
     if (left)
         saved_page_leave_out(page, arena_printf(page->arena, "%zu more modules of this session are not in it.", left));
+    saved_faults_tell(page, "modules", modules);
     return json_array_size(held) > 0 ||
-           error_set(error, ERROR_NOT_FOUND, "The session \"%.100s\" has no module \"%.100s\".", view->session,
-                     view->module ? view->module : "");
+           saved_faults_no_module(modules, view->session, view->module ? view->module : "", error);
 }
 
 bool saved_program_put(struct saved_page *page, const struct saved_view *view, struct error *error) {

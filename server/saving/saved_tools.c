@@ -4,6 +4,7 @@
 
 #include "server/saving/saved_comparison.h"
 #include "server/saving/saved_explanation.h"
+#include "server/saving/saved_faults.h"
 #include "server/saving/saved_lists.h"
 #include "server/saving/saved_profile.h"
 #include "server/saving/saved_program.h"
@@ -19,6 +20,7 @@ static bool put_device_memory(struct saved_page *page, const struct saved_view *
     struct saved_ask list = {"device_memory", {{"session", view->session}, {NULL, NULL}}};
     json_t *files = saved_page_ask(page, &list, error);
     if (!files) return false;
+    saved_faults_tell(page, list.resource, files);
     bool is_good = saved_page_keep(page, &list, NULL, files, error);
     size_t i;
     json_t *file;

@@ -1,6 +1,10 @@
 """hbmview report PATH --format=html: the page as one file."""
+import gzip
 import json
+import os
+import pathlib
 import re
+import tempfile
 import unittest
 
 from hbmview_command import PROFILES, hbmview
@@ -33,6 +37,45 @@ class ReportHtml(unittest.TestCase):
         done = hbmview("report", PROFILES / "tf_leak", "--tool=memory_profile", "--format=html")
         self.assertEqual(done.code, 0, done)
         self.assertEqual(index_of(done.out)["tools"], ["memory_profile"])
+
+    def broken(self, *sessions):
+        """A session of these files, the first of which ends too early, as a full disk leaves it."""
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        place = pathlib.Path(folder.name, "plugins", "profile", "s")
+        place.mkdir(parents=True)
+        for number, name in enumerate(sessions):
+            whole = gzip.decompress(next((PROFILES / name).glob("*.xplane.pb.gz")).read_bytes())
+            path = place / f"vm{number}.xplane.pb"
+            path.write_bytes(whole if number else whole[: len(whole) // 2])
+            os.utime(path, (1_700_000_000, 1_700_000_000))
+        return place
+
+    def test_what_could_not_be_read_is_said_on_the_page_and_beside_it(self):
+        place = self.broken("v5e_gpt_4layer", "v5e_matmul")
+        for tool in ("memory_viewer", "memory_profile"):
+            done = hbmview("report", place, f"--tool={tool}", "--format=html")
+            self.assertEqual(done.code, 3, done)
+            told = " ".join(index_of(done.out)["left_out"])
+            for words in ("vm0.xplane.pb", "ends after", "1 of the session's files could not be read"):
+                self.assertIn(words, told)
+                self.assertIn(words, done.errors)
+            self.assertNotIn("vm1.xplane.pb", told)
+
+    def test_a_module_that_may_be_in_what_could_not_be_read(self):
+        place = self.broken("v5e_gpt_4layer", "v5e_matmul")
+        done = hbmview("report", place, "--module=jit_train_step", "--format=html")
+        self.assertEqual((done.code, done.out), (3, ""), done)
+        self.assertRegex(done.errors, r"vm0.xplane.pb: no module .jit_train_step. in what could be read:.* ends")
+
+    def test_a_folder_that_cannot_be_looked_into(self):
+        place = self.broken("v5e_gpt_4layer", "v5e_matmul")
+        (place / "vm0.xplane.pb").unlink()
+        (place / "vm0.xplane.pb").symlink_to("nowhere")
+        done = hbmview("report", place.parents[2], "--format=html")
+        self.assertEqual(done.code, 3, done)
+        self.assertIn("vm0.xplane.pb: a link that leads nowhere", done.errors)
+        self.assertIn("memory_view/overview", [one["resource"] for one in index_of(done.out)["replies"]])
 
     def test_what_is_not_there(self):
         for arguments, code, words in ((("/nonexistent",), 3, "/nonexistent"),

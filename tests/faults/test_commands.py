@@ -36,11 +36,14 @@ def make_log(root):
 
 
 def of_a_log(root):
-    """Commands that look through several sessions."""
+    """Commands that look through several sessions, and those that put many answers together."""
     return [
         ["report", root, "--trend", "--format=json"],
         ["report", root, "--trend", "--tool=memory_profile", "--format=csv"],
         ["report", root, "--trend", "--tool=device_memory", "--format=csv"],
+        ["report", root, "--session=2026_11_02_10_00_00", "--tool=memory_profile", "--format=html"],
+        ["report", root, "--session=2026_11_03_10_00_00", "--format=html"],
+        ["report", FIXTURES / "device_memory" / "two_devices.memory.prof", "--format=html"],
     ]
 
 
@@ -48,7 +51,7 @@ class Commands(unittest.TestCase):
     def test_each_fault_is_an_error_or_changes_nothing(self):
         self.sweep(COMMANDS)
 
-    def test_each_fault_among_many_files(self):
+    def test_each_fault_among_many_files_and_answers(self):
         with tempfile.TemporaryDirectory(prefix="hbmview-faulty-") as folder:
             make_log(pathlib.Path(folder))
             self.sweep(of_a_log(folder))

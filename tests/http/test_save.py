@@ -73,7 +73,7 @@ class Save(ServedCase):
         index, replies = held(self.save(PAGE).body.decode())
         sessions = next(body for reply, body in replies if reply["resource"] == "sessions")
         self.assertEqual([one["name"] for one in sessions["sessions"]], ["v5e_gpt_12layer_oom"])
-        self.assertEqual((sessions["logdir"], sessions["pending"]), ("", []))
+        self.assertEqual((sessions["logdir"], sessions["version"], sessions["pending"]), ("", "", []))
         modules = next(body for reply, body in replies if reply["resource"] == "modules")
         rows = modules["modules"]
         self.assertEqual([(one["name"], one["state"]) for one in rows], [("jit_train_step(1)", "ready")])
