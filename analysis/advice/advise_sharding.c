@@ -5,6 +5,7 @@
 //     own propagation, followed here as dimension ties); what no split dimension reaches stays whole
 //     x bf16[8,512,1024], batch split: f32[2,512,1024]
 #include "analysis/advice/advisor.h"
+#include "analysis/advice/gathered.h"
 #include "analysis/advice/loop_steps.h"
 
 enum { BF16_BITS = 16 };
@@ -139,6 +140,19 @@ static struct advice_doubt doubt_of_sharding(const struct advisor *advisor) {
     return doubt;
 }
 
+// What comes on top of the split arrays, `then` being the program of these.
+static int64_t added_bytes(const struct advisor *advisor, const struct split *split, bool is_batch_split,
+                           const struct what_if_result *then) {
+    bool is_for_tpu = advisor->what_if.fast_bytes > 0;
+    if (is_batch_split && is_for_tpu)
+        return gathered_weight(advisor) - moved_to_fast_memory(advisor, then->small_bytes);
+    if (is_batch_split) return gathered_weights_bytes(advisor);
+    int64_t added = gathered_inputs(advisor, split);
+    if (is_for_tpu || split->is_by_features) return added;
+    int64_t at_end = gathered_gradients_bytes(advisor) - then->temporary_bytes;
+    return (at_end > added ? at_end : added) + unfused_product_bytes(advisor);
+}
+
 static bool predict_sharded(struct advisor *advisor, bool is_batch_split, double spread, struct advice_item *item) {
     struct split split = {0};
     int64_t *sizes = advisor_sizes(advisor);
@@ -167,8 +181,7 @@ static bool predict_sharded(struct advisor *advisor, bool is_batch_split, double
     struct what_if_result then;
     if (!advisor_run(advisor, &change, &then)) return false;
     int64_t hidden = advisor->is_rematerialized ? what_if_bytes(HIDDEN * (double)then.temporary_bytes) : 0;
-    int64_t added = is_batch_split ? gathered_weight(advisor) - moved_to_fast_memory(advisor, then.small_bytes)
-                                   : gathered_inputs(advisor, &split);
+    int64_t added = added_bytes(advisor, &split, is_batch_split, &then);
     advisor->reach.added_bytes = hidden + (added > 0 ? added : 0);
     if (added < 0) advisor->reach.temporary_bytes -= added;
     then.total_bytes += added + hidden;

@@ -1,0 +1,21 @@
+// The products of the forward pass in which an array that follows the batch meets a weight.
+//
+//     x bf16[8,512,768] . w[768,3072]  -> bf16[8,512,3072]     one operand follows the batch: a weight product
+//     q [8,12,512,64]   . k            -> scores               both do: none
+//
+// Dots, and calls of cuBLAS, also inside of fusions, where they were the user's dot_general. No convolutions.
+#pragma once
+
+#include "analysis/advice/advisor.h"
+
+struct weight_product {
+    uint32_t weight, activation, result;  // leaves
+    bool is_in_loop;                      // of the user's: in the body of a while
+    bool is_fused;                        // its result is an array of its own only where no fusion takes it
+};
+
+// False: node `index` is none.
+bool weight_product_read(const struct advisor *advisor, uint32_t index, struct weight_product *product);
+
+// Of the result, in the type that the activation has: the compiler may sum in a wider one.
+double weight_product_bytes(const struct advisor *advisor, const struct weight_product *product);
