@@ -147,11 +147,15 @@ struct advice {
     int64_t partitions;  // chips that the program is compiled for
     bool is_training;
     bool is_for_tpu;                            // it has arrays in memory space 1, as XLA:TPU alone makes them
+    bool is_for_gpu;                            // its instructions have XLA:GPU's configuration
     struct advice_item items[ADVICE_ID_COUNT];  // by id
     struct advice_together *together;
     size_t together_count;
     struct advice_plan plan;              // the cheapest set that fits
     struct advice_plan without_sharding;  // where the plan shards: the cheapest that does not; else without changes
+    struct advice_plan nearest;  // where none fits: the set that comes nearest (advise_nearest.h); else without
+    int64_t least_ways;          // where it does not fit: chips to share all of it, at least; 0: not known
+    int64_t least_ways_bytes;    // the total of each then
     struct advice_plan alternatives[ADVICE_ALTERNATIVES_MAX];
     size_t alternative_count;
     struct advice_plan chains[ADVICE_CHAINS_MAX];  // for no capacity: is_needed and fits are not meant

@@ -64,6 +64,14 @@ static bool is_squeezed(const struct advisor *advisor, uint32_t rematerialized_c
     return rematerialized_count >= MANY && (double)advisor->what_if.total_bytes >= almost * capacity;
 }
 
+// GpuBackendConfig of xla/service/gpu/backend_configs.proto, which XLA:GPU writes beside nearly every instruction.
+static bool is_for_gpu(const struct hlo_module *module) {
+    for (uint32_t i = 0; i < module->instruction_count; i++) {
+        if (bytes_contains(hlo_instruction_backend_config(module, i), BYTES("\"operation_queue_id\""))) return true;
+    }
+    return false;
+}
+
 static bool keep_name(struct advisor *advisor, struct advice *advice) {
     const char *name = arena_string(advisor->kept, advisor->module->name);
     advice->module_name = (struct bytes){(const uint8_t *)name, advisor->module->name.size};
@@ -139,7 +147,8 @@ static bool make(struct advisor *advisor, struct advice *advice) {
                               .ways = advisor->request.ways,
                               .partitions = partition_count(module),
                               .is_training = advisor->roles.is_training,
-                              .is_for_tpu = advisor->what_if.fast_bytes > 0};
+                              .is_for_tpu = advisor->what_if.fast_bytes > 0,
+                              .is_for_gpu = is_for_gpu(module)};
     advisor->told = arena_new(advisor->arena, struct what_if_result, ADVICE_ID_COUNT);
     if (!advisor->told || !keep_name(advisor, advice)) return false;
     for (int id = 0; id < ADVICE_ID_COUNT; id++) {

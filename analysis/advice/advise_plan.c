@@ -9,6 +9,7 @@
 // An alternative has something over the plan (enum advice_kind), needs each of its changes as well, and is dominated by
 // no other: whoever is not cheaper in some respect leaves less.
 #include "analysis/advice/advice_cost.h"
+#include "analysis/advice/advise_nearest.h"
 #include "analysis/advice/waterfall.h"
 
 enum { SHARDING = 1u << ADVICE_SHARD_ALL | 1u << ADVICE_SHARD_PARAMETERS };
@@ -180,7 +181,7 @@ void advice_plan_for(struct advice *advice, int64_t capacity_bytes) {
     advice->plan.is_needed = capacity_bytes > 0 && !advice->plan.fits;
     find_chains(advice);
     unsigned set = advice->plan.is_needed ? surest(advice, wish_within(advice, ADVICE_ALL)) : 0;
-    if (!set) return;
-    advice->plan = plan_of(advice, set, ADVICE_PLAN);
-    find_alternatives(advice);
+    if (set) advice->plan = plan_of(advice, set, ADVICE_PLAN);
+    if (set) find_alternatives(advice);
+    advice_nearest_find(advice);
 }

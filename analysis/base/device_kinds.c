@@ -87,6 +87,14 @@ int64_t device_kind_bytes(const struct device_kind *kind) {
     return size_text_read(kind->capacity, &bytes) ? bytes : 0;
 }
 
+double device_kind_usable_part(const struct device_kind *kind) {
+    return kind->is_of_compiler ? 1 : DEVICE_GPU_PART;
+}
+
+int64_t device_kind_usable_bytes(const struct device_kind *kind) {
+    return (int64_t)((double)device_kind_bytes(kind) * device_kind_usable_part(kind));
+}
+
 bool device_capacity_read(const char *text, int64_t *bytes) {
     if (size_text_read(text, bytes)) return true;
     const struct device_kind *kind = device_kind_named(text);

@@ -12,6 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+// The part of a GPU's memory that XLA takes by itself.
+#define DEVICE_GPU_PART 0.75
+
 struct device_kind {
     const char *name;
     const char *capacity;    // as a person writes it; size_text_read reads it
@@ -30,6 +33,11 @@ const struct device_kind *device_kind_named(const char *text);
 const struct device_kind *device_kind_of_profile(const char *type);
 
 int64_t device_kind_bytes(const struct device_kind *kind);
+
+// What XLA may use of that unless it is told otherwise: of a TPU all of the compiler's figure, of a GPU three quarters
+// (xla/pjrt/plugin/xla_gpu/xla_gpu_allocator_config.h: memory_fraction = 0.75; XLA_PYTHON_CLIENT_MEM_FRACTION).
+double device_kind_usable_part(const struct device_kind *kind);
+int64_t device_kind_usable_bytes(const struct device_kind *kind);
 
 // A capacity as a person gives it: a size (size_text.h) or the name of a device. False: it is neither.
 bool device_capacity_read(const char *text, int64_t *bytes);

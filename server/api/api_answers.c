@@ -14,11 +14,15 @@
     "{numerics: i, speed: i, work: i, chips: i}, steps: [{id: s, name: s, predicted_total_bytes: i, low_bytes: i, "    \
     "high_bytes: i, saves_bytes: i}]"
 #define PLAN "{is_needed: b, fits: b, " SET "}?"
+#define NEAREST                                                                                                        \
+    "{is_needed: b, fits: b, " SET ", over_bytes: i, held_by: [s]?}?, least_ways?: {ways: i, predicted_total_bytes: "  \
+    "i, basis: s}?"
 #define ALTERNATIVES "[{kind: s, is_needed: b, fits: b, " SET "}]"
 
 const char ANSWER_ADVISE[] =
     "{session: s, host: s, module: s, capacity_bytes: i?, total_bytes: i, peak_bytes: i, batch: i?, "
-    "sequence: i?, is_training: b, held_by: [s]?, not_counted: [s], interventions: [{id: s, applies: b, "
+    "sequence: i?, is_training: b, held_by: [s]?, held_by_part: n?, not_counted: [s], interventions: [{id: s, applies: "
+    "b, "
     "predicted_total_bytes: i?, "
     "predicted_peak_bytes: i, "
     "saves_bytes: i, low_bytes: i?, high_bytes: i?, changes_numerics: b, understood: n, evidence: [s], how: s?, name: "
@@ -26,7 +30,7 @@ const char ANSWER_ADVISE[] =
     " fit: s?, ways?: i, parts?: i, "
     "dimension?: {shape: s, op_name: s, dimension: i, from: i, to: i, padded: i}, from?: i, "
     "to?: i}], chains: [{" SET "}], plan?: " PLAN ", plan_without_sharding?: " PLAN ", alternatives?: " ALTERNATIVES
-    "}";
+    ", nearest?: " NEAREST "}";
 
 const char ANSWER_BUFFER[] = BUFFER;
 
@@ -89,7 +93,7 @@ const char ANSWER_EXPLAIN[] =
     "loaded_together: {session: s, host: s, basis: s, programs: [{module: s, size_bytes: i, constant_bytes: i, "
     "temporary_bytes: i, is_failing: b}], left_out: i, left_out_bytes: i, unread: i, evicting_low_bytes: i, "
     "evicting_high_bytes: i, merging_high_bytes: i, notes: [s]}?, plan_without_sharding?: " PLAN
-    ", alternatives?: " ALTERNATIVES "}], messages_left_out: i, log_problem: s?}";
+    ", alternatives?: " ALTERNATIVES ", nearest?: " NEAREST "}], messages_left_out: i, log_problem: s?}";
 
 const char ANSWER_MEMORY_PROFILE[] =
     "{session: s, complete: b, hosts: [{host: s, error: {code: s, message: s, file: s?, offset: i?}?, state: s, "

@@ -14,12 +14,22 @@ struct advice_document {
 
 void advice_json_write(const struct advice_document *document, struct json_writer *w);
 
-// The keys "plan", "plan_without_sharding" and "alternatives" of an open object.
+// The keys "plan", "plan_without_sharding", "alternatives", "nearest" and "least_ways" of an open object.
 void advice_plan_json_write(const struct advice *advice, struct json_writer *w);
 
-// Which TPUs of device_kinds.h hold the program as it is, by their capacity alone: how many, their names into `names`
-// (device_kind_count of them fit). 0 too where the program is for no TPU.
-size_t advice_holding_devices(const struct advice *advice, const char **names);
+// Which TPUs of device_kinds.h, or GPUs, as the program is for, hold so many bytes, by what XLA may use of their
+// capacity alone: how many, their names into `names` (device_kind_count of them fit). 0 too where the program is for
+// neither.
+size_t advice_holding_devices(const struct advice *advice, int64_t bytes, const char **names);
+
+// "TPU v5p, TPU v7x"; empty where none is known. On `arena`.
+const char *advice_holding_text(const struct advice *advice, int64_t bytes, struct arena *arena);
+
+// "Nearest: donate the inputs: about 9.10 GiB (...), 1.10 GiB too much; held by TPU v5p." Empty where some set fits.
+const char *advice_nearest_text(const struct advice *advice, struct arena *arena);
+
+// "Divided over at least 8 chips ..."; empty where that is not known or not needed.
+const char *advice_ways_text(const struct advice *advice, struct arena *arena);
 
 // What an intervention is called, and its line of code.
 const struct change *advice_change(enum advice_id id);

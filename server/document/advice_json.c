@@ -22,24 +22,36 @@ static const struct field item_fields[] = {
     FIELD_END,
 };
 
-size_t advice_holding_devices(const struct advice *advice, const char **names) {
+static bool is_for(const struct advice *advice, const struct device_kind *kind) {
+    return kind->is_of_compiler ? advice->is_for_tpu : advice->is_for_gpu;
+}
+
+size_t advice_holding_devices(const struct advice *advice, int64_t bytes, const char **names) {
     size_t count = 0;
-    for (size_t i = 0; advice->is_for_tpu && i < device_kind_count; i++) {
+    for (size_t i = 0; i < device_kind_count; i++) {
         const struct device_kind *kind = &device_kinds[i];
-        if (kind->is_of_compiler && device_kind_bytes(kind) >= advice->total_bytes) names[count++] = kind->name;
+        if (is_for(advice, kind) && device_kind_usable_bytes(kind) >= bytes) names[count++] = kind->name;
     }
     return count;
 }
 
-static void write_holding_devices(const struct advice *advice, struct json_writer *w) {
+static void write_holding_devices(const struct advice *advice, int64_t bytes, struct json_writer *w) {
     enum { NAMES_MAX = 64 };
     const char *names[NAMES_MAX];
-    if (!advice->is_for_tpu || device_kind_count > NAMES_MAX) {
+    if ((!advice->is_for_tpu && !advice->is_for_gpu) || device_kind_count > NAMES_MAX) {
         json_write_text_key(w, "held_by", NULL);
         return;
     }
-    size_t count = advice_holding_devices(advice, names);
+    size_t count = advice_holding_devices(advice, bytes, names);
     json_write_texts_key(w, "held_by", names, count);
+}
+
+static void write_usable_part(const struct advice *advice, struct json_writer *w) {
+    json_key(w, "held_by_part");
+    if (advice->is_for_tpu || advice->is_for_gpu)
+        json_write_double(w, advice->is_for_gpu ? DEVICE_GPU_PART : 1);
+    else
+        json_write_null(w);
 }
 
 const struct change *advice_change(enum advice_id id) {
@@ -159,6 +171,31 @@ static void write_alternatives(const struct advice *advice, struct json_writer *
     json_close_array(w);
 }
 
+static void write_nearest(const struct advice *advice, struct json_writer *w) {
+    const struct advice_plan *nearest = &advice->nearest;
+    if (!nearest->count) {
+        json_write_text_key(w, "nearest", NULL);
+        return;
+    }
+    json_open_object_key(w, "nearest");
+    write_plan_members(nearest, advice->capacity_bytes, w);
+    json_write_int64_key(w, "over_bytes", nearest->predicted_total_bytes - advice->capacity_bytes);
+    write_holding_devices(advice, nearest->high_bytes, w);
+    json_close_object(w);
+}
+
+static void write_least_ways(const struct advice *advice, struct json_writer *w) {
+    if (!advice->least_ways) {
+        json_write_text_key(w, "least_ways", NULL);
+        return;
+    }
+    json_open_object_key(w, "least_ways");
+    json_write_int64_key(w, "ways", advice->least_ways);
+    json_write_int64_key(w, "predicted_total_bytes", advice->least_ways_bytes);
+    json_write_text_key(w, "basis", "reasoned");
+    json_close_object(w);
+}
+
 void advice_plan_json_write(const struct advice *advice, struct json_writer *w) {
     write_plan("plan", &advice->plan, advice->capacity_bytes, w);
     if (advice->without_sharding.count)
@@ -166,6 +203,8 @@ void advice_plan_json_write(const struct advice *advice, struct json_writer *w) 
     else
         json_write_text_key(w, "plan_without_sharding", NULL);
     write_alternatives(advice, w);
+    write_nearest(advice, w);
+    write_least_ways(advice, w);
 }
 
 static void write_chains(const struct advice *advice, struct json_writer *w) {
@@ -191,7 +230,8 @@ void advice_json_write(const struct advice_document *document, struct json_write
     json_write_known_key(w, "batch", advice->batch > 0, advice->batch);
     json_write_known_key(w, "sequence", advice->sequence > 0, advice->sequence);
     json_write_bool_key(w, "is_training", advice->is_training);
-    write_holding_devices(advice, w);
+    write_holding_devices(advice, advice->total_bytes, w);
+    write_usable_part(advice, w);
     json_write_texts_key(w, "not_counted", not_counted, sizeof not_counted / sizeof *not_counted);
     json_open_array_key(w, "interventions");
     for (int id = 0; id < ADVICE_ID_COUNT; id++) write_item(&advice->items[id], advice->capacity_bytes, w);

@@ -6,13 +6,39 @@
 #include "analysis/base/size_text.h"
 #include "server/document/waterfall_text.h"
 
-static void write_holding_devices(const struct advice *advice, struct arena *arena, struct output *output) {
+const char *advice_holding_text(const struct advice *advice, int64_t bytes, struct arena *arena) {
     const char **names = arena_push_raw(arena, device_kind_count, sizeof *names), *list = "";
-    size_t count = names ? advice_holding_devices(advice, names) : 0;
+    size_t count = names ? advice_holding_devices(advice, bytes, names) : 0;
     for (size_t i = 0; i < count && list; i++) list = arena_printf(arena, "%s%s%s", list, i ? ", " : "", names[i]);
-    if (!names || !list || !advice->is_for_tpu) return;
-    output_put(output, count ? arena_printf(arena, "As it is, one of these holds it: %s.\n", list)
-                             : "As it is, no TPU that is known here holds it.\n");
+    return list ? list : "";
+}
+
+static void write_holding_devices(const struct advice *advice, struct arena *arena, struct output *output) {
+    const char *list = advice_holding_text(advice, advice->total_bytes, arena);
+    const char *kind = advice->is_for_gpu ? "GPU" : "TPU";
+    const char *part = advice->is_for_gpu ? " with the three quarters of its memory that XLA takes by itself" : "";
+    if (!advice->is_for_tpu && !advice->is_for_gpu) return;
+    output_put(output, *list ? arena_printf(arena, "As it is, one of these holds it%s: %s.\n", part, list)
+                             : arena_printf(arena, "As it is, no %s that is known here holds it%s.\n", kind, part));
+}
+
+const char *advice_nearest_text(const struct advice *advice, struct arena *arena) {
+    const struct advice_plan *nearest = &advice->nearest;
+    if (!nearest->count) return "";
+    const char *list = advice_holding_text(advice, nearest->high_bytes, arena);
+    int64_t over = nearest->predicted_total_bytes - advice->capacity_bytes;
+    return arena_printf(arena, "Nearest: %s It is %s too much%s%s.",
+                        advice_plan_text(nearest, advice->capacity_bytes, arena), size_string(over, arena),
+                        *list ? "; one of these would hold it: " : "", list);
+}
+
+const char *advice_ways_text(const struct advice *advice, struct arena *arena) {
+    if (!advice->least_ways) return "";
+    return arena_printf(arena,
+                        "Divided over chips, parameters and batch, it takes at least %lld of them, with %s each "
+                        "(reasoned from the prediction for %lld, not compiled).",
+                        (long long)advice->least_ways, size_string(advice->least_ways_bytes, arena),
+                        (long long)advice->items[ADVICE_SHARD_ALL].ways);
 }
 
 static void write_head(const struct advice_document *document, bool is_markdown, struct arena *arena,
@@ -70,7 +96,10 @@ const char *advice_kind_words(enum advice_kind kind) {
 static void write_plan(const struct advice *advice, bool is_markdown, struct arena *arena, struct output *output) {
     if (!advice->plan.is_needed) return;
     if (!advice->plan.fits) {
+        const char *nearest = advice_nearest_text(advice, arena), *ways = advice_ways_text(advice, arena);
         output_put(output, "\nNo set of these changes fits it; a larger chip, or more of them (--ways), is needed.\n");
+        output_put(output, arena_printf(arena, "%s%s%s%s", nearest, *nearest ? "\n" : "", ways, *ways ? "\n" : ""));
+        if (advice->nearest.count) output_put(output, waterfall_text(advice, &advice->nearest, is_markdown, arena));
         return;
     }
     output_put(output,

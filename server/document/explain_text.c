@@ -229,6 +229,9 @@ static void put_plan(struct page *page, const struct advice *advice) {
     if (!advice->plan.fits) {
         put_item(page, arena_printf(page->arena, "No set of changes that can be predicted from the program fits %s.",
                                     capacity));
+        const char *nearest = advice_nearest_text(advice, page->arena), *ways = advice_ways_text(advice, page->arena);
+        if (*nearest) put_item(page, nearest);
+        if (*ways) put_item(page, ways);
         return;
     }
     put_item(page, advice_plan_text(&advice->plan, advice->capacity_bytes, page->arena));

@@ -421,6 +421,37 @@ class Document(unittest.TestCase):
         done = hbmview("advise", ADVICE / "transformer_scanned.hlo.pb.gz")
         self.assertIn("As it is, one of these holds it: TPU v3, TPU v4,", done.out)
 
+    def test_a_gpu_program_is_held_by_gpus_with_what_xla_takes_of_them(self):
+        document = advise(ADVICE / "gpu_attention.hlo.pb.gz")
+        self.assertEqual(document["held_by_part"], 0.75)
+        sizes = {"T4": 16, "L4": 24, "V100 16 GB": 16, "V100 32 GB": 32, "A100 40 GB": 40, "A100 80 GB": 80,
+                 "H100": 80, "H200": 141, "B200": 180}  # of the data sheets
+        large = advise(FIXTURES / "logdir", "--session=h100_programs", "--module=jit_gpt_large(4117)")  # 21.96 GiB
+        for one in (document, large):
+            holding = [name for name, gib in sizes.items() if 0.75 * gib * GIB >= one["total_bytes"]]
+            self.assertEqual(one["held_by"], holding)
+        self.assertNotIn("L4", large["held_by"])
+
+    def test_a_program_of_neither_is_held_by_nobody(self):
+        document = advise(FIXTURES / "logdir", "--session=jax_cpu_mlp", "--module=jit_train_step(16)")
+        self.assertEqual((document["held_by"], document["held_by_part"]), (None, None))
+
+    def test_where_no_set_fits_the_nearest_says_how_far_it_is_off_and_who_holds_it(self):
+        program = ADVICE / "transformer_scanned.hlo.pb.gz"
+        document = advise(program, "--capacity=400MiB")
+        near, least = document["nearest"], document["least_ways"]
+        self.assertFalse(document["plan"]["fits"] or near["fits"])
+        self.assertEqual(near["over_bytes"], near["predicted_total_bytes"] - 400 * (1 << 20))
+        self.assertGreater(near["over_bytes"], 0)
+        self.assertEqual([step["id"] for step in near["steps"]], near["interventions"])
+        for chain in document["chains"]:
+            self.assertLessEqual(near["predicted_total_bytes"], chain["predicted_total_bytes"])
+        self.assertEqual(near["held_by"][0], "TPU v2")
+        self.assertIsNone(least, "its batch of 4 goes no farther")
+        text = hbmview("advise", program, "--capacity=400MiB").out
+        self.assertRegex(text, r"Nearest: donate the inputs.* too much; one of these would hold it: TPU v2, ")
+        self.assertIsNone(advise(program, "--capacity=8GiB")["nearest"])
+
     def test_text_and_markdown_say_the_same(self):
         for form in ("text", "markdown"):
             done = hbmview("advise", ADVICE / "transformer_scanned.hlo.pb.gz", f"--format={form}", "--capacity=8GiB")

@@ -265,6 +265,47 @@ static void two_changes_are_told_as_they_were_joined(void **state) {
     assert_int_equal(f.advice.plan.predicted_total_bytes, 640);
 }
 
+static void where_none_fits_the_nearest_is_told(void **state) {
+    (void)state;
+    struct fixture f;
+    start(&f, 300);
+    offer(&f, ADVICE_DONATE_INPUTS, 200, 600);
+    offer(&f, ADVICE_REMATERIALIZE, 400, 300);
+    offer(&f, ADVICE_HALVE_BATCH, 400, 597);  // a hundredth of the capacity is not worth halving the batch
+    assert_true(plan(&f)->is_needed && !f.advice.plan.fits && f.advice.plan.count == 0);
+    assert_int_equal(set_of(&f.advice.nearest), 1u << ADVICE_DONATE_INPUTS | 1u << ADVICE_REMATERIALIZE);
+    assert_int_equal(f.advice.nearest.predicted_total_bytes, 500);
+    assert_true(f.advice.nearest.is_needed && !f.advice.nearest.fits);
+    check_waterfall(&f, &f.advice.nearest);
+    advice_plan_for(&f.advice, 500);
+    assert_true(f.advice.plan.fits && f.advice.nearest.count == 0);
+}
+
+// 800 of 1000 bytes are divided: 4 chips save 600.
+static void chips_are_a_power_of_two_that_divides_the_batch(void **state) {
+    (void)state;
+    struct fixture f;
+    start(&f, 320);
+    offer(&f, ADVICE_SHARD_ALL, 100, 300);
+    f.advice.items[ADVICE_SHARD_ALL].ways = 4;
+    f.advice.batch = 24;
+    plan(&f);
+    assert_int_equal(f.advice.least_ways, 8);
+    assert_int_equal(f.advice.least_ways_bytes, 300);
+    advice_plan_for(&f.advice, 400);
+    assert_int_equal(f.advice.least_ways, 4);
+    f.advice.batch = 12;
+    advice_plan_for(&f.advice, 320);
+    assert_int_equal(f.advice.least_ways, 0);
+    f.advice.batch = 0;  // not known
+    advice_plan_for(&f.advice, 210);
+    assert_int_equal(f.advice.least_ways, 128);
+    advice_plan_for(&f.advice, 200);  // what is on every chip
+    assert_int_equal(f.advice.least_ways, 0);
+    advice_plan_for(&f.advice, 1000);
+    assert_int_equal(f.advice.least_ways, 0);
+}
+
 static void a_set_that_was_not_asked_is_no_plan(void **state) {
     (void)state;
     struct fixture f;
@@ -319,6 +360,8 @@ int main(void) {
         cmocka_unit_test(a_range_that_holds_the_capacity_may_fit),
         cmocka_unit_test(no_plan_of_any_program_is_silly),
         cmocka_unit_test(two_changes_are_told_as_they_were_joined),
+        cmocka_unit_test(where_none_fits_the_nearest_is_told),
+        cmocka_unit_test(chips_are_a_power_of_two_that_divides_the_batch),
         cmocka_unit_test(a_set_that_was_not_asked_is_no_plan),
         cmocka_unit_test(changes_that_exclude_each_other_are_not_joined),
         cmocka_unit_test(a_change_that_does_not_apply_is_not_planned),

@@ -46,6 +46,9 @@ static void every_device_finds_itself_and_has_a_size(void **state) {
     for (size_t i = 0; i < device_kind_count; i++) {
         assert_ptr_equal(device_kind_named(device_kinds[i].name), &device_kinds[i]);
         assert_true(device_kind_bytes(&device_kinds[i]) > (int64_t)1 << 30);
+        double part = device_kinds[i].is_of_compiler ? 1 : 0.75;
+        assert_true((double)device_kind_usable_bytes(&device_kinds[i]) ==
+                    part * (double)device_kind_bytes(&device_kinds[i]));
     }
 }
 

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import {
   chosenPlan,
   fitOfRow,
+  nearestText,
   plansOf,
   waterfallRows,
   waterfallScale,
@@ -64,6 +65,15 @@ test("a row fits by its range", () => {
   assert.equal(fitOfRow(last, null), null);
 });
 
+test("the nearest is told with what it lacks, who holds it, and over how many chips it would fit", () => {
+  const nearest = { over_bytes: GIB, held_by: ["TPU v5p", "TPU v7x"] };
+  const told = "1.00 GiB too much; TPU v5p, TPU v7x would hold it.";
+  assert.equal(nearestText({ nearest }), told);
+  const least_ways = { ways: 8, predicted_total_bytes: 1 };
+  assert.match(nearestText({ nearest, least_ways }), /at least 8 \(reasoned, not compiled\)\.$/);
+  assert.equal(nearestText({ nearest: { ...nearest, held_by: null } }), "1.00 GiB too much.");
+});
+
 test("as text the steps stand in columns", () => {
   assert.equal(
     waterfallText(waterfallRows(plan, 20 * GIB), 16 * GIB),
@@ -85,6 +95,9 @@ test("the plan and its alternatives are to choose from; where none is needed, ch
   assert.deepEqual(kinds({ chains: [chain] }), ["donate_inputs+halve_batch"]);
   assert.deepEqual(kinds({ plan: { is_needed: false, fits: true, interventions: [] }, chains: [chain] }).length, 1);
   assert.deepEqual(kinds({ plan: { is_needed: true, fits: false, interventions: [] }, chains: [chain] }), []);
+  const none = { is_needed: true, fits: false, interventions: [] };
+  const [near] = plansOf({ plan: none, chains: [chain], nearest: other });
+  assert.deepEqual([near.kind, near.title, near.steps], ["nearest", "the nearest", other.steps]);
   const plans = plansOf({ plan, alternatives: [other] });
   assert.equal(chosenPlan(plans, "fewer_changes"), plans[1]);
   assert.equal(chosenPlan(plans, "gone"), plans[0]);

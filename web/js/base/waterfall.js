@@ -18,14 +18,15 @@ const KIND_NAMES = {
   fewer_changes: "with fewer changes",
   cheaper: "gentler, if it fits",
   more_room: "with more room",
+  nearest: "the nearest",
 };
 
 /**
- * What there is to choose from: the plan and what stands beside it; where none is needed, or none fits, what often goes
- * together. Each with its `kind`, which the address can keep, and a `title`.
- * @param {{plan?: any, alternatives?: any[], chains?: any[]}} reply
+ * What there is to choose from: the plan and what stands beside it; where none fits, the set that comes nearest; where
+ * none is needed, what often goes together. Each with its `kind`, which the address can keep, and a `title`.
+ * @param {{plan?: any, alternatives?: any[], chains?: any[], nearest?: any}} reply
  */
-export function plansOf({ plan, alternatives = [], chains = [] }) {
+export function plansOf({ plan, alternatives = [], chains = [], nearest = null }) {
   if (plan?.fits && plan.interventions.length > 0) {
     return [{ ...plan, kind: "plan" }, ...alternatives].map((one) => ({
       ...one,
@@ -33,13 +34,23 @@ export function plansOf({ plan, alternatives = [], chains = [] }) {
       isChain: false,
     }));
   }
-  if (plan?.is_needed) return [];
+  if (plan?.is_needed) {
+    const near = { kind: "nearest", title: KIND_NAMES.nearest, isChain: false };
+    return nearest ? [{ ...nearest, ...near }] : [];
+  }
   return chains.map((one) => ({
     ...one,
     kind: one.interventions.join("+"),
     title: namesOfPlan(one),
     isChain: true,
   }));
+}
+
+/** "1.10 GiB too much; TPU v5p would hold it", and over how many chips it would fit. */
+export function nearestText({ nearest, least_ways: least = null }, mode = "auto") {
+  const holding = nearest.held_by?.length ? `; ${nearest.held_by.join(", ")} would hold it` : "";
+  const chips = least === null ? "" : ` Divided over chips it takes at least ${least.ways} (reasoned, not compiled).`;
+  return `${formatSize(nearest.over_bytes, mode)} too much${holding}.${chips}`;
 }
 
 /** The plan of that kind, or the first. */

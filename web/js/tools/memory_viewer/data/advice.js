@@ -10,7 +10,7 @@
 import { column } from "../../../base/column.js";
 import { fitWords, nameOfChange, namesOfPlan } from "../../../base/change_names.js";
 import { formatSize } from "../../../base/format.js";
-import { chosenPlan, plansOf } from "../../../base/waterfall.js";
+import { chosenPlan, nearestText, plansOf } from "../../../base/waterfall.js";
 
 /**
  * Beside what the reply tells of it, a change has its `title`, whether it `isPlanned`, and whether it `isUntold`: too
@@ -82,7 +82,11 @@ export function planSentence(advice, mode = "auto") {
   const title = plan.title ?? "the plan";
   return plan.state === "found"
     ? `${title.charAt(0).toUpperCase()}${title.slice(1)}: ${result}, ${fitWords(plan.fit) || "fits"} ${size(capacity)}.`
-    : `Nothing here fits ${size(capacity)}. The most together: ${result}.`;
+    : `Nothing here fits ${size(capacity)}. The most together: ${result}.${nearText(advice, mode)}`;
+}
+
+function nearText(advice, mode) {
+  return advice.nearest ? ` That is ${nearestText(advice, mode)}` : "";
 }
 
 /** "rematerialize and halve the batch → 11.01 GiB (8.33 GiB to 13.54 GiB)" */

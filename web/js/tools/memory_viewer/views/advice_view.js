@@ -167,8 +167,10 @@ function fieldsOf(params) {
 
 function notesOf(advice, view) {
   const notes = [`Not counted, since no HLO tells it: ${advice.not_counted.join(", ")}.`];
-  const holding = advice.held_by?.join(", ") || "no TPU known here";
-  if (advice.held_by) notes.unshift(`As it is, ${holding} would hold it.`);
+  const isPart = advice.held_by_part < 1;
+  const holding = advice.held_by?.join(", ") || `no ${isPart ? "GPU" : "TPU"} known here`;
+  const part = isPart ? `, with the ${100 * advice.held_by_part} % of its memory that XLA takes by itself` : "";
+  if (advice.held_by) notes.unshift(`As it is, ${holding} would hold it${part}.`);
   if (view.memory_space !== 0) notes.unshift(`This is about HBM, not ${view.memory_space_name}.`);
   notes.push("The compiler schedules a changed program anew: the range is where its total is expected.");
   return notes.map((text) => el("p", { class: "note" }, text));

@@ -4,7 +4,7 @@ import { fitWords, nameOfChange } from "../../../base/change_names.js";
 import { el } from "../../../base/dom.js";
 import { sizeFigure } from "../../../base/figures.js";
 import { formatSize } from "../../../base/format.js";
-import { chosenPlan, plansOf } from "../../../base/waterfall.js";
+import { chosenPlan, nearestText, plansOf } from "../../../base/waterfall.js";
 import { planChoice, waterfallChart } from "../../../base/waterfall_chart.js";
 import { copyable } from "../../../shell/messages.js";
 import { part } from "./part.js";
@@ -17,9 +17,10 @@ export function planNode(message, capacity, context) {
   const { kinds, mode } = context;
   const { plan } = message;
   if (!plan?.is_needed) return null;
-  if (!plan.fits) return part("The plan", el("p", { class: "oom-plan" }, "No set of these changes fits."));
-  const content = el("div", {});
   const plans = plansOf(message);
+  const misses = plan.fits ? [] : [el("p", { class: "note oom-misses" }, missesText(message, mode))];
+  if (plans.length === 0) return part("The plan", ...misses);
+  const content = el("div", {});
 
   const key = `${message.line} ${message.module}`;
 
@@ -31,7 +32,12 @@ export function planNode(message, capacity, context) {
   }
 
   content.append(...contentOf(chosenPlan(plans, kinds.get(key)), plans, show, { message, capacity, mode }));
-  return part("The plan", content);
+  return part("The plan", ...misses, content);
+}
+
+function missesText(message, mode) {
+  const near = message.nearest ? ` The nearest is ${nearestText(message, mode)}` : "";
+  return `No set of these changes fits.${near}`;
 }
 
 function contentOf(plan, plans, show, { message, capacity, mode }) {
