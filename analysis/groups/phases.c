@@ -60,6 +60,21 @@ static void mark_read(const struct program_graph *graph, struct phases *phases, 
     }
 }
 
+// What XLA made to begin a loop's stacks with has no name of the user's: it is of the loop's phase.
+static void follow_loops(const struct program_graph *graph, struct phases *phases) {
+    for (uint32_t i = 0; i < graph->node_count; i++) {
+        const struct graph_node *loop = &graph->nodes[i];
+        uint32_t tuple = loop->opcode == OPCODE_WHILE ? graph_operand(graph, loop, 0) : HLO_NONE;
+        if (tuple == HLO_NONE || phases->of_node[i] != PHASE_FORWARD) continue;
+        for (uint32_t k = 0; k < graph->nodes[tuple].operand_count; k++) {
+            uint32_t start = graph_operand(graph, &graph->nodes[tuple], k);
+            uint32_t source = start == HLO_NONE ? HLO_NONE : phases->source[start];
+            bool is_nameless = source != HLO_NONE && !graph->nodes[source].op_name.size;
+            if (is_nameless && phases->of_node[source] == PHASE_OTHER) phases->of_node[source] = PHASE_FORWARD;
+        }
+    }
+}
+
 static void find_readers(const struct program_graph *graph, struct phases *phases) {
     for (uint32_t i = 0; i < graph->node_count; i++) {
         const struct graph_node *node = &graph->nodes[i];
@@ -87,6 +102,7 @@ bool phases_find(const struct program_graph *graph, const struct heap_replay *re
         phases->source[i] = find_source(graph, i);
         phases->of_node[i] = (uint8_t)op_name_phase(graph->nodes[phases->source[i]].op_name);
     }
+    follow_loops(graph, phases);
     find_readers(graph, phases);
     phases->turn_step = find_turn(graph, replay, wrong, phases);
     return true;
