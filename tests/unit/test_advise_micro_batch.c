@@ -37,7 +37,7 @@ static void visit(const struct input_file *file, const struct xspace_program *pr
     if (strstr(file->path, "/experts.")) check_trained_in_parts(&advice);
     if (strstr(file->path, "/caches_scanned.")) assert_true(!item->applies && item->parts == 0);  // trains nothing
     if (strstr(file->path, "/accumulated.")) {  // [8, 4, 512]: four more of each part, but no more sums
-        assert_true(item->applies && item->parts == 4);
+        assert_true(item->applies && item->parts == 4 && advice.batch == 4);
         assert_int_equal(item->added_bytes, 0);
     }
     arena_free(&arena);
