@@ -115,7 +115,7 @@ static bool look_at_memories(struct looked *looked, const struct input_file *fil
         watch_memory_figures(profile, &profile->timelines[i], &line, &is_empty);
         if (!is_empty) tell(looked->watcher, &line);
     }
-    bool has_failed = contents && contents->has_memory_events && !profile;
+    bool has_failed = !contents || (contents->has_memory_events && !profile);
     bool is_whole = !has_failed || take_error(looked, file, &error);
     work_free(&work);
     return is_whole;
