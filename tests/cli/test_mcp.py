@@ -194,6 +194,49 @@ class Tools(unittest.TestCase):
                          "not_found")
 
 
+class WithoutNames(unittest.TestCase):
+    """A log directory of memory over time and Python's arrays: what is meant where no session is named."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        shutil.copytree(LOGDIR / "plugins" / "profile" / "tf_tiny", os.path.join(folder.name, "plugins/profile/run"))
+        self.arrays = FIXTURES / "device_memory" / "two_devices.memory.prof"
+        shutil.copy(self.arrays, folder.name)
+        self.agent = Agent(f"--logdir={folder.name}")
+        self.addCleanup(self.agent.__exit__)
+
+    def test_the_newest_session_that_has_something(self):
+        answer = self.agent.call("report", tool="memory_profile")["structuredContent"]
+        self.assertEqual(answer["session"], "run")
+        self.assertTrue(any("this is the newest one, run" in caveat for caveat in answer["caveats"]))
+
+    def test_arrays_by_function(self):
+        answer = self.agent.call("report", tool="device_memory", top=2)["structuredContent"]
+        self.assertEqual((answer["session"], answer["file"]), (self.arrays.name, self.arrays.name))
+        expected = json.loads(self.arrays.with_name("two_devices.expected.json").read_text())
+        self.assertEqual(answer["bytes"], sum(expected.values()))
+        self.assertEqual(len(answer["functions"]), 2)
+        self.assertGreater(answer["functions_left_out"], 0)
+        every = self.agent.call("report", tool="device_memory", top=200)["structuredContent"]
+        self.assertEqual((every["functions"][:2], every["functions_left_out"]), (answer["functions"], 0))
+        self.assertEqual(sum(row["self_bytes"] for row in every["functions"]), answer["bytes"])
+        self.assertTrue(all(row["name"] and row["total_bytes"] >= row["self_bytes"] for row in every["functions"]))
+
+    def test_nothing_is_there_for_a_tool(self):
+        for tool in ("report", "who_holds"):
+            result = self.agent.call(tool)
+            self.assertTrue(result["isError"], result)
+            error = result["structuredContent"]["error"]
+            self.assertIn("None of the newest sessions has something for memory_viewer", error["message"])
+
+    def test_a_memory_that_is_not_there(self):
+        for argument in ({"host": "nope"}, {"memory_id": "nope"}):
+            result = self.agent.call("report", tool="memory_profile", session="run", **argument)
+            self.assertTrue(result["isError"], result)
+            self.assertEqual(result["structuredContent"]["error"]["code"], "not_found")
+
+
 class Cancelling(unittest.TestCase):
     def test_only_the_call_that_was_given_up_is_not_answered(self):
         """A web server that is silent: both calls hang; when it hangs up, the one that is still wanted is answered."""

@@ -213,6 +213,16 @@ class Once(Folder):
             self.assertIn(f'"memory_id": "{line["name"]}"', text)
             self.assertIn(f": {line['peak_bytes']}", text)
 
+    def test_arrays_that_python_held(self):
+        profile = FIXTURES / "device_memory" / "two_devices.memory.prof"
+        expected = sum(json.loads(profile.with_name("two_devices.expected.json").read_text()).values())
+        [line] = hbmview("watch", "--once", "--format=json", profile).out.splitlines()
+        told = json.loads(line)
+        self.assertEqual((told["kind"], told["file"], told["peak_bytes"]), ("device_memory", profile.name, expected))
+        self.assertIn("5.31 MiB", hbmview("watch", "--once", profile).out)
+        self.assertEqual(hbmview("watch", "--once", f"--fail-over={expected - 1}", profile).code, 1)
+        self.assertEqual(hbmview("watch", "--once", f"--fail-over={expected}", profile).code, 0)
+
     def test_the_limit(self):
         path = self.add("run1", "v5e_gpt_12layer_oom")
         for limit, code in (("v5e", 1), ("52.8GiB", 1), ("53GiB", 0)):
