@@ -56,7 +56,7 @@ FLAGS_asan = $(SANITIZE)address,undefined
 FLAGS_ubsan = $(SANITIZE)undefined
 FLAGS_tsan = $(SANITIZE)thread
 FLAGS_fuzz = $(SANITIZE)fuzzer-no-link,address,undefined
-FLAGS_coverage = -O0 -g -DIS_INSTRUMENTED --coverage -fprofile-update=atomic
+FLAGS_coverage = -O0 -g -DIS_INSTRUMENTED -DARENA_ASKS_FOR_EACH_PIECE --coverage -fprofile-update=atomic
 FLAGS_static = -O2 -g0 -flto $(HARDENING) -fno-sanitize=undefined -ffunction-sections -fdata-sections \
     -ffile-prefix-map=$(CURDIR)=.
 LDFLAGS_static = -static-pie $(HARDENED_LINK) -Wl,--gc-sections -s

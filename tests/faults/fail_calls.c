@@ -7,6 +7,7 @@
 // tried before need not be tried again. A command is not started anew for each try: with FAIL_FORKS its main() becomes
 // a loop that reads a line per try ("fail_at stdout stderr"), forks, runs main() and prints how that ended. With
 // FAIL_NOT_AT_EXIT nothing fails after main(): libgcov, which writes its counts then, takes every malloc for granted.
+// FAIL_NEAR_ONLY a place is told by its nearest callers, where all of them make too many.
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>
@@ -24,7 +25,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { TRACES_MAX = 1 << 20, FRAMES = 24, PATH_BYTES = 400 };
+enum { TRACES_MAX = 1 << 20, FRAMES = 24, NEAR_FRAMES = 9, PATH_BYTES = 400 };
 
 struct control {
     _Atomic uint64_t armed, fail_at, calls, failed_kind, traces[TRACES_MAX];
@@ -32,6 +33,7 @@ struct control {
 
 static struct control *control;
 static _Thread_local bool is_tracing;
+static int frames_told = FRAMES;
 
 int __libc_start_main(int (*main)(int, char **, char **), int count, char **words, void (*init)(void),
                       void (*fini)(void), void (*linker_fini)(void), void *stack_end);
@@ -46,6 +48,7 @@ extern void *__libc_memalign(size_t, size_t);
 __attribute__((constructor)) static void begin(void) {
     void *frames[2];
     const char *path = getenv("FAIL_CONTROL");
+    if (getenv("FAIL_NEAR_ONLY")) frames_told = NEAR_FRAMES;
     int fd = path ? NEXT(open)(path, O_RDWR | O_CLOEXEC) : -1;
     (void)backtrace(frames, 2);  // it loads a library the first time
     void *shared = fd < 0 ? MAP_FAILED : mmap(NULL, sizeof *control, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -57,7 +60,7 @@ __attribute__((constructor)) static void begin(void) {
 static uint64_t place_of_call(void) {
     void *frames[FRAMES];
     uint64_t hash = 0xcbf29ce484222325;
-    int count = backtrace(frames, FRAMES);
+    int count = backtrace(frames, frames_told);
     for (int i = 2; i < count; i++) hash = (hash ^ (uint64_t)(uintptr_t)frames[i]) * 0x100000001b3;
     return hash;
 }
