@@ -35,6 +35,9 @@ NO_SIZE = '"size_bytes":0,"programs"'  # of a session, whose files all hold some
 # These leave out a session or host that cannot be read just now, without a word: XProf's lists have no place for one.
 # Of memory they must say it like all others.
 LEAVES_OUT = ("/runs", "/run_tools", "/module_list", "/api/v1/explain")
+CHECK = (b'{"state":"running","asked":"changes","target":null,"compiler":null,"total":3,"compiled":0,"compiling":"a",'
+         b'"reason":null,"rows":[]}')
+
 QUESTIONS = [
     ("/api/v1/sessions", {}, None),
     ("/api/v1/session", {"session": "program"}, None),
@@ -55,6 +58,7 @@ QUESTIONS = [
     ("/api/v1/device_memory", {"session": "arrays"}, None),
     ("/api/v1/device_memory/profile", {"session": "arrays"}, None),
     ("/api/v1/explain", {}, MESSAGE),
+    ("/api/v1/check/progress", PROGRAM, CHECK),
     ("/api/v1/save", {"run": "arrays", "tag": "device_memory"}, b"{}"),
     ("/api/v1/save", {"run": "memory", "tag": "memory_profile"}, b"{}"),
     ("/api/v1/save", {"run": "program", "tag": "memory_viewer"}, b"{}"),
