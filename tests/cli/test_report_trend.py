@@ -188,6 +188,51 @@ class Trend(unittest.TestCase):
         expected = json.loads((FIXTURES / "device_memory" / "two_devices.expected.json").read_text())
         self.assertEqual(found["points"]["peak_bytes"], [sum(expected.values())] * 2)
 
+    def test_text_of_memories(self):
+        for day, session in enumerate(("tf_leak", "tf_no_memory_events", "tf_oom"), 1):
+            self.add(f"2026_11_0{day}_10_00_00", session)
+        text = self.report("--tool=memory_profile").out
+        self.assertIn("bfc_cpu_allocator_for_gpu over 3 sessions\n", text)
+        self.assertRegex(text, r"2026_11_02_10_00_00 +- +absent")
+        self.assertNotIn("hbmview diff", text)
+        rows = [line for line in self.report("--tool=memory_profile", "--format=markdown").out.splitlines()
+                if line.startswith("| 2026")]
+        self.assertEqual(len(rows), 3)
+
+    def test_text_of_device_memory_profiles_of_one_session(self):
+        profile = FIXTURES / "device_memory" / "two_devices.memory.prof"
+        self.add("2026_11_01_10_00_00", "tf_tiny")
+        for number, name in enumerate(("b.memory.prof", "a.memory.prof")):
+            path = self.root / "plugins" / "profile" / "2026_11_01_10_00_00" / name
+            shutil.copy(profile, path)
+            os.utime(path, (1_700_000_000 + number, 1_700_000_000 + number))
+        text = self.report("--tool=device_memory").out
+        self.assertIn("over 2 files\n", text)
+        self.assertLess(text.index("2026_11_01_10_00_00 / b.memory.prof"),
+                        text.index("2026_11_01_10_00_00 / a.memory.prof"))
+        self.assertIn("never grew", text)
+
+    def test_several_programs_of_a_name(self):
+        self.add("2026_11_01_10_00_00", SMALL)
+        self.add("2026_11_02_10_00_00", SCAN)
+        newest = self.root / "plugins" / "profile" / "2026_11_02_10_00_00"
+        shutil.copy(next((PROFILES / LARGE).glob("*.xplane.pb.gz")), newest / "other.xplane.pb.gz")
+        found = self.document()
+        self.assertEqual((found["points"]["of"], found["points"]["host"][1]), ([1, 2], "other"))
+        self.assertEqual(found["points"]["total_allocation_bytes"][1], xprof(LARGE))
+        self.assertRegex(self.report("--format=markdown").out, r"\| jit.{0,2}train.{0,2}step\(1\) \+1 \|")
+        [host] = [path.name.split(".")[0] for path in newest.iterdir() if not path.name.startswith("other")]
+        alone = self.document(f"--host={host}")["points"]
+        self.assertEqual((alone["of"][1], alone["total_allocation_bytes"][1]), (1, xprof(SCAN)))
+
+    def test_a_limit_without_two_sessions(self):
+        self.add("2026_11_01_10_00_00", SMALL)
+        for arguments in ([], ["--format=json"]):
+            done = self.report("--max-growth=1%", *arguments)
+            self.assertIn("there are no two sessions to compare", done.errors)
+        growth = done.json()["growth"]
+        self.assertEqual((growth["delta_bytes"], growth["limit_bytes"], growth["is_over"]), (None, None, None))
+
     def test_one_session_and_none(self):
         self.assertEqual(self.document(path=PROFILES / SMALL)["ready"], 1)
         self.assertIn("One session only", self.report(path=PROFILES / SMALL).out)
