@@ -70,7 +70,7 @@ static void follow_origin(struct runner *r, const struct graph_node *node) {
     }
 }
 
-static bool is_users_conversion(const struct graph_node *node) {
+bool type_flow_is_users_conversion(const struct graph_node *node) {
     return node->opcode == OPCODE_CONVERT &&
            bytes_equal(op_name_primitive(node->op_name), BYTES("convert_element_type"));
 }
@@ -79,7 +79,7 @@ static uint8_t class_of_result(const struct runner *r, const struct graph_node *
     uint8_t class = class_of_operands(r, node);
     bool is_f32 = is_type(r, node->first_leaf, F32);
     uint32_t operand = graph_operand(r->graph, node, 0);
-    if (is_users_conversion(node) && operand != HLO_NONE) {
+    if (type_flow_is_users_conversion(node) && operand != HLO_NONE) {
         bool is_from_f32 = is_type(r, r->graph->nodes[operand].first_leaf, F32);
         if (is_f32 && !is_from_f32) return TYPE_WIDE;
         return is_f32 ? class : TYPE_STAYS;

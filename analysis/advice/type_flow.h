@@ -27,3 +27,6 @@ struct type_flow {
 // False at the arena's limit.
 bool type_flow_run(const struct program_graph *graph, const struct program_roles *roles,
                    const struct dimension_flow *batch, struct arena *arena, struct type_flow *flow);
+
+// Is the operation a conversion that the source asked for? Those that the compiler adds have no such op_name.
+bool type_flow_is_users_conversion(const struct graph_node *node);

@@ -279,6 +279,23 @@ class Understanding(unittest.TestCase):
         self.assertLess(item["understood"], UNDERSTOOD)
         self.assertGreater(item["high_bytes"] - item["low_bytes"], 0.301 * item["predicted_total_bytes"])
 
+    def test_a_step_in_float32_has_two_totals_in_bfloat16(self):
+        item = by_id(advise(ADVICE / "convolutions.hlo.pb.gz"))["bf16_parameters"]
+        self.assertLess(item["followed_total_bytes"], 0.8 * item["predicted_total_bytes"])
+        self.assertLessEqual(item["low_bytes"], item["followed_total_bytes"])
+        self.assertGreater(item["low_bytes"], 0.8 * item["followed_total_bytes"])
+        self.assertIn("The program does not tell which", " ".join(item["evidence"]))
+
+    def test_a_step_that_makes_bfloat16_itself_has_one(self):
+        item = by_id(advise(ADVICE / "accumulated.hlo.pb.gz"))["bf16_parameters"]
+        self.assertNotIn("followed_total_bytes", item)
+        self.assertEqual(item["understood"], 1)
+        self.assertIn("those copies go", " ".join(item["evidence"]))
+
+    def test_what_exponentials_are_taken_of_stays_float32(self):
+        item = by_id(advise(ADVICE / "accumulated.hlo.pb.gz"))["bf16_temporaries"]
+        self.assertIn("125.00 MiB more have the dimensions of what exponentials are", " ".join(item["evidence"]))
+
     def test_text_and_markdown_say_what_cannot_be_told(self):
         for form in ("text", "markdown"):
             done = hbmview("advise", ADVICE / "experts.hlo.pb.gz", f"--format={form}")

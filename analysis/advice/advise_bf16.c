@@ -1,0 +1,230 @@
+// bfloat16 instead of float32: what is stored, or what is computed.
+//
+//     what the program says                     what is stored in bfloat16 then changes
+//     w.astype(bf16), x @ w                     the stored, the copies in bfloat16 (they go), gradients: one total
+//     x @ w in float32; the source widens it    the stored alone
+//     x @ w in float32; the source follows w    the stored, and what is computed of it but exponentials: a second total
+//
+// A module computed in float32 does not tell which of the last two its source would do: the first is predicted, the
+// range goes down to the second, and both are told.
+#include "analysis/advice/advisor.h"
+#include "analysis/hlo/shape.h"
+#include "analysis/program/op_name.h"
+
+enum { F32 = 11, BF16 = 16, BF16_BITS = 16 };
+
+static int64_t narrowed(const struct advisor *advisor, uint32_t buffer, uint32_t leaf) {
+    struct array_shape shape = advisor->graph.leaves[leaf];
+    shape.element_type = BF16;
+    shape.element_bits = BF16_BITS;
+    return advisor_reshaped(advisor, buffer, &shape);
+}
+
+static bool is_f32(const struct advisor *advisor, uint32_t leaf) {
+    return leaf != HLO_NONE && advisor->graph.leaves[leaf].element_type == F32;
+}
+
+// --- What a careful program computes in float32 on purpose: what exponentials are taken of ---
+
+enum { EXPONENTIALS_MAX = 64 };
+
+struct exponentials {
+    const struct array_shape *shapes[EXPONENTIALS_MAX];
+    int count;
+};
+
+static bool has_exponential(const struct exponentials *exponentials, const struct array_shape *shape) {
+    for (int i = 0; i < exponentials->count; i++) {
+        if (array_same_dimensions(exponentials->shapes[i], shape)) return true;
+    }
+    return false;
+}
+
+static struct exponentials find_exponentials(const struct advisor *advisor) {
+    struct exponentials found = {.count = 0};
+    for (uint32_t leaf = 0; leaf < advisor->graph.leaf_count && found.count < EXPONENTIALS_MAX; leaf++) {
+        const struct array_shape *shape = &advisor->graph.leaves[leaf];
+        const struct graph_node *node = &advisor->graph.nodes[advisor->graph.node_of_leaf[leaf]];
+        bool is_exp = array_is(shape) && is_f32(advisor, leaf) && advisor->batch.marks[leaf] &&
+                      bytes_equal(op_name_primitive(node->op_name), BYTES("exp"));
+        if (is_exp && !has_exponential(&found, shape)) found.shapes[found.count++] = shape;
+    }
+    return found;
+}
+
+// --- Parameters ---
+
+// Does the source make bfloat16 of weights itself? Then it computes in that, whatever they are stored in.
+static bool computes_in_bf16(const struct advisor *advisor) {
+    for (uint32_t leaf = 0; leaf < advisor->graph.leaf_count; leaf++) {
+        if (!advisor->types.is_cast_copy[leaf] || advisor->graph.leaves[leaf].rank < 2) continue;
+        if (type_flow_is_users_conversion(&advisor->graph.nodes[advisor->graph.node_of_leaf[leaf]])) return true;
+    }
+    return false;
+}
+
+// Inputs, and the outputs that mirror them.
+static bool is_stored(const struct advisor *advisor, uint32_t buffer) {
+    bool is_own = buffer < advisor->what_if.module->buffer_count;
+    uint32_t a = is_own ? advisor->module->allocation_of_buffer[buffer] : HLO_NONE;
+    if (a == HLO_NONE) return false;
+    const struct hlo_allocation *allocation = &advisor->module->allocations[a];
+    return allocation->is_entry_parameter || allocation->maybe_live_out;
+}
+
+enum computed { COMPUTED_WIDE, COMPUTED_AS_BEFORE, COMPUTED_AS_STORED };
+
+static bool becomes_narrow(const struct advisor *advisor, uint32_t buffer, uint32_t leaf, enum computed computed,
+                           const struct exponentials *exponentials) {
+    if (!is_f32(advisor, leaf) || advisor->types.classes[leaf] != TYPE_NARROW) return false;
+    if (is_stored(advisor, buffer)) return true;
+    if (computed == COMPUTED_AS_BEFORE) return !advisor->batch.marks[leaf];
+    return computed == COMPUTED_AS_STORED && !has_exponential(exponentials, &advisor->graph.leaves[leaf]);
+}
+
+static bool predict_parameters(struct advisor *advisor, enum computed computed, struct what_if_result *result) {
+    int64_t *sizes = advisor_sizes(advisor);
+    struct what_if_change change = {.sizes = sizes};
+    struct exponentials exponentials = find_exponentials(advisor);
+    if (!sizes) return false;
+    for (uint32_t i = 0; i < advisor->module->buffer_count; i++) {
+        uint32_t leaf = advisor_leaf(advisor, i);
+        if (leaf == HLO_NONE) continue;
+        if (becomes_narrow(advisor, i, leaf, computed, &exponentials)) sizes[i] = narrowed(advisor, i, leaf);
+        if (computed != COMPUTED_WIDE && advisor->types.is_cast_copy[leaf]) sizes[i] = 0;
+    }
+    return advisor_run(advisor, &change, result);
+}
+
+static uint32_t count_f32_inputs(const struct advisor *advisor) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < advisor->roles.input_count; i++) count += is_f32(advisor, advisor->roles.inputs[i].leaf);
+    return count;
+}
+
+// How far off, in parts of the total: what is stored is known to the byte, what becomes of gradients is not.
+#define STORED_BELOW 0.03
+#define STORED_ABOVE 0.015
+#define GRADIENTS_BELOW 0.04
+#define GRADIENTS_ABOVE 0.03
+
+// Does more than what is stored change by much?
+static bool are_apart(int64_t stored_bytes, int64_t other_bytes) {
+    const double apart = 0.005;
+    return (double)stored_bytes - (double)other_bytes > apart * (double)stored_bytes;
+}
+
+static double reached_bytes(const struct advisor *advisor) {
+    double reached = (double)advisor->reach.indefinite_bytes + (double)advisor->reach.temporary_bytes;
+    double total = (double)advisor->what_if.total_bytes;
+    return reached < total ? reached : total;
+}
+
+// The range goes down to where the other total may be.
+static void tell_followed(struct advisor *advisor, const struct what_if_result *followed, struct advice_item *item) {
+    const double apart = 0.05;
+    double difference = (double)item->predicted_total_bytes - (double)followed->total_bytes;
+    if (difference <= apart * (double)followed->total_bytes) return;
+    double below = (double)(item->predicted_total_bytes - item->low_bytes) / (double)item->predicted_total_bytes;
+    item->followed_total_bytes = followed->total_bytes;
+    item->low_bytes = what_if_bytes((double)followed->total_bytes * (1 - below));
+    advisor->doubt = (struct advice_doubt){
+        .population_bytes = reached_bytes(advisor),
+        .may_go_bytes = difference,
+        .help = "Compile it with bfloat16 parameters: what the step then computes in depends on its source."};
+    advisor_say(
+        advisor, item,
+        "Where the source casts the parameters back to float32 before it computes, only storage is less: a total "
+        "of %s, which is predicted. Where it computes with them as they are, more arrays become bfloat16: a "
+        "total of %s. The program does not tell which.",
+        size_string(item->predicted_total_bytes, advisor->arena), size_string(followed->total_bytes, advisor->arena));
+}
+
+bool advise_bf16_parameters(struct advisor *advisor, struct advice_item *item) {
+    struct what_if_result stored, computed;
+    bool is_known = computes_in_bf16(advisor);
+    item->how =
+        "Create the parameters, and the optimizer's state, with dtype=jnp.bfloat16; a float32 master copy of the "
+        "weights keeps small updates from being lost, and costs its bytes again.";
+    uint32_t count = count_f32_inputs(advisor);
+    if (!count) return advisor_no_use(advisor, item, "No input is float32.");
+    if (!predict_parameters(advisor, COMPUTED_WIDE, &stored) ||
+        !predict_parameters(advisor, is_known ? COMPUTED_AS_BEFORE : COMPUTED_AS_STORED, &computed))
+        return false;
+    item->applies = item->changes_numerics = true;
+    advisor_say(advisor, item, "%u inputs are float32.", count);
+    bool has_more = is_known && are_apart(stored.total_bytes, computed.total_bytes);
+    if (has_more)
+        advisor_say(advisor, item,
+                    "The step makes bfloat16 of weights before it computes: those copies go, and gradients that are "
+                    "as large as weights halve too.");
+    bool has_gradients = has_more && advisor->roles.is_training;
+    advisor_set_totals(advisor, is_known ? &computed : &stored, has_gradients ? GRADIENTS_BELOW : STORED_BELOW,
+                       has_gradients ? GRADIENTS_ABOVE : STORED_ABOVE, item);
+    if (!is_known) tell_followed(advisor, &computed, item);
+    return true;
+}
+
+// --- Activations ---
+
+// Does the source's own name say that it is of a softmax, or a sum?
+static bool is_named_wide(const struct advisor *advisor, uint32_t leaf) {
+    static const char *const names[] = {"softmax", "logsumexp", "/exp", "/log", "/reduce_sum"};
+    struct bytes op_name = advisor->graph.nodes[advisor->graph.node_of_leaf[leaf]].op_name;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (bytes_contains(op_name, bytes_of(names[i]))) return true;
+    }
+    return false;
+}
+
+// What exponentials are taken of may become half as large after all; what a step in bfloat16 has in float32 by such a
+// name it has so on purpose.
+static struct advice_doubt doubt_of_temporaries(const struct advisor *advisor,
+                                                const struct exponentials *exponentials) {
+    const struct heap_replay *replay = &advisor->what_if.replay;
+    struct advice_doubt doubt = {.population_bytes = advisor->at_peak.other_f32,
+                                 .may_go_bytes = advisor->at_peak.other_f32,
+                                 .part = 0.5,
+                                 .help = "The compiler's HloProto with op names tells more than a text dump; give the "
+                                         "number of examples with --batch=N."};
+    bool is_on_purpose = computes_in_bf16(advisor);
+    for (uint32_t i = 0; i < replay->live_at_peak_count; i++) {
+        uint32_t buffer = replay->live_at_peak[i], leaf = advisor_leaf(advisor, buffer);
+        if (!is_f32(advisor, leaf) || !advisor->batch.marks[leaf]) continue;
+        double bytes = (double)advisor->module->buffers[buffer].size_bytes;
+        doubt.population_bytes += bytes;
+        if (!has_exponential(exponentials, &advisor->graph.leaves[leaf])) continue;
+        doubt.may_go_bytes += is_on_purpose && is_named_wide(advisor, leaf) ? bytes : bytes / 2;
+    }
+    return doubt;
+}
+
+// Arrays that follow the batch, or are kept between forward and backward: the model's activations.
+bool advise_bf16_temporaries(struct advisor *advisor, struct advice_item *item) {
+    int64_t *sizes = advisor_sizes(advisor);
+    int64_t narrowed_bytes = 0, wide_bytes = 0;
+    struct exponentials exponentials = find_exponentials(advisor);
+    item->how =
+        "Cast the inputs of the model to bfloat16 and compute in it, x = x.astype(jnp.bfloat16), with the weights "
+        "cast where they are used; keep sums and losses in float32.";
+    if (!sizes) return false;
+    for (uint32_t i = 0; i < advisor->what_if.replay.span_count; i++) {
+        uint32_t buffer = advisor->what_if.replay.spans[i].buffer, leaf = advisor_leaf(advisor, buffer);
+        if (!is_f32(advisor, leaf) || !advisor->batch.marks[leaf]) continue;
+        bool is_wide = has_exponential(&exponentials, &advisor->graph.leaves[leaf]);
+        *(is_wide ? &wide_bytes : &narrowed_bytes) += advisor->module->buffers[buffer].size_bytes;
+        if (!is_wide) sizes[buffer] = narrowed(advisor, buffer, leaf);
+    }
+    advisor->doubt = doubt_of_temporaries(advisor, &exponentials);
+    if (!narrowed_bytes) return advisor_no_use(advisor, item, "No temporary array that follows the batch is float32.");
+    item->applies = item->changes_numerics = true;
+    advisor_say(advisor, item, "Over the program, %s of temporary arrays are float32 and follow the batch.",
+                size_string(narrowed_bytes, advisor->arena));
+    if (wide_bytes)
+        advisor_say(advisor, item,
+                    "%s more have the dimensions of what exponentials are taken of, as a softmax does: these are "
+                    "expected to stay float32.",
+                    size_string(wide_bytes, advisor->arena));
+    struct what_if_change change = {.sizes = sizes};
+    return advisor_predict(advisor, &change, 0.15, 0.15, item);
+}
