@@ -1,5 +1,6 @@
 #include "analysis/advice/advice_sets.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "analysis/advice/what_if.h"
@@ -46,21 +47,26 @@ int64_t advice_set_total(const struct advice *advice, unsigned set) {
     return found ? found->predicted_total_bytes : INT64_MAX;
 }
 
-// `part` of `whole`, of as many bytes.
-static double scaled(double bytes, int64_t part, int64_t whole) {
-    return whole > 0 ? bytes * ((double)part / (double)whole) : bytes + (double)part;
+// How far off `bytes` are where `whole` is off by `part` of it.
+static double off_by(double bytes, int64_t part, int64_t whole) {
+    return whole > 0 ? bytes * ((double)part / (double)whole) : (double)part;
 }
 
+// One change does not know how far off another is: their squares add up.
 struct advice_range advice_set_range(const struct advice *advice, unsigned set) {
-    double low = (double)advice_set_total(advice, set), high = low;
+    double total = (double)advice_set_total(advice, set), below = 0, above = 0;
     for (int id = 0; id < ADVICE_ID_COUNT; id++) {
         const struct advice_item *item = &advice->items[id];
+        int64_t predicted = item->predicted_total_bytes;
         if (!advice_set_has(set, (enum advice_id)id)) continue;
         if (set == 1u << id) return (struct advice_range){item->low_bytes, item->high_bytes};
-        low = scaled(low, item->low_bytes, item->predicted_total_bytes);
-        high = scaled(high, item->high_bytes, item->predicted_total_bytes);
+        double down = off_by(total, predicted - item->low_bytes, predicted);
+        double up = off_by(total, item->high_bytes - predicted, predicted);
+        below += down * down;
+        above += up * up;
     }
-    return (struct advice_range){what_if_bytes(low), what_if_bytes(high)};
+    double low = total - sqrt(below);
+    return (struct advice_range){what_if_bytes(low > 0 ? low : 0), what_if_bytes(total + sqrt(above))};
 }
 
 size_t advice_set_known_count(const struct advice *advice) {

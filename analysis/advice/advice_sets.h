@@ -38,7 +38,7 @@ bool advice_set_is_sensible(const struct advice *advice, unsigned set);
 // asked.
 int64_t advice_set_total(const struct advice *advice, unsigned set);
 
-// Where that total will be: each change may be off as it may by itself, in parts of the total.
+// Where that total will be: each change may be off as it may by itself, in parts of the total, whatever the others are.
 struct advice_range advice_set_range(const struct advice *advice, unsigned set);
 
 // By set, for qsort.

@@ -109,17 +109,32 @@ static void give_up(const struct advisor *advisor, struct advice_item *item) {
 }
 
 // What the compiler squeezed out comes back when a change makes room: all that donating saves may go on that; after
-// other changes, a part of the temporaries that are left.
+// other changes, a part of the temporaries that are left. Of these it may squeeze out more, to stay in the capacity.
 static void widen_squeezed(const struct advisor *advisor, struct advice_item *item) {
     if (!advisor->is_squeezed || !item->applies || item->saves_bytes <= 0) return;
     int64_t most = advisor->what_if.total_bytes;
     int64_t left = item->predicted_total_bytes - item->predicted_indefinite_bytes;
-    int64_t back = item->id == ADVICE_DONATE_INPUTS ? item->saves_bytes : left / 6;
+    int64_t back = item->id == ADVICE_DONATE_INPUTS ? item->saves_bytes : left / 3;
     int64_t high = back < most - item->predicted_total_bytes ? item->predicted_total_bytes + back : most;
+    int64_t low = item->predicted_total_bytes - left / 5 * 2;
     if (high > item->high_bytes) item->high_bytes = high;
+    if (low < item->low_bytes) item->low_bytes = low;
     advisor_say(advisor, item,
                 "The compiler has squeezed this program: it recomputes arrays for want of memory (names with .remat). "
-                "What a change frees it may use for these again, so the total can end higher.");
+                "What a change frees it may use for these again, so the total can end higher; or it may recompute "
+                "more, down to what the chip holds.");
+}
+
+// What today's packing wastes between temporaries, where that is much, need not be wasted when they are packed anew.
+static void widen_by_waste(const struct advisor *advisor, struct advice_item *item) {
+    enum { MUCH_DIVISOR = 50 };
+    int64_t width = what_if_bytes(ADVICE_RANGE_MAX * (double)item->predicted_total_bytes);
+    int64_t least = item->high_bytes - width, waste = advisor->what_if.temporaries.wasted_bytes;
+    int64_t low = item->low_bytes - (waste > advisor->what_if.total_bytes / MUCH_DIVISOR ? waste : 0);
+    bool is_packed_anew = item->applies && item->id != ADVICE_DONATE_INPUTS && item->high_bytes > item->low_bytes;
+    if (low < least) low = least;
+    if (low < item->stays_bytes) low = item->stays_bytes;
+    if (is_packed_anew && low < item->low_bytes) item->low_bytes = low;
 }
 
 static bool make_item(struct advisor *advisor, enum advice_id id, struct advice_item *item) {
@@ -128,6 +143,7 @@ static bool make_item(struct advisor *advisor, enum advice_id id, struct advice_
     advisor->doubt = (struct advice_doubt){0};
     if (!interventions[id].make(advisor, item)) return false;
     hold_bounds(advisor, item);
+    widen_by_waste(advisor, item);
     if (understanding_judge(&advisor->what_if, &advisor->doubt, item)) give_up(advisor, item);
     widen_squeezed(advisor, item);
     return true;

@@ -51,6 +51,6 @@ bool advise_sequence(struct advisor *advisor, struct advice_item *item) {
     if (sequence.reached)
         advisor_say(advisor, item, "%lld weights grow with it, as a table of positions does, and halve too.",
                     (long long)sequence.reached);
-    advisor_set_totals(advisor, &result, 0.06, 0.04, item);
+    advisor_set_totals(advisor, &result, 0.03, 0.03, item);
     return true;
 }

@@ -13,6 +13,9 @@ enum { BF16_BITS = 16 };
 // A program that is short of memory keeps less than it would: about this part of the temporaries comes back.
 #define HIDDEN 0.15
 
+// Of the activations of convolutions whose batch is split, what may come together whole, at most.
+#define GATHERED_OF_SPLIT_BATCH 0.4
+
 // The dimension that is split: the first of a matrix, after the layers of a stack; the output features of a
 // convolution. -1 when none can be.
 static int split_dimension(const struct advisor *advisor, uint32_t leaf) {
@@ -171,8 +174,9 @@ static bool predict_sharded(struct advisor *advisor, bool is_batch_split, double
         sizes[i] = advisor_reshaped(advisor, i, &part);
     }
     // Between convolutions, and along edges, the partitioner keeps some activations split and gathers others.
-    if ((split.is_by_features && !is_batch_split) || advisor->roles.is_graph)
-        advisor->doubt.may_stay_bytes += advisor->at_peak.batch;
+    // With the batch split as well, most of them stay split.
+    if (split.is_by_features || advisor->roles.is_graph)
+        advisor->doubt.may_stay_bytes += (is_batch_split ? GATHERED_OF_SPLIT_BATCH : 1) * advisor->at_peak.batch;
     if (split.is_by_features && !is_batch_split)
         advisor->doubt.help =
             "Compile it sharded: the partitioner gathers the input of each convolution that is split by "
@@ -252,7 +256,7 @@ bool advise_shard_parameters(struct advisor *advisor, struct advice_item *item) 
         return advisor_no_use(advisor, item, "No weight has a dimension that so many chips divide; try fewer --ways.");
     item->applies = true;
     say_weights(advisor, item);
-    return predict_sharded(advisor, false, advisor->roles.is_training ? 0.04 : 0.08, item);
+    return predict_sharded(advisor, false, advisor->roles.is_training ? 0.03 : 0.08, item);
 }
 
 bool advise_shard_all(struct advisor *advisor, struct advice_item *item) {

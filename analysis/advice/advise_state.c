@@ -5,7 +5,7 @@
 #define DONATION_BELOW 0.01
 #define DONATION_ABOVE 0.02
 #define CACHES_BELOW 0.06    // a cache that is donated needs no copy of its own either
-#define SQUEEZED_ABOVE 0.08  // what lay in the outputs is packed anew
+#define SQUEEZED_ABOVE 0.05  // what lay in the outputs is packed anew
 #define CONVOLUTIONS_ABOVE 0.12
 
 static int64_t input_bytes(const struct advisor *advisor, const struct entry_input *input) {

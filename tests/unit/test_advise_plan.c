@@ -339,6 +339,20 @@ static void a_change_that_does_not_apply_is_not_planned(void **state) {
     assert_false(plan(&f)->fits);
 }
 
+static void how_far_off_two_changes_are_adds_up_in_squares(void **state) {
+    (void)state;
+    struct fixture f;
+    start(&f, 0);
+    offer(&f, ADVICE_DONATE_INPUTS, 200, 600);
+    offer(&f, ADVICE_HALVE_BATCH, 400, 300);
+    give_range(&f, ADVICE_DONATE_INPUTS, 800 - 240, 800 + 80);  // 30 % down, 10 % up
+    give_range(&f, ADVICE_HALVE_BATCH, 700 - 280, 700);         // 40 % down
+    join_all(&f);
+    struct advice_range range = advice_set_range(&f.advice, 1u << ADVICE_DONATE_INPUTS | 1u << ADVICE_HALVE_BATCH);
+    assert_in_range(range.low_bytes, 249, 251);   // of 500, sqrt(30^2 + 40^2) = 50 %
+    assert_in_range(range.high_bytes, 549, 551);  // 10 %
+}
+
 static void a_program_of_just_the_capacity_needs_no_plan(void **state) {
     (void)state;
     struct fixture f;
@@ -365,6 +379,7 @@ int main(void) {
         cmocka_unit_test(a_set_that_was_not_asked_is_no_plan),
         cmocka_unit_test(changes_that_exclude_each_other_are_not_joined),
         cmocka_unit_test(a_change_that_does_not_apply_is_not_planned),
+        cmocka_unit_test(how_far_off_two_changes_are_adds_up_in_squares),
         cmocka_unit_test(a_program_of_just_the_capacity_needs_no_plan),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
