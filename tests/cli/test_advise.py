@@ -100,7 +100,8 @@ class Predictions(unittest.TestCase):
     def test_the_batch_goes_through_calls_of_libraries(self):
         found = {name: self.documents[name]["batch"] for name in PROGRAMS if name.startswith("gpu_")}
         self.assertEqual(found, {"gpu_attention": 8, "gpu_caches": 16, "gpu_convolutions": 128, "gpu_dense": 4096,
-                                 "gpu_experts": 16, "gpu_inference": 16, "gpu_recurrent": 256})
+                                 "gpu_experts": 16, "gpu_inference": 16, "gpu_inference_fused": 16,
+                                 "gpu_recurrent": 256})
 
     def test_what_a_gpus_convolutions_gather_is_not_known(self):
         item = by_id(self.documents["gpu_convolutions"])["shard_parameters"]
