@@ -185,6 +185,29 @@ static void times(void **state) {
     assert_int_equal(object_http_date(""), 0);
 }
 
+// Each part that a clock or a calendar has not.
+static void times_that_are_none(void **state) {
+    (void)state;
+    static const char *const times[] = {"1969-11-22T12:00:00Z", "2026-00-22T12:00:00Z", "2026-11-32T12:00:00Z",
+                                        "2026-11-22 12:00:00Z", "2026-11-22T24:00:00Z", "2026-11-22T12:60:00Z",
+                                        "2026-11-22T12:00:61Z", "2026-11-22T12:00",     "2026-11-22T-1:00:00Z"};
+    static const char *const dates[] = {"Sun, 00 Nov 2026 12:00:00 GMT", "Sun, 22 Nov 1969 12:00:00 GMT",
+                                        "Sun, 22 Nov 2026 24:00:00 GMT", "Sun, 22-Nov-2026 12:00:00 GMT",
+                                        "Sun 22 Nov 2026 12:00:00 GMT"};
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++) assert_int_equal(object_time(bytes_of(times[i])), 0);
+    for (size_t i = 0; i < sizeof dates / sizeof *dates; i++) assert_int_equal(object_http_date(dates[i]), 0);
+}
+
+// It would travel in a header of the next request, and end that.
+static void a_version_of_two_lines_is_none(void **state) {
+    struct fixture *f = *state;
+    assert_true(read_s3(f, LIST("<Contents><Key>a</Key><Size>3</Size><ETag>x&#13;&#10;Host: y</ETag></Contents>"
+                                "<Contents><Key>b</Key><Size>3</Size><ETag>x&#127;</ETag></Contents>" OBJECT("c"))));
+    assert_int_equal(f->page.odd_names, 2);
+    assert_int_equal(f->page.object_count, 1);
+    check_object(&f->page, 0, "c", 3, "", 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(s3_objects, set_up, tear_down),
@@ -198,7 +221,9 @@ int main(void) {
         cmocka_unit_test_setup_teardown(what_is_no_gcs_list, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_next_page_that_no_address_has, set_up, tear_down),
         cmocka_unit_test_setup_teardown(entities, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_version_of_two_lines_is_none, set_up, tear_down),
         cmocka_unit_test(times),
+        cmocka_unit_test(times_that_are_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
