@@ -153,6 +153,7 @@ static bool make(struct advisor *advisor, struct advice *advice) {
     const struct hlo_module *module = advisor->module;
     if (!read_program(advisor)) return false;
     uint32_t rematerialized_count = count_rematerialized(module);
+    advisor->is_for_gpu = is_for_gpu(module);
     advisor->is_rematerialized = rematerialized_count > 0;
     advisor->is_squeezed = is_squeezed(advisor, rematerialized_count);
     advisor->at_peak = understanding_of_peak(&advisor->what_if, &advisor->graph, &advisor->roles, &advisor->batch);
@@ -164,7 +165,7 @@ static bool make(struct advisor *advisor, struct advice *advice) {
                               .partitions = partition_count(module),
                               .is_training = advisor->roles.is_training,
                               .is_for_tpu = advisor->what_if.fast_bytes > 0,
-                              .is_for_gpu = is_for_gpu(module)};
+                              .is_for_gpu = advisor->is_for_gpu};
     advisor->told = arena_new(advisor->arena, struct what_if_result, ADVICE_ID_COUNT);
     if (!advisor->told || !keep_name(advisor, advice)) return false;
     for (int id = 0; id < ADVICE_ID_COUNT; id++) {

@@ -74,12 +74,21 @@ static double moving_part(const struct advisor *advisor, int64_t total) {
     return fast > 0 && part < most ? part : most;
 }
 
+// What is left to chance besides the change's own, in parts of the total. XLA:GPU has no other memory to move things to:
+// what it places in outputs leaves half as much again, and workspaces of library calls need not shrink with what they serve.
+static void widen_by_chance(const struct advisor *advisor, int64_t total, double *below, double *above) {
+    const double workspaces = 0.035;
+    if (*below + *above <= 0) return;
+    double moving = moving_part(advisor, total);
+    *below += advisor->is_for_gpu ? *below / 2 : moving;
+    *above += advisor->is_for_gpu ? *above / 2 : moving;
+    if (advisor->is_for_gpu && *above < workspaces) *above = workspaces;
+}
+
 void advisor_set_totals(const struct advisor *advisor, const struct what_if_result *result, double below, double above,
                         struct advice_item *item) {
     int64_t total = result->total_bytes;
-    double moving = below + above > 0 ? moving_part(advisor, total) : 0;
-    below += moving;
-    above += moving;
+    widen_by_chance(advisor, total, &below, &above);
     keep_told(advisor, result, item->id);
     item->predicted_total_bytes = total;
     item->predicted_peak_bytes = result->peak_bytes;

@@ -31,6 +31,7 @@ struct advisor {
     struct advice_doubt doubt;  // about it
     struct peak_bytes at_peak;
     int64_t sequence;        // 0: not found
+    bool is_for_gpu;         // compiled by XLA:GPU
     bool is_rematerialized;  // by the compiler, to save memory
     bool is_squeezed;        // that often, and with next to no room where the capacity is known
 };

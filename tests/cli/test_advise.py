@@ -97,6 +97,12 @@ class Predictions(unittest.TestCase):
                 told = hbmview("advise", path, f"--format={form}", "--capacity=900MiB").out
                 self.assertEqual(words.findall(told), [], (name, form))
 
+    def test_a_gpus_program_has_no_other_memory_to_move_arrays_to(self):
+        truth = PROGRAMS["gpu_attention"]["after"]["halve_batch"]
+        item = by_id(self.documents["gpu_attention"])["halve_batch"]
+        self.assertLess(item["high_bytes"] - item["low_bytes"], item["predicted_total_bytes"] / 10)
+        self.assertTrue(item["low_bytes"] <= truth <= item["high_bytes"], item)
+
     def test_the_batch_goes_through_calls_of_libraries(self):
         found = {name: self.documents[name]["batch"] for name in PROGRAMS if name.startswith("gpu_")}
         self.assertEqual(found, {"gpu_attention": 8, "gpu_caches": 16, "gpu_convolutions": 128, "gpu_dense": 4096,
