@@ -66,7 +66,7 @@ static void find_axis(const struct saved_page *page, const json_t *overview, str
         }
     }
     place->from_ps = arena_printf(page->arena, "%lld", (long long)from);
-    place->to_ps = arena_printf(page->arena, "%lld", (long long)(to > from ? to : from + 1));
+    place->to_ps = arena_printf(page->arena, "%lld", (long long)(to > from ? to : from < INT64_MAX ? from + 1 : from));
 }
 
 static bool put_memories(struct saved_page *page, const struct saved_view *view, const json_t *overview,
