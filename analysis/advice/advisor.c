@@ -74,8 +74,8 @@ static double moving_part(const struct advisor *advisor, int64_t total) {
     return fast > 0 && part < most ? part : most;
 }
 
-// What is left to chance besides the change's own, in parts of the total. XLA:GPU has no other memory to move things to:
-// what it places in outputs leaves half as much again, and workspaces of library calls need not shrink with what they serve.
+// What is left to chance besides the change's own, in parts of the total. XLA:GPU has no other memory to move to:
+// what it places in outputs leaves half as much again, and workspaces of library calls need not shrink with the rest.
 static void widen_by_chance(const struct advisor *advisor, int64_t total, double *below, double *above) {
     const double workspaces = 0.035;
     if (*below + *above <= 0) return;
