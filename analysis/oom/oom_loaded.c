@@ -43,20 +43,26 @@ static void note(struct oom_loaded *loaded, const char *text) {
     if (text && loaded->note_count < OOM_LOADED_NOTES_MAX) loaded->notes[loaded->note_count++] = text;
 }
 
+static const char *told(const char *text) {
+    return text ? text : "";
+}
+
 // Whether what evicting frees is enough, as far as the message tells what was asked for and what is free.
 static const char *verdict(const struct oom_message *message, const struct oom_loaded *loaded, struct arena *arena) {
     int64_t asked = message->requested_bytes, free = message->free_bytes;
     if (asked == OOM_ABSENT || free == OOM_ABSENT) return "";
     const char *asked_text = size_string(asked, arena), *free_text = size_string(free, arena);
     if (free >= asked)
-        return arena_printf(arena, " %s are free already, but in pieces: evicting may join them.", free_text);
+        return told(arena_printf(arena, " %s are free already, but in pieces: evicting may join them.", free_text));
     bool is_enough = plus(free, loaded->evicting_low_bytes) >= asked;
     bool may_be = plus(free, loaded->evicting_high_bytes) >= asked;
-    return arena_printf(arena, " With the %s that are free, that %s enough for the %s that were asked for%s", free_text,
-                        is_enough ? "is"
-                        : may_be  ? "may be"
-                                  : "is not",
-                        asked_text, may_be ? "." : ": arrays hold the rest.");
+    const char *text = arena_printf(
+        arena, " With the %s that are free, that %s enough for the %s that were asked for%s", free_text,
+        is_enough ? "is"
+        : may_be  ? "may be"
+                  : "is not",
+        asked_text, may_be ? "." : ": arrays hold the rest.");
+    return told(text);
 }
 
 static void say(const struct oom_message *message, size_t others, struct arena *arena, struct oom_loaded *loaded) {

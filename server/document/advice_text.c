@@ -6,11 +6,16 @@
 #include "analysis/base/size_text.h"
 #include "server/document/waterfall_text.h"
 
+// A text that there was no memory for is empty: callers look at its first character.
+static const char *told(const char *text) {
+    return text ? text : "";
+}
+
 const char *advice_holding_text(const struct advice *advice, int64_t bytes, struct arena *arena) {
     const char **names = arena_push_raw(arena, device_kind_count, sizeof *names), *list = "";
     size_t count = names ? advice_holding_devices(advice, bytes, names) : 0;
     for (size_t i = 0; i < count && list; i++) list = arena_printf(arena, "%s%s%s", list, i ? ", " : "", names[i]);
-    return list ? list : "";
+    return told(list);
 }
 
 static void write_holding_devices(const struct advice *advice, struct arena *arena, struct output *output) {
@@ -27,18 +32,18 @@ const char *advice_nearest_text(const struct advice *advice, struct arena *arena
     if (!nearest->count) return "";
     const char *list = advice_holding_text(advice, nearest->high_bytes, arena);
     int64_t over = nearest->predicted_total_bytes - advice->capacity_bytes;
-    return arena_printf(arena, "Nearest: %s It is %s too much%s%s.",
-                        advice_plan_text(nearest, advice->capacity_bytes, arena), size_string(over, arena),
-                        *list ? "; one of these would hold it: " : "", list);
+    return told(arena_printf(arena, "Nearest: %s It is %s too much%s%s.",
+                             advice_plan_text(nearest, advice->capacity_bytes, arena), size_string(over, arena),
+                             *list ? "; one of these would hold it: " : "", list));
 }
 
 const char *advice_ways_text(const struct advice *advice, struct arena *arena) {
     if (!advice->least_ways) return "";
-    return arena_printf(arena,
-                        "Divided over chips, parameters and batch, it takes at least %lld of them, with %s each "
-                        "(reasoned from the prediction for %lld, not compiled).",
-                        (long long)advice->least_ways, size_string(advice->least_ways_bytes, arena),
-                        (long long)advice->items[ADVICE_SHARD_ALL].ways);
+    return told(arena_printf(arena,
+                             "Divided over chips, parameters and batch, it takes at least %lld of them, with %s each "
+                             "(reasoned from the prediction for %lld, not compiled).",
+                             (long long)advice->least_ways, size_string(advice->least_ways_bytes, arena),
+                             (long long)advice->items[ADVICE_SHARD_ALL].ways));
 }
 
 static void write_head(const struct advice_document *document, bool is_markdown, struct arena *arena,
@@ -63,9 +68,9 @@ const char *advice_total_text(int64_t total_bytes, int64_t low_bytes, int64_t hi
                               struct arena *arena) {
     static const char *const words[] = {"", ", fits ", ", may fit ", ", too big for "};
     enum advice_fit fit = advice_fit_of(low_bytes, high_bytes, capacity_bytes);
-    return arena_printf(arena, "%s (%s to %s)%s%s", size_string(total_bytes, arena), size_string(low_bytes, arena),
-                        size_string(high_bytes, arena), words[fit],
-                        fit == ADVICE_FIT_UNKNOWN ? "" : size_string(capacity_bytes, arena));
+    return told(arena_printf(arena, "%s (%s to %s)%s%s", size_string(total_bytes, arena), size_string(low_bytes, arena),
+                             size_string(high_bytes, arena), words[fit],
+                             fit == ADVICE_FIT_UNKNOWN ? "" : size_string(capacity_bytes, arena)));
 }
 
 const char *advice_plan_text(const struct advice_plan *plan, int64_t capacity_bytes, struct arena *arena) {
@@ -76,10 +81,10 @@ const char *advice_plan_text(const struct advice_plan *plan, int64_t capacity_by
                              : i + 1 < plan->count ? ", "
                                                    : " and ",
                              advice_change(plan->steps[i].id)->name);
-    if (plan->ways) chips = arena_printf(arena, " over %lld chips", (long long)plan->ways);
-    return arena_printf(
-        arena, "%s%s: about %s.", names, chips,
-        advice_total_text(plan->predicted_total_bytes, plan->low_bytes, plan->high_bytes, capacity_bytes, arena));
+    if (plan->ways) chips = told(arena_printf(arena, " over %lld chips", (long long)plan->ways));
+    return told(arena_printf(
+        arena, "%s%s: about %s.", told(names), chips,
+        advice_total_text(plan->predicted_total_bytes, plan->low_bytes, plan->high_bytes, capacity_bytes, arena)));
 }
 
 const char *advice_kind_words(enum advice_kind kind) {

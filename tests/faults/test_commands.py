@@ -25,6 +25,8 @@ COMMANDS = [
     ["explain", MESSAGE],
     ["explain", MESSAGE, "--format=json", f"--logdir={PROFILES / 'v5e_arguments_oom'}"],
     ["advise", PROGRAM_FILE],
+    ["advise", PROGRAM_FILE, "--capacity=1MiB"],  # nothing fits: the nearest set, and the chips to share it
+    ["advise", PROGRAM_FILE, "--capacity=8GiB"],
     ["diff", PROGRAM_FILE, PROGRAM_FILE, "--format=json"],
     ["diff", PROFILES / "v5e_matmul", PROFILES / "v5e_padded"],
     ["get_memory_profile", PROFILES / "tf_tiny"],
