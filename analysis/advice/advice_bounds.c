@@ -63,7 +63,7 @@ bool advice_bounds_hold(const struct what_if *now, const struct advice_reach *re
     int64_t indefinite = between(0, reach->indefinite_bytes, now->indefinite_bytes);
     int64_t temporary = between(0, reach->temporary_bytes, now->temporary_bytes);
     item->touched_bytes = indefinite + temporary;
-    item->added_bytes = larger(0, reach->added_bytes);
+    item->added_bytes = what_if_bytes((double)larger(0, reach->added_bytes));
     item->stays_bytes = now->indefinite_bytes - indefinite;
     int64_t least = now->total_bytes - item->touched_bytes, most = now->total_bytes + item->added_bytes;
     item->predicted_total_bytes = between(least, predicted, most);

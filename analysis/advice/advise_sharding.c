@@ -80,7 +80,7 @@ static struct array_shape split_once(const struct array_shape *shape, uint8_t ma
 // unless fast memory holds that.
 // A convolution split by output features gathers its input, and the gradient of its output, in float32.
 static int64_t gathered_inputs(const struct advisor *advisor, const struct split *split) {
-    const int64_t gathered_element_bytes = 8;  // two of float32
+    const double gathered_element_bytes = 8;  // two of float32
     int64_t largest = 0;
     const struct heap_replay *replay = &advisor->what_if.replay;
     int64_t stream = split->is_by_features ? 0 : advisor_stream_bytes(advisor);
@@ -91,7 +91,7 @@ static int64_t gathered_inputs(const struct advisor *advisor, const struct split
         int64_t elements = array_shape_elements(&advisor->graph.leaves[leaf]);
         if (elements > largest && elements < INT64_MAX / 16) largest = elements;
     }
-    return largest * gathered_element_bytes;
+    return what_if_bytes(gathered_element_bytes * (double)largest);
 }
 
 // The largest weight that is trained, whole and in bfloat16, while it is multiplied with.
@@ -105,7 +105,7 @@ static int64_t gathered_weight(const struct advisor *advisor) {
         if (shape.element_bits > BF16_BITS) bytes = bytes / shape.element_bits * BF16_BITS;
         if (bytes > largest) largest = bytes;
     }
-    return largest;
+    return what_if_bytes((double)largest);
 }
 
 // Fast memory holds the same bytes on each chip while the arrays got smaller; two thirds of what that frees goes to
@@ -208,7 +208,8 @@ static void say_weights(const struct advisor *advisor, struct advice_item *item)
         uint32_t leaf = advisor->roles.inputs[i].leaf;
         int64_t bytes = array_shape_bytes(&advisor->graph.leaves[leaf]);
         bool is_split = split_dimension(advisor, leaf) >= 0;
-        *(is_split ? &split_bytes : &whole_bytes) += bytes > 0 ? bytes : 0;
+        int64_t *sum = is_split ? &split_bytes : &whole_bytes;
+        *sum = what_if_bytes((double)*sum + (bytes > 0 ? (double)bytes : 0));
     }
     advisor_say(advisor, item, "%s of inputs have a dimension that %lld chips can share; %s stay whole on each.",
                 size_string(split_bytes, advisor->arena), (long long)advisor->request.ways,

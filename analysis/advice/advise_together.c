@@ -61,8 +61,8 @@ static int64_t bounded(const struct advice *advice, unsigned set, int64_t total)
     int64_t least = advice->total_bytes, most = advice->total_bytes;
     for (int id = 0; id < ADVICE_ID_COUNT; id++) {
         if (!advice_set_has(set, (enum advice_id)id)) continue;
-        least -= advice->items[id].touched_bytes;
-        most += advice->items[id].added_bytes;
+        if (least > 0) least -= advice->items[id].touched_bytes;
+        if (most < INT64_MAX / 2) most += advice->items[id].added_bytes;
     }
     if (least < 0) least = 0;
     return total < least ? least : total > most ? most : total;

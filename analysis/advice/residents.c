@@ -215,17 +215,29 @@ static bool extend_columns(const struct finder *f, struct arena *arena, struct r
     return true;
 }
 
+// No program has so many bytes in its outputs: sums of them would pass int64.
+static bool sum_guests(const struct finder *f, int64_t *sum) {
+    *sum = 0;
+    for (uint32_t g = 0; g < f->guest_count; g++) {
+        if (f->guests[g].size_bytes > INT64_MAX / 4 - *sum) return false;
+        *sum += f->guests[g].size_bytes;
+    }
+    return true;
+}
+
 bool residents_find(const struct hlo_module *module, struct program_graph *graph, const struct schedule *schedule,
                     struct heap_events events, struct arena *arena, struct residents *residents) {
     struct finder f = {.module = module, .graph = graph, .schedule = schedule};
+    int64_t guest_bytes;
     *residents = (struct residents){.module = *module, .events = events, .first_guest = module->buffer_count};
     if (!events.count || !schedule->count) return true;
     uint32_t *times = time_events(&f, events, arena);
     if (!times || !find_guests(&f, arena)) return false;
+    if (!sum_guests(&f, &guest_bytes)) return true;
+    residents->guest_bytes = guest_bytes;
     for (uint32_t g = 0; g < f.guest_count; g++) {
         f.guests[g].first_event = first_at_least(times, events.count, f.guests[g].start);
         f.guests[g].end_event = first_at_least(times, events.count, f.guests[g].end + 1);
-        residents->guest_bytes += f.guests[g].size_bytes;
     }
     for (uint32_t h = 0; h < f.host_count; h++)
         f.hosts[h].first_step = first_at_least(times, events.count, f.owned_from[h]);

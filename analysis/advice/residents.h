@@ -28,6 +28,7 @@ struct residents {
     uint32_t *host_handed_to;  // of each guest: the host whose owner follows it without a gap, or HLO_NONE
 };
 
-// Extends graph->leaf_of_buffer to the guests. False at the arena's limit.
+// Extends graph->leaf_of_buffer to the guests. Guests of more than 2^61 bytes are taken for none. False at the arena's
+// limit.
 bool residents_find(const struct hlo_module *module, struct program_graph *graph, const struct schedule *schedule,
                     struct heap_events events, struct arena *arena, struct residents *residents);

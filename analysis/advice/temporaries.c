@@ -115,11 +115,17 @@ static bool see_allocations(struct temporaries *t, const struct hlo_module *modu
     return true;
 }
 
+// With totals of no more, sums of these fit.
+static bool is_peak_small(const struct heap_replay *replay, struct error *error) {
+    return replay->peak_bytes <= INT64_MAX / 4 ||
+           error_set(error, ERROR_MALFORMED, "more than 2^61 bytes of temporaries are live at once");
+}
+
 bool temporaries_init(struct temporaries *t, const struct hlo_module *module, struct heap_events events,
                       const struct heap_replay *replay, struct arena *arena, struct error *error) {
     struct arena scratch;
     *t = (struct temporaries){0};
-    if (!see_allocations(t, module, error)) return false;
+    if (!see_allocations(t, module, error) || !is_peak_small(replay, error)) return false;
     if (!find_untraced(t, module, events, arena))
         return error_set(error, ERROR_TOO_BIG, "no memory left for the temporaries of %u buffers",
                          module->buffer_count);
@@ -134,6 +140,7 @@ bool temporaries_predict(const struct temporaries *t, const struct hlo_module *c
                          const struct heap_replay *replay, struct arena *scratch, int64_t *total_bytes,
                          struct error *error) {
     struct heap_packing packing = {.total_bytes = replay->peak_bytes};
+    if (!is_peak_small(replay, error)) return false;
     if (t->packing_visits &&
         !pack(changed, replay, t->is_in_program_order, t->alignment_bytes, scratch, &packing, error))
         return false;

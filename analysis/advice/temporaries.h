@@ -43,7 +43,7 @@ struct temporaries {
 // Is it one of these allocations?
 bool temporaries_has(const struct hlo_allocation *allocation);
 
-// `replay` is the module's, of `events`, as it is.
+// `replay` is the module's, of `events`, as it is. Peaks of more than 2^61 bytes are errors, here and below.
 MUST_USE bool temporaries_init(struct temporaries *temporaries, const struct hlo_module *module,
                                struct heap_events events, const struct heap_replay *replay, struct arena *arena,
                                struct error *error);

@@ -100,8 +100,9 @@ static bool pack_as_is(struct what_if *what_if, struct arena *arena, struct erro
     arena_free(&scratch);
     if (!is_good) return false;
     what_if->has_lodgers = what_if->has_lodgers && is_lodged_alike(what_if);
-    what_if->roomy_total_bytes = what_if->residents.guest_count ? what_if->indefinite_bytes + roomy
-                                                                : what_if->total_bytes;
+    what_if->roomy_total_bytes = what_if->residents.guest_count
+                                     ? what_if_bytes((double)what_if->indefinite_bytes + (double)roomy)
+                                     : what_if->total_bytes;
     return true;
 }
 
@@ -109,10 +110,10 @@ bool what_if_init(struct what_if *what_if, const struct hlo_module *module, stru
                   struct arena *arena, struct error *error) {
     *what_if = (struct what_if){.module = module};
     if (!sum_allocations(what_if, error) || !trace_choose_exact(module, HBM, arena, &what_if->events, error) ||
-        !replay_as_is(what_if, graph, arena, error))
+        !replay_as_is(what_if, graph, arena, error) || !pack_as_is(what_if, arena, error))
         return false;
     what_if->peak_bytes = what_if->indefinite_bytes + what_if->heap_peak_bytes;
-    return pack_as_is(what_if, arena, error);
+    return true;
 }
 
 static int64_t scaled(int64_t bytes, int64_t part, int64_t whole) {
@@ -187,8 +188,9 @@ static void sum_changed(const struct what_if *what_if, const struct what_if_chan
     for (uint32_t h = 0; h < residents->host_count && what_if->has_lodgers; h++) {  // whatever lies in them
         const struct hlo_allocation *a = &module->allocations[residents->hosts[h].allocation];
         if (change->is_gone && change->is_gone[residents->hosts[h].allocation]) continue;
-        result->indefinite_bytes += lodging_host_bytes(residents, &residents->hosts[h], change->sizes) -
-                                    what_if_resized(module, a, change->sizes);
+        int64_t more = lodging_host_bytes(residents, &residents->hosts[h], change->sizes) -
+                       what_if_resized(module, a, change->sizes);
+        result->indefinite_bytes = what_if_bytes((double)result->indefinite_bytes + (double)more);
     }
 }
 

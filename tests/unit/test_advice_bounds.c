@@ -109,9 +109,87 @@ static void every_prediction_is_one_that_the_buffers_allow(void **state) {
     assert_true(applying > 4000);
 }
 
+// --- Sizes that no chip has ---
+
+// %g1 and %g2 of 2^62 bytes lie in the outputs that %o1 and %o2 are written to later; %t is on the heap.
+static void add_huge_guests(struct program_build *b) {
+    enum { P = 1, G1, G2, T, O1, O2, OUT };
+    struct wire_build ids = {0}, entry = {0}, schedule = {0};
+    static const char *const names[] = {"", "p", "g1", "g2", "t", "o1", "o2"};
+    static const int64_t operands[][2] = {[G1] = {P}, [G2] = {P}, [T] = {G1, G2}, [O1] = {T}, [O2] = {T}};
+    for (int64_t id = P; id <= O2; id++) {
+        program_build_node(b, (struct program_node){.id = id,
+                                                    .name = names[id],
+                                                    .opcode = id == P ? "parameter" : "add",
+                                                    .operands = {operands[id][0], operands[id][1]}});
+        hlo_build_buffer(&b->hlo, 10 + id, id, id == G1 || id == G2 ? (int64_t)1 << 62 : 32, 0);
+    }
+    program_build_node(
+        b, (struct program_node){.id = OUT, .name = "out", .opcode = "tuple", .elements = 2, .operands = {O1, O2}});
+    program_build_end(b, 1, OUT);
+    for (uint64_t id = P; id <= OUT; id++) wire_build_varint(&ids, SEQUENCE_INSTRUCTION_IDS, id);
+    wire_build_varint(&entry, SEQUENCES_ENTRY_KEY, 1);
+    wire_build_message(&entry, SEQUENCES_ENTRY_VALUE, &ids);
+    wire_build_message(&schedule, SCHEDULE_SEQUENCES, &entry);
+    wire_build_message(&b->computations, HLO_MODULE_SCHEDULE, &schedule);
+    for (int64_t g = G1; g <= G2; g++)
+        hlo_build_allocation(&b->hlo, (struct hlo_build_allocation){
+                                          .index = g, .size = 32, .is_live_out = true, .buffers = {10 + g, 13 + g}});
+    hlo_build_allocation(&b->hlo, (struct hlo_build_allocation){.index = T, .size = 32, .buffers = {10 + T}});
+    hlo_build_named_event(&b->hlo, HLO_EVENT_ALLOC, 10 + T, 0, "t");
+    hlo_build_named_event(&b->hlo, HLO_EVENT_FREE, 10 + T, 0, "o2");
+    hlo_build_end_trace(&b->hlo);
+}
+
+static void guests_that_sum_past_int64_are_none(void **state) {
+    (void)state;
+    struct program_build b = {0};
+    struct arena arena;
+    struct hlo_module module;
+    struct error error = {0};
+    struct advice_request request = {.ways = 2};
+    arena_init(&arena, ARENA_LIMIT_BYTES);
+    struct advice *advice = arena_new(&arena, struct advice, 1);
+    add_huge_guests(&b);
+    assert_true(hlo_module_load(program_build_finish(&b), &arena, &module, &error));
+    if (!advice_make(&module, &request, &arena, advice, &error)) fail_msg("%s", error.message);
+    for (int id = 0; id < ADVICE_ID_COUNT; id++) check_item(advice, &advice->items[id]);
+    arena_free(&arena);
+    program_build_free(&b);
+}
+
+// The heap of the program takes all that int64 holds, its outputs some more.
+static void a_heap_of_all_bytes_is_refused(void **state) {
+    (void)state;
+    struct program_build b = {0};
+    struct arena arena;
+    struct hlo_module module;
+    struct error error = {0};
+    struct advice_request request = {.ways = 2};
+    arena_init(&arena, ARENA_LIMIT_BYTES);
+    struct advice *advice = arena_new(&arena, struct advice, 1);
+    program_build_node(&b, (struct program_node){.id = 1, .name = "p", .opcode = "parameter"});
+    program_build_node(&b, (struct program_node){.id = 2, .name = "out", .opcode = "copy", .operands = {1}});
+    program_build_end(&b, 1, 2);
+    hlo_build_buffer(&b.hlo, 11, 1, INT64_MAX, 0);
+    hlo_build_buffer(&b.hlo, 12, 2, 32, 0);
+    hlo_build_allocation(&b.hlo, (struct hlo_build_allocation){.index = 1, .size = 32, .buffers = {11}});
+    hlo_build_allocation(&b.hlo,
+                         (struct hlo_build_allocation){.index = 2, .size = 32, .is_live_out = true, .buffers = {12}});
+    hlo_build_event(&b.hlo, HLO_EVENT_ALLOC, 11, 0);
+    hlo_build_end_trace(&b.hlo);
+    assert_true(hlo_module_load(program_build_finish(&b), &arena, &module, &error));
+    assert_false(advice_make(&module, &request, &arena, advice, &error));
+    assert_int_equal(error.code, ERROR_MALFORMED);
+    arena_free(&arena);
+    program_build_free(&b);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_prediction_is_one_that_the_buffers_allow),
+        cmocka_unit_test(guests_that_sum_past_int64_are_none),
+        cmocka_unit_test(a_heap_of_all_bytes_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
