@@ -72,7 +72,7 @@ static void say(const struct oom_message *message, size_t others, struct arena *
         note(loaded,
              arena_printf(arena, "Evicting the other %zu frees between %s (constants) and %s (temporaries too).%s",
                           others, low, high, verdict(message, loaded, arena)));
-    else
+    else if (!loaded->unread)
         note(loaded, "The session has no other program on this host: there is none to evict or to merge with.");
     if (loaded->merging_high_bytes > 0)
         note(loaded, arena_printf(arena,

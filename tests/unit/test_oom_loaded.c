@@ -71,16 +71,29 @@ static void whether_it_is_enough_follows_from_both_ends(void **state) {
     assert_false(says(&untold, "enough"));
 }
 
-static void one_program_alone_has_none_to_evict(void **state) {
-    (void)state;
+static struct oom_loaded one_alone(size_t unread) {
+    static struct oom_loaded_program only;
     struct memory_totals totals = totals_of(MIB, GIB);
-    struct oom_loaded_program only = oom_loaded_program_of("jit_a(1)", &totals, true);
-    struct oom_loaded loaded = {.session = "s", .host = "", .programs = &only, .count = 1, .unread = 2};
+    only = oom_loaded_program_of("jit_a(1)", &totals, true);
+    struct oom_loaded loaded = {.session = "s", .host = "", .programs = &only, .count = 1, .unread = unread};
     struct oom_message message = message_of(3 * GIB, GIB);
     oom_loaded_sum(&message, &arena, &loaded);
+    return loaded;
+}
+
+static void one_program_alone_has_none_to_evict(void **state) {
+    (void)state;
+    struct oom_loaded loaded = one_alone(0);
     assert_int_equal(loaded.evicting_high_bytes, 0);
     assert_int_equal(loaded.merging_high_bytes, 0);
     assert_true(says(&loaded, "no other program"));
+    assert_false(says(&loaded, "could not be read"));
+}
+
+static void what_could_not_be_read_may_be_evicted(void **state) {
+    (void)state;
+    struct oom_loaded loaded = one_alone(2);
+    assert_false(says(&loaded, "no other program"));
     assert_true(says(&loaded, "2 more could not be read"));
 }
 
@@ -100,6 +113,7 @@ int main(void) {
         cmocka_unit_test(constants_and_temporaries_are_kept_and_arrays_are_not),
         cmocka_unit_test(whether_it_is_enough_follows_from_both_ends),
         cmocka_unit_test(one_program_alone_has_none_to_evict),
+        cmocka_unit_test(what_could_not_be_read_may_be_evicted),
         cmocka_unit_test(sums_that_leave_the_range_stay_at_its_end),
     };
     arena_init(&arena, 1 << 20);
