@@ -139,7 +139,9 @@ static void read_program(struct store *store, struct work *work, const struct tr
         !module_list_read(work, &session, &list, &error))
         return tell(work, point, TREND_ERROR, &error);
     for (size_t i = 0; i < list.row_count; i++) see(work, seen, trend_module_name(list.rows[i].program->name));
-    for (size_t i = 0; i < list.host_count; i++) note_refusal(list.hosts[i].error, &refused);
+    for (size_t i = 0; i < list.host_count; i++) {
+        if (is_host(question, list.hosts[i].file)) note_refusal(list.hosts[i].error, &refused);
+    }
     size_t count = choose_rows(&list, question, subject, chosen, &point->of);
     for (size_t i = 0; i < count; i++)
         weigh(work, question, file_of(&list, chosen[i], question), chosen[i], point, &refused);

@@ -4,7 +4,7 @@ import shutil
 import tempfile
 import unittest
 
-from failing import REPO, Shim, sweep_command
+from failing import CALLS, REPO, ForkedCommand, Shim, sweep_command
 
 FIXTURES = REPO / "tests" / "fixtures"
 PROFILES = FIXTURES / "logdir" / "plugins" / "profile"
@@ -62,6 +62,19 @@ class Commands(unittest.TestCase):
         with tempfile.TemporaryDirectory(prefix="hbmview-faulty-") as folder:
             make_log(pathlib.Path(folder))
             self.sweep(of_a_log(folder))
+
+    def test_a_host_that_was_not_asked_for_is_never_the_reason(self):
+        with tempfile.TemporaryDirectory(prefix="hbmview-faulty-") as folder:
+            session = pathlib.Path(folder, "plugins", "profile", "2026_11_01_10_00_00")
+            session.mkdir(parents=True)
+            for host in "ab":
+                shutil.copy(PROGRAM_FILE, session / f"{host}.xplane.pb.gz")
+            arguments = (folder, "--trend", "--module=jit_h", "--host=a", "--format=json")
+            with Shim() as shim, ForkedCommand(shim, "report", *arguments) as command:
+                self.assertEqual(command.run(0).code, 0)
+                said = [command.run(number).errors for number in range(1, shim.read(CALLS) + 1)]
+        self.assertIn("a.xplane.pb.gz", "".join(said), "the faults reach the files")
+        self.assertEqual([words for words in said if "b.xplane.pb.gz" in words], [])
 
     def sweep(self, commands):
         with Shim() as shim:
