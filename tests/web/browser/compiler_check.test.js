@@ -112,3 +112,24 @@ test("a check without news is told as such, and its rows stay", async () => {
   await settle(page);
   assert.deepEqual(page.complaints, []);
 });
+
+test("an error that may pass is said, and the check is followed on", async () => {
+  const page = await newPage(browser, server);
+  await tell({ compiled: 1, compiling: "donate the inputs", rows: ROWS.slice(0, 1) });
+  const passing = [
+    { status: 503, json: { error: { code: "no_memory", message: "There is no room." } } },
+    { status: 502, contentType: "text/html", body: "<h1>Bad gateway</h1>" },
+  ];
+  const refusals = [...passing];
+  await page.route(/\/api\/v1\/check\?/, (route) =>
+    refusals.length > 0 ? route.fulfill(refusals.shift()) : route.continue(),
+  );
+  await open(page, server, WHERE);
+  await page.click(".compiler-check summary");
+  await statusSays(page, "1 of 4 done");
+  assert.deepEqual(refusals, []);
+
+  refusals.push(passing[1]);
+  await statusSays(page, "The server answered 502 with an answer that is not JSON. It is asked again.");
+  assert.deepEqual(page.complaints, []);
+});

@@ -7,7 +7,7 @@
  */
 import { fetchCheck, fetchServer } from "../../../api.js";
 import { el, setText } from "../../../base/dom.js";
-import { ROOT } from "../../../early.js";
+import { ROOT, STOPPED } from "../../../early.js";
 import { code, copyable, paragraph } from "../../../shell/messages.js";
 import { checkCommand } from "../data/check_command.js";
 import { checkProgress } from "../data/check_progress.js";
@@ -15,6 +15,7 @@ import { checkBar, checkTable } from "./check_table.js";
 
 const AGAIN_MS = 2000;
 const UNREACHED = "The server does not answer; it is asked again.";
+const LASTING = [STOPPED, "not_saved", "unauthorized", "not_found"]; // what asking again does not change
 
 export function createCompilerCheck() {
   const command = el("div", {});
@@ -83,10 +84,10 @@ export function createCompilerCheck() {
     if (progress.goesOn) lookAgain();
   }
 
-  /** A server that is away may come back; a saved page has none. */
+  /** A server that is away, or has no room just now, may answer later; a saved page has none. */
   function isNotTold(error) {
-    if (error.code !== "unreachable") return;
-    setText(status, UNREACHED);
+    if (LASTING.includes(error.code)) return;
+    setText(status, error.code === "unreachable" ? UNREACHED : `${error.message} It is asked again.`);
     lookAgain();
   }
 
