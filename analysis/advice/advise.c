@@ -31,12 +31,21 @@ const char *advice_id_name(enum advice_id id) {
     return interventions[id].name;
 }
 
+// GpuBackendConfig of xla/service/gpu/backend_configs.proto, which XLA:GPU writes beside nearly every instruction.
+static bool is_for_gpu(const struct hlo_module *module) {
+    for (uint32_t i = 0; i < module->instruction_count; i++) {
+        if (bytes_contains(hlo_instruction_backend_config(module, i), BYTES("\"operation_queue_id\""))) return true;
+    }
+    return false;
+}
+
 static bool read_program(struct advisor *advisor) {
     struct arena *arena = advisor->arena;
     struct error *error = advisor->error;
     const struct hlo_module *module = advisor->module;
+    advisor->is_for_gpu = is_for_gpu(module);
     if (!program_graph_read(module, arena, &advisor->graph, error) ||
-        !what_if_init(&advisor->what_if, module, &advisor->graph, arena, error))
+        !what_if_init(&advisor->what_if, module, advisor->is_for_gpu, &advisor->graph, arena, error))
         return false;
     advisor->module = advisor->graph.module = &advisor->what_if.residents.module;
     if (!program_roles_find(&advisor->graph, advisor->request.batch, arena, &advisor->roles, &advisor->batch, error))
@@ -62,14 +71,6 @@ static bool is_squeezed(const struct advisor *advisor, uint32_t rematerialized_c
     const double almost = 0.85;
     double capacity = (double)advisor->request.capacity_bytes;
     return rematerialized_count >= MANY && (double)advisor->what_if.total_bytes >= almost * capacity;
-}
-
-// GpuBackendConfig of xla/service/gpu/backend_configs.proto, which XLA:GPU writes beside nearly every instruction.
-static bool is_for_gpu(const struct hlo_module *module) {
-    for (uint32_t i = 0; i < module->instruction_count; i++) {
-        if (bytes_contains(hlo_instruction_backend_config(module, i), BYTES("\"operation_queue_id\""))) return true;
-    }
-    return false;
 }
 
 static bool keep_name(struct advisor *advisor, struct advice *advice) {
@@ -153,7 +154,6 @@ static bool make(struct advisor *advisor, struct advice *advice) {
     const struct hlo_module *module = advisor->module;
     if (!read_program(advisor)) return false;
     uint32_t rematerialized_count = count_rematerialized(module);
-    advisor->is_for_gpu = is_for_gpu(module);
     advisor->is_rematerialized = rematerialized_count > 0;
     advisor->is_squeezed = is_squeezed(advisor, rematerialized_count);
     advisor->at_peak = understanding_of_peak(&advisor->what_if, &advisor->graph, &advisor->roles, &advisor->batch);

@@ -106,10 +106,12 @@ static bool pack_as_is(struct what_if *what_if, struct arena *arena, struct erro
     return true;
 }
 
-bool what_if_init(struct what_if *what_if, const struct hlo_module *module, struct program_graph *graph,
-                  struct arena *arena, struct error *error) {
+bool what_if_init(struct what_if *what_if, const struct hlo_module *module, bool is_for_gpu,
+                  struct program_graph *graph, struct arena *arena, struct error *error) {
     *what_if = (struct what_if){.module = module};
-    if (!sum_allocations(what_if, error) || !trace_choose_exact(module, HBM, arena, &what_if->events, error) ||
+    if (!sum_allocations(what_if, error)) return false;
+    if (is_for_gpu) what_if->fast_bytes = 0;
+    if (!trace_choose_exact(module, HBM, arena, &what_if->events, error) ||
         !replay_as_is(what_if, graph, arena, error) || !pack_as_is(what_if, arena, error))
         return false;
     what_if->peak_bytes = what_if->indefinite_bytes + what_if->heap_peak_bytes;

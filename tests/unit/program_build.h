@@ -18,7 +18,7 @@ struct program_node {
     int64_t operands[PROGRAM_OPERANDS_MAX], called[PROGRAM_CALLED_MAX];  // ids; end at 0
     int64_t number;                                                      // of a parameter, or a tuple's element
     int elements;                                                        // of its tuple; 0: an array
-    const char *op_name, *file;
+    const char *op_name, *file, *backend_config;
     int line;
 };
 
@@ -46,6 +46,7 @@ static inline void program_build_node(struct program_build *b, struct program_no
     wire_build_text(&message, HLO_INSTRUCTION_OPCODE, node.opcode);
     wire_build_message(&message, HLO_INSTRUCTION_SHAPE, &shape);
     if (node.op_name) wire_build_text(&metadata, OP_METADATA_OP_NAME, node.op_name);
+    if (node.backend_config) wire_build_text(&message, HLO_INSTRUCTION_BACKEND_CONFIG, node.backend_config);
     if (node.file) wire_build_text(&metadata, OP_METADATA_SOURCE_FILE, node.file);
     if (node.line) wire_build_varint(&metadata, OP_METADATA_SOURCE_LINE, (uint64_t)node.line);
     wire_build_message(&message, HLO_INSTRUCTION_METADATA, &metadata);
