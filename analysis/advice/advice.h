@@ -155,7 +155,7 @@ struct advice {
     struct advice_plan plan;              // the cheapest set that fits
     struct advice_plan without_sharding;  // where the plan shards: the cheapest that does not; else without changes
     struct advice_plan nearest;  // where none fits: the set that comes nearest (advise_nearest.h); else without
-    int64_t least_ways;          // where it does not fit: chips to share all of it, at least; 0: not known
+    int64_t least_ways;          // it does not fit: chips to share all of one chip's program, at least; 0: not known
     int64_t least_ways_bytes;    // the total of each then
     struct advice_plan alternatives[ADVICE_ALTERNATIVES_MAX];
     size_t alternative_count;

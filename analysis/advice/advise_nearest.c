@@ -45,8 +45,11 @@ static int64_t total_over(const struct advice *advice, int64_t ways) {
     return what_if_bytes(ceil(total - divided + divided / (double)ways));
 }
 
+// Of a program that is compiled for several chips the bytes are one chip's share: of what is shared already no total
+// tells.
 static void find_ways(struct advice *advice) {
     const struct advice_item *all = &advice->items[ADVICE_SHARD_ALL];
+    if (advice->partitions > 1) return;
     if (!all->applies || all->saves_bytes <= 0 || all->ways < 2) return;
     for (int64_t ways = 2; ways <= LEAST_WAYS_MAX && advice->batch % ways == 0; ways *= 2) {
         int64_t total = total_over(advice, ways);

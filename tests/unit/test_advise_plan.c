@@ -306,6 +306,20 @@ static void chips_are_a_power_of_two_that_divides_the_batch(void **state) {
     assert_int_equal(f.advice.least_ways, 0);
 }
 
+static void of_a_program_on_several_chips_no_number_is_told(void **state) {
+    (void)state;
+    struct fixture f;
+    start(&f, 320);
+    offer(&f, ADVICE_SHARD_ALL, 100, 300);
+    f.advice.items[ADVICE_SHARD_ALL].ways = 4;
+    f.advice.batch = 24;
+    plan(&f);
+    assert_int_equal(f.advice.least_ways, 8);
+    f.advice.partitions = 8;
+    advice_plan_for(&f.advice, 320);
+    assert_int_equal(f.advice.least_ways, 0);
+}
+
 static void a_set_that_was_not_asked_is_no_plan(void **state) {
     (void)state;
     struct fixture f;
@@ -376,6 +390,7 @@ int main(void) {
         cmocka_unit_test(two_changes_are_told_as_they_were_joined),
         cmocka_unit_test(where_none_fits_the_nearest_is_told),
         cmocka_unit_test(chips_are_a_power_of_two_that_divides_the_batch),
+        cmocka_unit_test(of_a_program_on_several_chips_no_number_is_told),
         cmocka_unit_test(a_set_that_was_not_asked_is_no_plan),
         cmocka_unit_test(changes_that_exclude_each_other_are_not_joined),
         cmocka_unit_test(a_change_that_does_not_apply_is_not_planned),
