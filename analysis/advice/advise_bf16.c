@@ -154,11 +154,10 @@ bool advise_bf16_parameters(struct advisor *advisor, struct advice_item *item) {
     item->applies = item->changes_numerics = true;
     advisor_say(advisor, item, "%u inputs are float32.", count);
     bool has_more = is_known && are_apart(stored.total_bytes, computed.total_bytes);
-    if (has_more)
-        advisor_say(advisor, item,
-                    "The step makes bfloat16 of weights before it computes: those copies go, and gradients that are "
-                    "as large as weights halve too.");
     bool has_gradients = has_more && advisor->roles.is_training;
+    if (has_more)
+        advisor_say(advisor, item, "The step makes bfloat16 of weights before it computes: those copies go%s",
+                    has_gradients ? ", and gradients that are as large as weights halve too." : ".");
     advisor_set_totals(advisor, is_known ? &computed : &stored, has_gradients ? GRADIENTS_BELOW : STORED_BELOW,
                        has_gradients ? GRADIENTS_ABOVE : STORED_ABOVE, item);
     if (!is_known) tell_followed(advisor, &computed, item);

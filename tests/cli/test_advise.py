@@ -297,7 +297,12 @@ class Understanding(unittest.TestCase):
         item = by_id(advise(ADVICE / "accumulated.hlo.pb.gz"))["bf16_parameters"]
         self.assertNotIn("followed_total_bytes", item)
         self.assertEqual(item["understood"], 1)
-        self.assertIn("those copies go", " ".join(item["evidence"]))
+        self.assertIn("those copies go, and gradients", " ".join(item["evidence"]))
+
+    def test_of_inference_no_gradients_are_told(self):
+        item = by_id(advise(ADVICE / "caches_scanned.hlo.pb.gz"))["bf16_parameters"]
+        self.assertIn("those copies go.", " ".join(item["evidence"]))
+        self.assertNotIn("gradients", " ".join(item["evidence"]))
 
     def test_what_exponentials_are_taken_of_stays_float32(self):
         item = by_id(advise(ADVICE / "accumulated.hlo.pb.gz"))["bf16_temporaries"]
