@@ -101,14 +101,6 @@ class Told(unittest.TestCase):
             checked_with(mock.Mock(side_effect=KeyboardInterrupt), self.server.url)
         self.assertEqual(self.state()["state"], "stopped")
 
-    def test_it_is_told_again_while_a_compile_lasts(self):
-        with mock.patch.object(telling, "_NEWS_SECONDS", 0.01):
-            def outcome(*asked):
-                first = self.wait_for(lambda now: now["compiling"])
-                self.wait_for(lambda now: now["age_ms"] < first["age_ms"] or first["age_ms"] == 0)
-                return compiled()
-            checked_with(outcome, self.server.url)
-
     def test_a_program_that_the_server_does_not_have(self):
         problem = page_of(self.server.url).tell("none", "none", {})
         self.assertRegex(problem, "the page answered 404: .*none")
@@ -144,12 +136,17 @@ class Sent(unittest.TestCase):
 
     def setUp(self):
         heard = self.heard = []
+        states, again = [], threading.Event()
+        self.is_told_again = again
 
         class Answers(http.server.BaseHTTPRequestHandler):
             status, headers_more = 200, {}
 
             def do_POST(self):
-                self.rfile.read(int(self.headers["Content-Length"]))
+                state = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                if state in states:
+                    again.set()
+                states.append(state)
                 heard.append((self.path, self.headers.get("Authorization")))
                 self.send_response(type(self).status)
                 for name, value in type(self).headers_more.items():
@@ -183,6 +180,14 @@ class Sent(unittest.TestCase):
                     self.assertEqual(self.heard[-1], ("/api/v1/check/progress?session=s&module=m", f"Bearer {token}"))
             page_of(self.url).tell("s", "m", {})
             self.assertIsNone(self.heard[-1][1])
+
+    def test_the_same_is_told_again_while_a_compile_lasts(self):
+        def outcome(*asked):
+            self.assertTrue(self.is_told_again.wait(PATIENCE_SECONDS))
+            return compiled()
+
+        with mock.patch.object(telling, "_NEWS_SECONDS", 0.01):
+            checked_with(outcome, self.url)
 
     def test_redirections_are_not_followed(self):
         self.answers.status, self.answers.headers_more = 302, {"Location": self.url + "/elsewhere"}
