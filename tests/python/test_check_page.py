@@ -26,8 +26,8 @@ PATIENCE_SECONDS = 60
 def checked_with(outcomes, page, **more):
     """hbmview.check, where `outcomes` is asked instead of a compiler."""
     with mock.patch("hbmview._check.outcome_of", outcomes):
-        return hbmview.check(LOGDIR, **PLACE, hlo=LOGDIR / "plugins" / "profile" / "v5e_gpt_4layer" / os.listdir(
-            LOGDIR / "plugins" / "profile" / "v5e_gpt_4layer")[0], page=page, **more)
+        return hbmview.check(LOGDIR, hlo=LOGDIR / "plugins" / "profile" / "v5e_gpt_4layer" / os.listdir(
+            LOGDIR / "plugins" / "profile" / "v5e_gpt_4layer")[0], page=page, **{**PLACE, **more})
 
 
 def compiled(*asked):
@@ -100,6 +100,12 @@ class Told(unittest.TestCase):
         with self.assertRaises(KeyboardInterrupt):
             checked_with(mock.Mock(side_effect=KeyboardInterrupt), self.server.url)
         self.assertEqual(self.state()["state"], "stopped")
+
+    def test_a_name_without_its_number_is_told_by_its_whole_name_only(self):
+        said = io.StringIO()
+        with contextlib.redirect_stderr(said):
+            checked_with(compiled, self.server.url, module="jit_train_step")
+        self.assertEqual((said.getvalue(), self.state()["state"]), ("", "done"))
 
     def test_a_program_that_the_server_does_not_have(self):
         problem = page_of(self.server.url).tell("none", "none", {})

@@ -92,7 +92,7 @@ def check(
     """
     named: Dict[str, Any] = {"session": session, "module": module, "batch": batch, "ways": ways, **more}
     with Telling(page_of(page, token_file) if page else None, "flags" if flags else "changes") as telling:
-        telling.of(session, module)
+        telling.asked_for(session, module)
         advice = advise(path, capacity=capacity, **named)
         telling.of(advice.get("session"), advice["module"])
         changes = advise(path, capacity=capacity, **{**named, "top": None}) if named.get("top") is not None else advice

@@ -29,6 +29,7 @@ class Telling:
     def __init__(self, page: Optional[Page], asked: str) -> None:
         self._page = page
         self._of: Optional[Tuple[str, str]] = None  # session and module; not known yet
+        self._asked_for: Tuple[Optional[str], Optional[str]] = (None, None)
         self._rows: List[Dict[str, Any]] = []
         self._state: Dict[str, Any] = {"state": "running", "asked": asked, "target": None, "compiler": None, "total": 0,
                                        "compiled": 0, "compiling": None, "reason": None}
@@ -37,6 +38,10 @@ class Telling:
         self._teller = threading.Thread(target=self._tell_on, name="hbmview-check-page", daemon=True)
 
     # --- What there is to tell ---
+
+    def asked_for(self, session: Optional[str], module: Optional[str]) -> None:
+        """The names as they were given, which the server may not know: for an end before of() has better ones."""
+        self._asked_for = (session, module)
 
     def of(self, session: Optional[str], module: Optional[str]) -> None:
         """Whose check it is; where that is not known, nothing is told."""
@@ -82,6 +87,8 @@ class Telling:
 
     def __exit__(self, kind: Optional[Type[BaseException]], raised: Optional[BaseException],
                  trace: Optional[TracebackType]) -> None:
+        if self._of is None:
+            self.of(*self._asked_for)
         if kind is None:
             self._change(state="done", compiling=None)
         elif issubclass(kind, KeyboardInterrupt):
