@@ -126,7 +126,7 @@ class NotThere(unittest.TestCase):
         self.assertRegex(said, "^hbmview: --page: http://localhost:1/hbmview/ does not answer: .*goes on without it")
 
     def test_what_is_no_address_is_wrong_usage(self):
-        for address in ("localhost:6006", "ftp://here/", "http:///x", "unix:/tmp/socket"):
+        for address in ("localhost:6006", "ftp://here/", "http:///x", "unix:/tmp/socket", "http://[::1"):
             with self.assertRaisesRegex(hbmview.UsageError, "--page wants the address"):
                 checked_with(compiled, address)
 
@@ -186,6 +186,18 @@ class Sent(unittest.TestCase):
                     self.assertEqual(self.heard[-1], ("/api/v1/check/progress?session=s&module=m", f"Bearer {token}"))
             page_of(self.url).tell("s", "m", {})
             self.assertIsNone(self.heard[-1][1])
+
+    def test_the_first_line_of_the_variable_is_the_token(self):
+        with mock.patch.dict(os.environ, HBMVIEW_TOKEN=" abc \nmore"):
+            self.assertIsNone(page_of(self.url).tell("s", "m", {}))
+        self.assertEqual(self.heard[-1][1], "Bearer abc")
+
+    def test_what_is_no_token_is_wrong_usage_and_not_repeated(self):
+        for token in ("secret\rX-More: 1", "secret secret", "secrét"):
+            with mock.patch.dict(os.environ, HBMVIEW_TOKEN=token):
+                with self.assertRaisesRegex(hbmview.UsageError, "^--page: the token has characters") as caught:
+                    page_of(self.url)
+            self.assertNotIn("secr", str(caught.exception))
 
     def test_the_same_is_told_again_while_a_compile_lasts(self):
         def outcome(*asked):

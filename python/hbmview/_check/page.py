@@ -11,6 +11,7 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import re
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -21,6 +22,7 @@ from .._run import PathLike, UsageError
 _TIMEOUT_SECONDS = 5.0
 _ANSWER_MOST = 64 << 10
 _HERE = ("localhost", "127.0.0.1", "::1")
+_TOKEN = re.compile(r"[A-Za-z0-9._~+/=-]+")  # what a header may have, of RFC 6750
 
 
 class _NoRedirection(urllib.request.HTTPRedirectHandler):
@@ -57,20 +59,35 @@ class Page:
 
 
 def page_of(address: str, token_file: Optional[PathLike] = None) -> Page:
-    """The page at that address. Raises UsageError: it is none, or there is no token in the file."""
-    parts = urllib.parse.urlsplit(address)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        wanted = "--page wants the address of the page, such as http://localhost:6006/"
-        raise UsageError(f'{wanted}, not "{address}"', 2, [])
+    """The page at that address. Raises UsageError: it is none, or the token is none, or the file has none."""
+    parts = _parts(address)
     folder = parts.path[:parts.path.rfind("/") + 1] or "/"
     base = urllib.parse.urlunsplit((parts.scheme, parts.netloc, folder, "", ""))
     given = urllib.parse.parse_qs(parts.query).get("token", [None])[0]
-    return Page(base, given or _token(token_file))
+    return Page(base, _checked(given or _token(token_file)))
+
+
+def _parts(address: str) -> urllib.parse.SplitResult:
+    try:
+        parts = urllib.parse.urlsplit(address)
+        if parts.scheme in ("http", "https") and parts.hostname:
+            return parts
+    except ValueError:  # such as a bracket that is not closed
+        pass
+    wanted = "--page wants the address of the page, such as http://localhost:6006/"
+    raise UsageError(f'{wanted}, not "{address}"', 2, [])
+
+
+def _checked(token: Optional[str]) -> Optional[str]:
+    """The token; what is none is not repeated, it may be a secret all the same."""
+    if token is None or _TOKEN.fullmatch(token):
+        return token
+    raise UsageError("--page: the token has characters that no token has; letters, digits and ._~+/=- are its", 2, [])
 
 
 def _token(file: Optional[PathLike]) -> Optional[str]:
     if file is None:
-        return os.environ.get("HBMVIEW_TOKEN") or None
+        return os.environ.get("HBMVIEW_TOKEN", "").partition("\n")[0].strip() or None
     try:
         with open(file, encoding="utf-8") as lines:
             token = lines.readline().strip()
