@@ -85,6 +85,7 @@ static void hold_bounds(struct advisor *advisor, struct advice_item *item) {
     int64_t replayed = item->predicted_total_bytes;
     if (!item->applies) advisor->reach = (struct advice_reach){0};
     if (!advice_bounds_hold(&advisor->what_if, &advisor->reach, item)) return;
+    if (item->followed_total_bytes >= item->predicted_total_bytes) item->followed_total_bytes = 0;
     int64_t moved = item->predicted_total_bytes - replayed;
     if (item->applies && (moved < 0 ? -moved : moved) > advisor->what_if.total_bytes / WORTH_SAYING_DIVISOR)
         advisor_say(
@@ -98,6 +99,7 @@ static void give_up(const struct advisor *advisor, struct advice_item *item) {
     const struct advice_doubt *doubt = &advisor->doubt;
     struct what_if_result now = advisor_now(advisor);
     item->applies = item->has_dimension = false;
+    item->followed_total_bytes = 0;
     advisor_set_totals(advisor, &now, 0, 0, item);
     if (item->evidence_count == ADVICE_EVIDENCE_MAX) item->evidence_count--;
     for (size_t i = item->evidence_count++; i > 0; i--) item->evidence[i] = item->evidence[i - 1];

@@ -77,6 +77,8 @@ static void check_item(const struct advice *advice, const struct advice_item *it
     assert_true(item->applies || item->touched_bytes == 0 || item->cannot_tell);
     assert_true(item->understood >= 0 && item->understood <= 1 && item->cannot_tell == (item->understood < 0.5));
     assert_false(item->cannot_tell && item->applies);
+    assert_true(!item->followed_total_bytes ||
+                (item->applies && item->followed_total_bytes < item->predicted_total_bytes));
     assert_true(!item->cannot_tell || strstr(item->evidence[0], "Cannot tell from this program") == item->evidence[0]);
 }
 
