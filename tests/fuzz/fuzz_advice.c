@@ -18,6 +18,8 @@ static void check_item(const struct advice *advice, const struct advice_item *it
     assert(item->predicted_total_bytes >= advice->total_bytes - item->touched_bytes);
     assert(item->predicted_total_bytes <= advice->total_bytes + item->added_bytes);
     assert(!item->applies || item->low_bytes >= item->stays_bytes);
+    assert(!item->followed_total_bytes || item->applies);
+    assert(!item->followed_total_bytes || item->followed_total_bytes < item->predicted_total_bytes);
 }
 
 // Each step goes on from the one before it, and the last is the plan.
@@ -34,6 +36,13 @@ static void check_plan(const struct advice *advice, const struct advice_plan *pl
     assert(before == plan->predicted_total_bytes);
 }
 
+static void check_nearest(const struct advice *advice) {
+    if (advice->nearest.count) check_plan(advice, &advice->nearest);
+    assert(!advice->nearest.count || advice->nearest.predicted_total_bytes > advice->capacity_bytes);
+    assert(!advice->least_ways || (advice->least_ways >= 2 && advice->plan.is_needed));
+    assert(advice->least_ways_bytes >= 0 && advice->least_ways_bytes <= advice->capacity_bytes);
+}
+
 static void advise(const struct hlo_module *module, struct arena *arena, size_t size, int64_t batch) {
     struct advice_request request = {.capacity_bytes = 1 << 20, .batch = batch, .ways = 3};
     struct advice *advice = arena_new(arena, struct advice, 1);
@@ -45,6 +54,7 @@ static void advise(const struct hlo_module *module, struct arena *arena, size_t 
     }
     for (int id = 0; id < ADVICE_ID_COUNT; id++) check_item(advice, &advice->items[id]);
     check_plan(advice, &advice->plan);
+    check_nearest(advice);
     for (size_t i = 0; i < advice->alternative_count; i++) check_plan(advice, &advice->alternatives[i]);
     for (size_t i = 0; i < advice->chain_count; i++) check_plan(advice, &advice->chains[i]);
 }
