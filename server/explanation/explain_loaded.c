@@ -6,15 +6,12 @@
 
 struct loading {
     struct explain_sessions *from;
-    const struct oom_message *message;
-    const struct explain_join *join;  // may be NULL
+    struct bytes failing;  // the program's name
     struct oom_loaded *loaded;
 };
 
 static bool is_failing(const struct loading *loading, const struct xspace_program *program) {
-    const char *told = loading->join ? loading->join->module : loading->message->module;
-    struct bytes name = bytes_of(told ? told : "");
-    return bytes_equal(program->name, name) || bytes_equal(program->module_name, name);
+    return bytes_equal(program->name, loading->failing) || bytes_equal(program->module_name, loading->failing);
 }
 
 static void add(const struct loading *loading, const struct input_file *file, const struct xspace_program *program) {
@@ -51,10 +48,11 @@ static void add_all(const struct loading *loading, const struct module_list *mod
 
 void explain_loaded(struct explain_joins *joins, const struct oom_message *message, const struct explain_join *join,
                     struct oom_loaded *loaded) {
-    struct loading loading = {&joins->sessions, message, join, loaded};
     const char *name = join ? join->session : joins->asked.session;
+    const char *failing = join ? join->module : message->module;
     *loaded = (struct oom_loaded){0};
     if (message->kind != OOM_PROGRAM_LOAD || !joins->sessions.store || !name) return;
+    if (!failing || !failing[0]) return;  // else it would be among those that can be evicted for it
     const struct explain_session *session = explain_session_of(&joins->sessions, name);
     if (!session || !session->modules.row_count) return;
     const struct module_list *modules = &session->modules;
@@ -62,6 +60,7 @@ void explain_loaded(struct explain_joins *joins, const struct oom_message *messa
     if (!loaded->programs) return;
     loaded->session = session->name;
     loaded->host = join ? join->host : modules->hosts[modules->rows[0].hosts[0]].file->host;
+    struct loading loading = {&joins->sessions, bytes_of(failing), loaded};
     add_all(&loading, modules);
     oom_loaded_sum(message, &joins->sessions.work->arena, loaded);
 }

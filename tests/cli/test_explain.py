@@ -88,6 +88,13 @@ class Explain(unittest.TestCase):
         for name, session in (("tpu_program_load_fragmented", ()), ("tpu_runtime_allocation", arguments[1:])):
             self.assertIsNone(self.explain(name, f"--logdir={LOGDIR}", *session)["loaded_together"])
 
+    def test_a_program_that_is_not_named_may_be_any_of_the_session(self):
+        whole = message_file("tpu_program_load_fragmented").read_bytes()
+        code, out, _ = self.piped(whole[whole.index(b"Attempting"):], "-", f"--logdir={LOGDIR}",
+                                  "--session=h100_programs", "--format=json")
+        [message] = json.loads(out)["messages"]
+        self.assertEqual((code, message["kind"], message["loaded_together"]), (GOOD, "program_load", None))
+
     def test_text_has_the_figures_of_the_message(self):
         figures = self.explain("tpu_hbm_used")["breakdown"]
         self.assertEqual(figures["arguments"], round(9.17 * GIB))
