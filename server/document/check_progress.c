@@ -125,8 +125,12 @@ static int append(const char *text, size_t size, void *output) {
     return 0;
 }
 
+// With its numbers as short as they came, as a rule: 17 digits make 8.0999999999999996 of 8.1.
+enum { DIGITS_OF_REALS = 15 };
+
 static bool write_again(const json_t *document, struct output *members, struct error *error) {
-    bool is_written = json_dump_callback(document, append, members, JSON_COMPACT | JSON_EMBED) == 0;
+    size_t flags = JSON_COMPACT | JSON_EMBED | JSON_REAL_PRECISION(DIGITS_OF_REALS);
+    bool is_written = json_dump_callback(document, append, members, flags) == 0;
     return (is_written && !members->failed) || error_set(error, ERROR_TOO_BIG, "There is no room for it.");
 }
 
