@@ -7,7 +7,8 @@
 // A prediction is of the total allocation bytes of the changed and recompiled program: memory space 0, all allocations
 // that are not thread-local, as `hbmview report` sums them. The compiler schedules the changed program anew, so each
 // comes with a range [low, high] that its author believes in: at most ADVICE_RANGE_MAX of the total wide, and wider by
-// what is not understood, and by what a squeezed program (`.remat`) may fill again. Whatever the program,
+// what is not understood, by what a squeezed program (`.remat`) may fill again, and down to a second total
+// (followed_total_bytes). Whatever the program,
 // total - touched <= predicted <= total + added, and stays <= low (advice_bounds.h).
 // What no HloProto tells is not counted: the program's own code, and what the runtime keeps for itself.
 // Facts and plain words; markup and units of the page are the server's. All on the caller's arena, and nothing of it is
