@@ -115,9 +115,18 @@ static struct asked *list_sets(const struct advisor *advisor, const struct advic
     return list;
 }
 
+// The most that lodging took, as the program is and after each change: that may be much more.
+static size_t lodging_visits(const struct advisor *advisor) {
+    int64_t most = advisor->what_if.lodging_visits;
+    for (int id = 0; id < ADVICE_ID_COUNT; id++) {
+        if (advisor->told[id].lodging_visits > most) most = advisor->told[id].lodging_visits;
+    }
+    return (size_t)most;
+}
+
 static size_t affordable(const struct advisor *advisor, size_t count) {
     size_t cost = (size_t)advisor->what_if.replay.step_count + advisor->module->buffer_count +
-                  (size_t)advisor->what_if.temporaries.packing_visits + (size_t)advisor->what_if.lodging_visits + 1;
+                  (size_t)advisor->what_if.temporaries.packing_visits + lodging_visits(advisor) + 1;
     size_t most = TOGETHER_COST_MAX / cost;
     return count < most ? count : most;
 }

@@ -21,7 +21,8 @@ struct room {  // a host as large as it would be
 struct lodging {
     const struct residents *residents;
     struct stay *stays;
-    struct room *rooms;
+    struct room *rooms;  // by falling size
+    uint32_t *room_of_host;
     struct taken *taken;
     uint32_t stay_count, room_count, taken_count;
     int64_t visits;
@@ -84,22 +85,31 @@ static void list_rooms(struct lodging *l, const struct heap_replay *replay, cons
         l->rooms[l->room_count++] = room;
     }
     if (l->room_count) qsort(l->rooms, l->room_count, sizeof *l->rooms, rooms_by_falling_size);
+    for (uint32_t r = 0; r < l->room_count; r++) l->room_of_host[l->rooms[r].host] = r;
 }
 
 // What an output takes over is there already.
 static bool stay_where_handed(struct lodging *l, const struct stay *stay) {
-    for (uint32_t r = 0; r < l->room_count; r++) {
-        if (l->rooms[r].host != stay->host_handed_to || l->rooms[r].bytes < stay->bytes) continue;
-        take(l, &l->rooms[r], stay->start, stay->end);
-        return true;
+    struct room *room = &l->rooms[l->room_of_host[stay->host_handed_to]];
+    if (room->bytes < stay->bytes) return false;
+    take(l, room, stay->start, stay->end);
+    return true;
+}
+
+static uint32_t count_as_large(const struct lodging *l, int64_t bytes) {
+    uint32_t low = 0, high = l->room_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (l->rooms[middle].bytes >= bytes)
+            low = middle + 1;
+        else
+            high = middle;
     }
-    return false;
+    return low;
 }
 
 static bool find_room(struct lodging *l, const struct stay *stay) {
-    uint32_t made = 0;
-    while (made < l->room_count && l->rooms[made].bytes >= stay->bytes) made++;
-    for (uint32_t r = made; r-- > 0 && l->visits < VISITS_MAX;) {
+    for (uint32_t r = count_as_large(l, stay->bytes); r-- > 0 && l->visits < VISITS_MAX;) {
         if (!is_free(l, &l->rooms[r], stay)) continue;
         take(l, &l->rooms[r], stay->start, stay->end);
         return true;
@@ -125,7 +135,8 @@ bool lodging_assign(const struct residents *residents, const struct heap_replay 
     l.stays = arena_push_raw(scratch, replay->stay_count, sizeof *l.stays);
     l.rooms = arena_push_raw(scratch, residents->host_count, sizeof *l.rooms);
     l.taken = arena_push_raw(scratch, (size_t)replay->stay_count + residents->host_count, sizeof *l.taken);
-    if (!l.stays || !l.rooms || !l.taken) return false;
+    l.room_of_host = arena_push_raw(scratch, residents->host_count, sizeof *l.room_of_host);
+    if (!l.stays || !l.rooms || !l.taken || !l.room_of_host) return false;
     list_stays(&l, replay, changed);
     list_rooms(&l, replay, sizes);
     assign(&l, changed);

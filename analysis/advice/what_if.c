@@ -153,12 +153,11 @@ static bool replay_changed(const struct what_if *what_if, struct heap_events eve
                            struct error *error) {
     struct hlo_module changed = what_if->residents.module;
     struct heap_replay replay;
-    int64_t visits;
     bool is_lodged = has_lodgers_then(what_if, change);
     changed.buffers = copy_buffers(what_if, scratch);
     if (!changed.buffers) return error_set(error, ERROR_TOO_BIG, "no memory left to replay a change");
     for (uint32_t i = 0; i < changed.buffer_count; i++) changed.buffers[i].size_bytes = change->sizes[i];
-    if (is_lodged ? !replay_lodged(what_if, change->sizes, &changed, scratch, &replay, &visits, error)
+    if (is_lodged ? !replay_lodged(what_if, change->sizes, &changed, scratch, &replay, &result->lodging_visits, error)
                   : !heap_replay_run(&changed, events, NULL, scratch, &replay, error))
         return false;
     result->small_bytes = 0;

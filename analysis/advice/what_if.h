@@ -38,6 +38,7 @@ struct what_if_result {
     int64_t total_bytes, peak_bytes, temporary_bytes, indefinite_bytes;
     const int64_t *sizes;                                     // of the change; NULL: as they are
     int64_t replayed_total_bytes, replayed_indefinite_bytes;  // as what_if_run left them
+    int64_t lodging_visits;                                   // how much work lodging.h was
     int64_t small_bytes;  // live at the peak, in buffers that half of the fast memory would hold
 };
 

@@ -136,6 +136,21 @@ static void what_an_output_takes_over_stays_with_it(void **state) {
     assert_true(is_on_heap(&p, larger));
 }
 
+static void it_stays_with_that_output_and_no_other(void **state) {
+    (void)state;
+    struct program p;
+    start(&p);
+    output(&p, 16, 9);
+    output(&p, 32, 9);
+    uint32_t larger = temporary(&p, 32, 1, 8), same = temporary(&p, 16, 1, 8), taken_over = temporary(&p, 16, 7, 9);
+    p.residents.first_guest = taken_over;
+    p.host_handed_to[0] = 0;
+    place(&p);
+    assert_false(is_on_heap(&p, taken_over));
+    assert_false(is_on_heap(&p, larger));
+    assert_true(is_on_heap(&p, same));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_smallest_output_that_is_free_so_long_takes_it),
@@ -143,6 +158,7 @@ int main(void) {
         cmocka_unit_test(what_a_change_makes_small_enough_moves_in),
         cmocka_unit_test(a_smaller_output_drives_them_out),
         cmocka_unit_test(what_an_output_takes_over_stays_with_it),
+        cmocka_unit_test(it_stays_with_that_output_and_no_other),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
