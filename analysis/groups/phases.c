@@ -60,12 +60,19 @@ static void mark_read(const struct program_graph *graph, struct phases *phases, 
     }
 }
 
+// Many loops may share one tuple, whose elements are to be walked once: is this the first time? A byte for each node.
+static bool is_first_walk(uint8_t *is_walked, uint32_t tuple) {
+    if (is_walked[tuple]) return false;
+    is_walked[tuple] = 1;
+    return true;
+}
+
 // What XLA made to begin a loop's stacks with has no name of the user's: it is of the loop's phase.
-static void follow_loops(const struct program_graph *graph, struct phases *phases) {
+static void follow_loops(const struct program_graph *graph, struct phases *phases, uint8_t *is_walked) {
     for (uint32_t i = 0; i < graph->node_count; i++) {
         const struct graph_node *loop = &graph->nodes[i];
         uint32_t tuple = loop->opcode == OPCODE_WHILE ? graph_operand(graph, loop, 0) : HLO_NONE;
-        if (tuple == HLO_NONE || phases->of_node[i] != PHASE_FORWARD) continue;
+        if (tuple == HLO_NONE || phases->of_node[i] != PHASE_FORWARD || !is_first_walk(is_walked, tuple)) continue;
         for (uint32_t k = 0; k < graph->nodes[tuple].operand_count; k++) {
             uint32_t start = graph_operand(graph, &graph->nodes[tuple], k);
             uint32_t source = start == HLO_NONE ? HLO_NONE : phases->source[start];
@@ -75,7 +82,7 @@ static void follow_loops(const struct program_graph *graph, struct phases *phase
     }
 }
 
-static void find_readers(const struct program_graph *graph, struct phases *phases) {
+static void find_readers(const struct program_graph *graph, struct phases *phases, uint8_t *is_walked) {
     for (uint32_t i = 0; i < graph->node_count; i++) {
         const struct graph_node *node = &graph->nodes[i];
         if (phases->of_node[i] != PHASE_FORWARD || node->computation != graph->entry) continue;
@@ -83,7 +90,7 @@ static void find_readers(const struct program_graph *graph, struct phases *phase
             uint32_t operand = graph_operand(graph, node, k);
             if (operand == HLO_NONE) continue;
             mark_read(graph, phases, operand);
-            if (graph->nodes[operand].opcode != OPCODE_TUPLE) continue;
+            if (graph->nodes[operand].opcode != OPCODE_TUPLE || !is_first_walk(is_walked, operand)) continue;
             for (uint32_t l = 0; l < graph->nodes[operand].operand_count; l++) {  // what a loop gets
                 mark_read(graph, phases, graph_operand(graph, &graph->nodes[operand], l));
             }
@@ -96,14 +103,18 @@ bool phases_find(const struct program_graph *graph, const struct heap_replay *re
     phases->of_node = arena_new(arena, uint8_t, graph->node_count);
     phases->source = arena_push_raw(arena, graph->node_count, sizeof *phases->source);
     phases->is_read_forward = arena_new(arena, uint8_t, graph->node_count);
+    uint8_t *is_walked_by_loops = arena_new(arena, uint8_t, graph->node_count);
+    uint8_t *is_walked_by_readers = arena_new(arena, uint8_t, graph->node_count);
     double *wrong = arena_new(arena, double, (size_t)replay->step_count + 1);
-    if (!phases->of_node || !phases->source || !phases->is_read_forward || !wrong) return false;
+    if (!phases->of_node || !phases->source || !phases->is_read_forward || !wrong || !is_walked_by_loops ||
+        !is_walked_by_readers)
+        return false;
     for (uint32_t i = 0; i < graph->node_count; i++) {
         phases->source[i] = find_source(graph, i);
         phases->of_node[i] = (uint8_t)op_name_phase(graph->nodes[phases->source[i]].op_name);
     }
-    follow_loops(graph, phases);
-    find_readers(graph, phases);
+    follow_loops(graph, phases, is_walked_by_loops);
+    find_readers(graph, phases, is_walked_by_readers);
     phases->turn_step = find_turn(graph, replay, wrong, phases);
     return true;
 }
