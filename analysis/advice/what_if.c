@@ -67,11 +67,13 @@ static struct hlo_buffer *copy_buffers(const struct what_if *what_if, struct are
     return buffers;
 }
 
-// Does lodging.h tell of the program as it is about what the compiler did?
+// Does lodging.h tell of the program as it is about what the compiler did? What it tells is scaled by the ratio of the
+// two, so it may not be next to nothing.
 static bool is_lodged_alike(const struct what_if *what_if) {
     enum { ALIKE_DIVISOR = 10 };
     int64_t apart = what_if->lodging_bytes - what_if->temporary_bytes;
-    return what_if->lodging_bytes > 0 && (apart < 0 ? -apart : apart) <= what_if->total_bytes / ALIKE_DIVISOR;
+    return what_if->lodging_bytes > 0 && what_if->lodging_bytes >= what_if->temporary_bytes / 2 &&
+           (apart < 0 ? -apart : apart) <= what_if->total_bytes / ALIKE_DIVISOR;
 }
 
 static bool lodge_as_is(struct what_if *what_if, struct arena *scratch, struct error *error) {
