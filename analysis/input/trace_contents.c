@@ -19,21 +19,25 @@ struct plane_stat {
     struct bytes text;
 };
 
-static struct plane_stat read_stat(struct contents_walk *walk, const struct file_field *from) {
+// What stands before damage. False where the system refuses a read.
+static bool read_stat(struct contents_walk *walk, const struct file_field *from, struct plane_stat *stat,
+                      struct error *error) {
     struct file_cursor cursor = file_cursor_inside(walk->source, from);
-    struct plane_stat stat = {0};
     struct file_field field;
-    struct error ignored;
-    while (file_cursor_next(&cursor, &field, &ignored)) {
-        if (field.number == XSTAT_METADATA_ID && field.type == WIRE_VARINT) stat.id = (int64_t)field.value;
-        if (field.number == XSTAT_REF_VALUE && field.type == WIRE_VARINT) stat.name_id = (int64_t)field.value;
+    *stat = (struct plane_stat){0};
+    error->code = ERROR_NONE;
+    while (file_cursor_next(&cursor, &field, error)) {
+        if (field.number == XSTAT_METADATA_ID && field.type == WIRE_VARINT) stat->id = (int64_t)field.value;
+        if (field.number == XSTAT_REF_VALUE && field.type == WIRE_VARINT) stat->name_id = (int64_t)field.value;
         if ((field.number == XSTAT_UINT64_VALUE || field.number == XSTAT_INT64_VALUE) && field.type == WIRE_VARINT)
-            stat.number = field.value;
-        if (field.number == XSTAT_STR_VALUE && field.type == WIRE_LEN)
-            (void)!byte_source_load(walk->source, field.payload_offset, field.payload_size, TRACE_TYPE_MAX_BYTES,
-                                    walk->arena, &stat.text, &ignored);
+            stat->number = field.value;
+        if (field.number == XSTAT_STR_VALUE && field.type == WIRE_LEN &&
+            !byte_source_load(walk->source, field.payload_offset, field.payload_size, TRACE_TYPE_MAX_BYTES, walk->arena,
+                              &stat->text, error) &&
+            error->code == ERROR_UNREADABLE)
+            return false;
     }
-    return stat;
+    return error->code != ERROR_UNREADABLE;
 }
 
 static struct bytes keep_text(struct arena *arena, struct bytes text) {
@@ -46,7 +50,8 @@ static bool add_device(struct contents_walk *walk, const struct xspace_plane *pl
     struct trace_contents *contents = walk->contents;
     struct trace_device device = {.plane = keep_text(walk->arena, plane->name)};
     for (uint32_t i = 0; i < head->own_stat_count; i++) {
-        struct plane_stat stat = read_stat(walk, &head->own_stats[i]);
+        struct plane_stat stat;
+        if (!read_stat(walk, &head->own_stats[i], &stat, error)) return false;
         struct bytes name = metadata_name(&head->stats, stat.id);
         if (bytes_equal(name, BYTES("memory_size")) && stat.number <= INT64_MAX)
             device.memory_bytes = (int64_t)stat.number;
