@@ -5,7 +5,7 @@
 
 #include "tests/unit/cmocka_all.h"
 
-enum { MIB = 1 << 20 };
+#define MIB ((int64_t)1 << 20)
 #define GIB ((int64_t)1 << 30)
 
 static struct arena arena;
