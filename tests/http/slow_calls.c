@@ -1,7 +1,7 @@
 // Makes a file system slow, for tests: every call on a path below SLOW_FOLDER, and on what was opened there, takes
 // SLOW_MS. Built by slow_files.py and loaded before the C library (LD_PRELOAD). Calls are counted in the file that
 // SLOW_COUNTS names, so that a test can tell how many there were, whatever they took; there it can also make reads
-// slower than the rest while the program runs.
+// slower than the rest while the program runs. What takes no time is counted, and never under way.
 //
 //     uint64_t [ calls | calls that are under way | the most that were at once | what a read takes more, in ms ]
 #define _GNU_SOURCE
@@ -44,9 +44,10 @@ static bool is_below(const char *path) {
 
 static void take_ms(long ms) {
     struct timespec pause = {ms / 1000, ms % 1000 * 1000000};
+    atomic_fetch_add(&counts[CALLS], 1);
+    if (!ms) return;
     uint64_t now = atomic_fetch_add(&counts[NOW], 1) + 1, most = atomic_load(&counts[MOST]);
     while (now > most && !atomic_compare_exchange_weak(&counts[MOST], &most, now)) continue;
-    atomic_fetch_add(&counts[CALLS], 1);
     nanosleep(&pause, NULL);
     atomic_fetch_sub(&counts[NOW], 1);
 }
