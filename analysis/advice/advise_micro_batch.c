@@ -11,6 +11,7 @@
 #include "analysis/advice/advisor.h"
 
 #include "analysis/advice/advice_bounds.h"
+#include "analysis/advice/few_pictures.h"
 #include "analysis/program/op_name.h"
 
 enum { PARTS_USUAL = 4, PARTS_MAX = 16, CAST_SHAPES_MAX = 256 };
@@ -185,6 +186,7 @@ bool advise_micro_batch(struct advisor *advisor, struct advice_item *item) {
     advisor->doubt = advisor_doubt_of_batch(advisor);
     int64_t parts = choose_parts(advisor->roles.batch);
     if (!parts) return advisor_no_use(advisor, item, "The batch has no divisor from 2 to 16.");
+    few_pictures_doubt(advisor, advisor->roles.batch / parts);
     item->parts = parts;
     if (!say_parts(advisor, has_sums, item) || !say_others(advisor, has_sums, item)) return false;
     advisor->told[item->id] = (struct what_if_result){0};  // of these parts, not of the others

@@ -5,6 +5,7 @@
 //     own propagation, followed here as dimension ties); what no split dimension reaches stays whole
 //     x bf16[8,512,1024], batch split: f32[2,512,1024]
 #include "analysis/advice/advisor.h"
+#include "analysis/advice/few_pictures.h"
 #include "analysis/advice/gathered.h"
 #include "analysis/advice/loop_steps.h"
 
@@ -181,6 +182,7 @@ static bool predict_sharded(struct advisor *advisor, bool is_batch_split, double
         advisor->doubt.help =
             "Compile it sharded: the partitioner gathers the input of each convolution that is split by "
             "output features, and may keep it for the backward pass.";
+    if (is_batch_split) few_pictures_doubt(advisor, advisor->roles.batch / advisor->request.ways);
     struct what_if_change change = {.sizes = sizes};
     struct what_if_result then;
     if (!advisor_run(advisor, &change, &then)) return false;

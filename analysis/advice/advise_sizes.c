@@ -1,5 +1,6 @@
 // Half the batch: a change that only resizes buffers.
 #include "analysis/advice/advisor.h"
+#include "analysis/advice/few_pictures.h"
 
 // Arrays in fast memory get smaller too, and what that frees takes arrays from HBM that now fit it.
 static int64_t moved_to_fast_memory(const struct advisor *advisor, const int64_t *sizes, int64_t small_bytes) {
@@ -86,6 +87,7 @@ bool advise_batch(struct advisor *advisor, struct advice_item *item) {
     if (!dimension_flow_has_marks(&advisor->batch)) return say_no_such_batch(advisor, item);
     if (advisor->roles.is_graph) return say_graph(advisor, item);
     if (!advisor_halve(advisor, &advisor->batch, &result)) return false;
+    few_pictures_doubt(advisor, batch / 2);
     item->applies = item->changes_numerics = true;
     advisor_say(advisor, item, "The batch is %lld%s; dimensions computed from it are followed through the program.",
                 (long long)batch,

@@ -216,6 +216,15 @@ class Predictions(unittest.TestCase):
                                                             1.259 * item["predicted_total_bytes"]))
         self.assertTrue(any("can cost memory" in words for words in item["evidence"]))
 
+    def test_fewer_than_eight_pictures_on_a_chip_are_computed_in_another_form(self):
+        base = ADVICE / "convolutions.hlo.pb.gz"  # 128 pictures
+        eight, four = (by_id(advise(base, f"--ways={ways}"))["shard_all"] for ways in (16, 32))
+        self.assertIsNotNone(eight["predicted_total_bytes"])
+        self.assertIsNone(four["predicted_total_bytes"])
+        self.assertIn("fewer than eight pictures", four["evidence"][0])
+        self.assertIsNotNone(by_id(advise(ADVICE / "gpu_convolutions.hlo.pb.gz", "--ways=32"))["shard_all"]
+                             ["predicted_total_bytes"])
+
     def test_more_ways_leave_less(self):
         items = by_id(advise(ADVICE / "dense.hlo.pb.gz", "--ways=8"))
         for change in ("shard_parameters", "shard_all"):

@@ -1,0 +1,53 @@
+#include "analysis/advice/few_pictures.h"
+
+#include "analysis/program/op_name.h"
+
+enum { ENOUGH_PICTURES = 8, SHAPES_MAX = 64, PICTURES_RANK = 4 };
+
+struct convolved {  // the shapes that convolutions make
+    const struct array_shape *shapes[SHAPES_MAX];
+    int count;
+};
+
+static bool is_convolved(const struct convolved *convolved, const struct array_shape *shape) {
+    for (int i = 0; i < convolved->count; i++) {
+        if (array_same_dimensions(convolved->shapes[i], shape)) return true;
+    }
+    return false;
+}
+
+// The op names of backward passes count too: what a gradient of pictures looks like, pictures do.
+static struct convolved find_convolved(const struct advisor *advisor) {
+    struct convolved found = {.count = 0};
+    for (uint32_t leaf = 0; leaf < advisor->graph.leaf_count && found.count < SHAPES_MAX; leaf++) {
+        const struct array_shape *shape = &advisor->graph.leaves[leaf];
+        const struct graph_node *node = &advisor->graph.nodes[advisor->graph.node_of_leaf[leaf]];
+        bool is_one = array_is(shape) && shape->rank == PICTURES_RANK && advisor->batch.marks[leaf] &&
+                      bytes_contains(op_name_primitive(node->op_name), BYTES("conv_general_dilated"));
+        if (is_one && !is_convolved(&found, shape)) found.shapes[found.count++] = shape;
+    }
+    return found;
+}
+
+static double bytes_at_peak(const struct advisor *advisor) {
+    const struct heap_replay *replay = &advisor->what_if.replay;
+    struct convolved convolved = find_convolved(advisor);
+    double bytes = 0;
+    for (uint32_t i = 0; i < replay->live_at_peak_count; i++) {
+        uint32_t buffer = replay->live_at_peak[i], leaf = advisor_leaf(advisor, buffer);
+        if (leaf == HLO_NONE || !advisor->batch.marks[leaf]) continue;
+        if (is_convolved(&convolved, &advisor->graph.leaves[leaf]))
+            bytes += (double)advisor->what_if.residents.module.buffers[buffer].size_bytes;
+    }
+    return bytes;
+}
+
+void few_pictures_doubt(struct advisor *advisor, int64_t examples) {
+    bool is_for_tpu = advisor->what_if.fast_bytes > 0;
+    if (!is_for_tpu || examples >= ENOUGH_PICTURES || advisor->roles.batch < ENOUGH_PICTURES) return;
+    double bytes = bytes_at_peak(advisor);
+    if (bytes <= 0) return;
+    if (advisor->doubt.may_stay_bytes < bytes) advisor->doubt.may_stay_bytes = bytes;
+    advisor->doubt.help = "Compile it so: convolutions of fewer than eight pictures on a chip are computed in another "
+                          "form, strips of each picture in the batch, which can take more than eight pictures do.";
+}

@@ -1,0 +1,16 @@
+// Convolutions of fewer than eight pictures on a chip, which XLA:TPU computes in another form.
+//
+//     f32[8,64,64,64]       eight pictures fill the eight rows of a tile
+//     bf16[64,4*8,9,64]     four do not: each is cut into eight strips, which are pictures by themselves, with a row
+//                           of the next strip at the border; arrays of both forms are alive beside each other
+//
+// Seen in modules of libtpu 0.0.52 (its pass is XLA's space_to_batch_converter): eight and twelve pictures stay whole,
+// six, four and two are cut, and four can take more than eight did. What of a program comes in which form, nothing in
+// the module before the change tells.
+#pragma once
+
+#include "analysis/advice/advisor.h"
+
+// The doubt is of what convolutions hold at the peak at least, in bytes, where a change leaves `examples` of the batch
+// on a chip, too few, and there are enough today. Nothing for other compilers, and for programs without convolutions.
+void few_pictures_doubt(struct advisor *advisor, int64_t examples);
