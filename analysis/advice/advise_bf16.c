@@ -54,15 +54,6 @@ static struct exponentials find_exponentials(const struct advisor *advisor) {
 
 // --- Parameters ---
 
-// Does the source make bfloat16 of weights itself? Then it computes in that, whatever they are stored in.
-static bool computes_in_bf16(const struct advisor *advisor) {
-    for (uint32_t leaf = 0; leaf < advisor->graph.leaf_count; leaf++) {
-        if (!advisor->types.is_cast_copy[leaf] || advisor->graph.leaves[leaf].rank < 2) continue;
-        if (type_flow_is_users_conversion(&advisor->graph.nodes[advisor->graph.node_of_leaf[leaf]])) return true;
-    }
-    return false;
-}
-
 // Inputs, and the outputs that mirror them.
 static bool is_stored(const struct advisor *advisor, uint32_t buffer) {
     bool is_own = buffer < advisor->what_if.module->buffer_count;
@@ -106,6 +97,7 @@ static uint32_t count_f32_inputs(const struct advisor *advisor) {
 #define STORED_BELOW 0.03
 #define STORED_ABOVE 0.015
 #define GRADIENTS_BELOW 0.04
+#define GRADIENTS_BELOW_ON_GPU 0.03  // nothing of them moves to fast memory
 #define GRADIENTS_ABOVE 0.03
 
 // Does more than what is stored change by much?
@@ -142,7 +134,7 @@ static void tell_followed(struct advisor *advisor, const struct what_if_result *
 
 bool advise_bf16_parameters(struct advisor *advisor, struct advice_item *item) {
     struct what_if_result stored, computed;
-    bool is_known = computes_in_bf16(advisor);
+    bool is_known = advisor_computes_in_bf16(advisor);
     item->how =
         "Create the parameters, and the optimizer's state, with dtype=jnp.bfloat16; a float32 master copy of the "
         "weights keeps small updates from being lost, and costs its bytes again.";
@@ -158,7 +150,8 @@ bool advise_bf16_parameters(struct advisor *advisor, struct advice_item *item) {
     if (has_more)
         advisor_say(advisor, item, "The step makes bfloat16 of weights before it computes: those copies go%s",
                     has_gradients ? ", and gradients that are as large as weights halve too." : ".");
-    advisor_set_totals(advisor, is_known ? &computed : &stored, has_gradients ? GRADIENTS_BELOW : STORED_BELOW,
+    double gradients_below = advisor->is_for_gpu ? GRADIENTS_BELOW_ON_GPU : GRADIENTS_BELOW;
+    advisor_set_totals(advisor, is_known ? &computed : &stored, has_gradients ? gradients_below : STORED_BELOW,
                        has_gradients ? GRADIENTS_ABOVE : STORED_ABOVE, item);
     if (!is_known) tell_followed(advisor, &computed, item);
     return true;
@@ -186,7 +179,7 @@ static struct advice_doubt doubt_of_temporaries(const struct advisor *advisor,
                                  .part = 0.5,
                                  .help = "The compiler's HloProto with op names tells more than a text dump; give the "
                                          "number of examples with --batch=N."};
-    bool is_on_purpose = computes_in_bf16(advisor);
+    bool is_on_purpose = advisor_computes_in_bf16(advisor);
     for (uint32_t i = 0; i < replay->live_at_peak_count; i++) {
         uint32_t buffer = replay->live_at_peak[i], leaf = advisor_leaf(advisor, buffer);
         if (!is_f32(advisor, leaf) || !advisor->batch.marks[leaf]) continue;

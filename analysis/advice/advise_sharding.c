@@ -259,7 +259,15 @@ bool advise_shard_parameters(struct advisor *advisor, struct advice_item *item) 
         return advisor_no_use(advisor, item, "No weight has a dimension that so many chips divide; try fewer --ways.");
     item->applies = true;
     say_weights(advisor, item);
-    return predict_sharded(advisor, false, advisor->roles.is_training ? 0.03 : 0.08, item);
+    return predict_sharded(advisor, false, advisor_is_wide_untrained(advisor) ? 0.08 : 0.03, item);
+}
+
+// On a GPU all weights of a step that trains in bfloat16 are gathered as its own copies in bfloat16 are: what is whole
+// is then as well known as with the batch whole. A TPU gathers into fast memory, and ahead of time.
+static double spread_of_all(const struct advisor *advisor) {
+    bool is_known = advisor->is_for_gpu && advisor->roles.is_training && advisor_computes_in_bf16(advisor) &&
+                    !advisor_has_convolutions(advisor);
+    return is_known ? 0.03 : 0.12;
 }
 
 bool advise_shard_all(struct advisor *advisor, struct advice_item *item) {
@@ -275,5 +283,5 @@ bool advise_shard_all(struct advisor *advisor, struct advice_item *item) {
     if (has_batch)
         advisor_say(advisor, item, "The batch of %lld is split %lld ways.", (long long)advisor->roles.batch,
                     (long long)advisor->request.ways);
-    return predict_sharded(advisor, true, 0.12, item);
+    return predict_sharded(advisor, true, spread_of_all(advisor), item);
 }

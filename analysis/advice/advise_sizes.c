@@ -95,6 +95,6 @@ bool advise_batch(struct advisor *advisor, struct advice_item *item) {
                 : advisor->roles.batch_dimension
                     ? ", a later dimension of an input: a loop goes through those before it"
                     : ", the leading dimension of an input");
-    advisor_set_totals(advisor, &result, advisor->roles.is_training ? 0.03 : 0.08, 0.02, item);
+    advisor_set_totals(advisor, &result, advisor_is_wide_untrained(advisor) ? 0.08 : 0.03, 0.02, item);
     return true;
 }

@@ -50,6 +50,14 @@ bool advisor_is_weight(const struct advisor *advisor, uint32_t input) {
                              advisor->phases.is_read_forward[advisor->graph.node_of_leaf[in->leaf]]);
 }
 
+bool advisor_computes_in_bf16(const struct advisor *advisor) {
+    for (uint32_t leaf = 0; leaf < advisor->graph.leaf_count; leaf++) {
+        if (!advisor->types.is_cast_copy[leaf] || advisor->graph.leaves[leaf].rank < 2) continue;
+        if (type_flow_is_users_conversion(&advisor->graph.nodes[advisor->graph.node_of_leaf[leaf]])) return true;
+    }
+    return false;
+}
+
 bool advisor_has_convolutions(const struct advisor *advisor) {
     for (uint32_t i = 0; i < advisor->graph.node_count; i++) {
         struct bytes primitive = op_name_primitive(advisor->graph.nodes[i].op_name);

@@ -68,6 +68,9 @@ const char *advisor_buffer_text(const struct advisor *advisor, uint32_t buffer);
 // Is an input state that the forward pass reads (the optimizer's own is not), or a weight that nobody trains?
 bool advisor_is_weight(const struct advisor *advisor, uint32_t input);
 
+// Does the source make bfloat16 of weights itself? Then it computes in that, whatever they are stored in.
+bool advisor_computes_in_bf16(const struct advisor *advisor);
+
 // Has the user's program any? XLA:TPU writes dots as convolutions too, but keeps the user's names.
 bool advisor_has_convolutions(const struct advisor *advisor);
 
@@ -84,6 +87,11 @@ static inline uint32_t advisor_leaf(const struct advisor *advisor, uint32_t buff
 
 // Everything that grows with the marked dimensions at half their size.
 MUST_USE bool advisor_halve(struct advisor *advisor, const struct dimension_flow *flow, struct what_if_result *result);
+
+// Where nothing is trained, little is on the heap, and what of it fast memory takes makes the total. GPUs have none.
+static inline bool advisor_is_wide_untrained(const struct advisor *advisor) {
+    return !advisor->roles.is_training && !advisor->is_for_gpu;
+}
 
 // What of the batch's bytes is not known.
 struct advice_doubt advisor_doubt_of_batch(const struct advisor *advisor);
