@@ -48,7 +48,8 @@ static enum exit_code run_on(struct app *app) {
     if (!app->summaries) return command_complain(EXIT_CODE_UNREADABLE, "There is not enough memory to start.");
     bool is_good = mcp_session_run(app, STDIN_FILENO, STDOUT_FILENO);
     module_summaries_free(app->summaries);
-    return is_good ? EXIT_CODE_GOOD : command_complain(EXIT_CODE_UNREADABLE, "Nobody reads the answers any more.");
+    return is_good ? EXIT_CODE_GOOD
+                   : command_complain(EXIT_CODE_UNREADABLE, "Nobody reads the answers, or no memory is left.");
 }
 
 static enum exit_code run(const struct options *options) {

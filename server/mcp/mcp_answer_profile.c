@@ -46,12 +46,21 @@ static struct chosen list_memories(struct mcp_call *call, const json_t *hosts, j
     return chosen;
 }
 
+static bool is_in_error(const json_t *host) {
+    const char *state = json_string_value(json_object_get(host, "state"));
+    return state && !strcmp(state, "error");
+}
+
 static bool tell_no_events(const json_t *hosts, struct error *error) {
     const json_t *host = json_array_get(hosts, 0);
+    for (size_t i = 0; i < json_array_size(hosts); i++) {
+        if (is_in_error(json_array_get(hosts, i))) host = json_array_get(hosts, i);
+    }
     const char *reason = json_string_value(json_object_get(host, "reason"));
     const char *advice = json_string_value(json_object_get(host, "advice"));
-    return error_set(error, ERROR_NOT_FOUND, "There is no such memory with events in this session. %.200s %.200s",
-                     reason ? reason : "", advice ? advice : "");
+    return error_set(error, is_in_error(host) ? ERROR_UNREADABLE : ERROR_NOT_FOUND,
+                     "There is no such memory with events in this session. %.200s %.200s", reason ? reason : "",
+                     advice ? advice : "");
 }
 
 // What fills it at the peak, and what to know of it first.

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "server/text/progress_text.h"
+#include "analysis/base/refused_memory.h"
 
 // --- What goes out ---
 
@@ -20,13 +20,16 @@ static bool write_all(int fd, const char *text, size_t size) {
     return true;
 }
 
-// Under the lock; takes the line over.
-static void send_line(struct mcp_calls *calls, json_t *line) {
+// Under the lock; takes the line over. False: there was no memory for it, and nothing was sent.
+static bool send_line(struct mcp_calls *calls, json_t *line) {
+    uint64_t before = memory_refusals();
     char *text = line ? json_dumps(line, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
-    bool is_good = text && write_all(calls->out, text, strlen(text)) && write_all(calls->out, "\n", 1);
-    if (!is_good) calls->is_broken = true;
+    bool is_whole = text && memory_refusals() == before;  // jansson writes on where a key was refused
+    if (is_whole && !(write_all(calls->out, text, strlen(text)) && write_all(calls->out, "\n", 1)))
+        calls->is_broken = true;
     free(text);
     json_decref(line);
+    return is_whole;
 }
 
 static json_t *answer_line(const json_t *id, const char *key, json_t *value) {
@@ -34,10 +37,24 @@ static json_t *answer_line(const json_t *id, const char *key, json_t *value) {
     return json_pack("{s:s, s:o, s:o}", "jsonrpc", "2.0", "id", own_id, key, value);
 }
 
-void mcp_calls_answer(struct mcp_calls *calls, const json_t *id, const char *key, json_t *value) {
+static json_t *no_memory(void) {
+    return json_pack("{s:i, s:s}", "code", MCP_INTERNAL_ERROR, "message", "There is not enough memory to answer.");
+}
+
+// Under the lock; takes the value over.
+static void send_answer(struct mcp_calls *calls, const json_t *id, const char *key, json_t *value, uint64_t before) {
     json_t *line = answer_line(id, key, value);
+    if (memory_refusals() != before) {
+        json_decref(line);
+        line = NULL;
+    }
+    if (send_line(calls, line)) return;
+    if (!send_line(calls, answer_line(id, "error", no_memory()))) calls->is_broken = true;
+}
+
+void mcp_calls_answer(struct mcp_calls *calls, const json_t *id, const char *key, json_t *value, uint64_t before) {
     pthread_mutex_lock(&calls->lock);
-    send_line(calls, line);
+    send_answer(calls, id, key, value, before);
     pthread_mutex_unlock(&calls->lock);
 }
 
@@ -52,12 +69,13 @@ bool mcp_calls_is_broken(struct mcp_calls *calls) {
 
 static void end_call(struct mcp_running *one, json_t *result) {
     struct mcp_calls *calls = one->calls;
-    if (result) mcp_complete_result(result, one->era, false);
+    uint64_t before = memory_refusals();
+    mcp_complete_result(result, one->era, false);
     pthread_mutex_lock(&calls->lock);
     if (one->is_cancelled)
         json_decref(result);
     else
-        send_line(calls, answer_line(one->message.id, "result", result));
+        send_answer(calls, one->message.id, "result", result, before);
     mcp_message_free(&one->message);
     one->is_used = false;
     calls->count--;
@@ -129,9 +147,9 @@ static void tell(struct mcp_running *one, const json_t *token) {
     one->told = progress;
     const char *slash = strrchr(state.path, '/');
     json_t *own = json_deep_copy(token), *name = json_string(slash ? slash + 1 : state.path);
-    send_line(one->calls, json_pack("{s:s, s:s, s:{s:o, s:I, s:o}}", "jsonrpc", "2.0", "method",
-                                    "notifications/progress", "params", "progressToken", own, "progress",
-                                    (json_int_t)progress, "message", name ? name : json_string("reading")));
+    (void)send_line(one->calls, json_pack("{s:s, s:s, s:{s:o, s:I, s:o}}", "jsonrpc", "2.0", "method",
+                                          "notifications/progress", "params", "progressToken", own, "progress",
+                                          (json_int_t)progress, "message", name ? name : json_string("reading")));
 }
 
 bool mcp_calls_tell_progress(struct mcp_calls *calls) {

@@ -30,7 +30,7 @@ struct mcp_calls {
     pthread_cond_t changed;
     struct mcp_running running[MCP_CALLS_MAX];
     size_t count;
-    bool is_broken;  // nobody reads any more
+    bool is_broken;  // nobody reads any more, or there is no memory even to say so
 };
 
 bool mcp_calls_init(struct mcp_calls *calls, const struct app *app, int out);
@@ -48,7 +48,8 @@ void mcp_calls_cancel(struct mcp_calls *calls, const json_t *id);
 // Tells how far calls are whose client wants to know. False: none does.
 bool mcp_calls_tell_progress(struct mcp_calls *calls);
 
-// Sends {"jsonrpc": "2.0", "id": id, `key`: value}; the value is taken over.
-void mcp_calls_answer(struct mcp_calls *calls, const json_t *id, const char *key, json_t *value);
+// Sends {"jsonrpc": "2.0", "id": id, `key`: value}; the value is taken over. Where this thread was refused memory since
+// it counted `before` (analysis/base/refused_memory.h) it sends an error that says so: the value may lack anything.
+void mcp_calls_answer(struct mcp_calls *calls, const json_t *id, const char *key, json_t *value, uint64_t before);
 
 bool mcp_calls_is_broken(struct mcp_calls *calls);

@@ -23,6 +23,7 @@ enum mcp_error_code {
     MCP_INVALID_REQUEST = -32600,
     MCP_METHOD_NOT_FOUND = -32601,
     MCP_INVALID_PARAMS = -32602,
+    MCP_INTERNAL_ERROR = -32603,
     MCP_BUSY = -32000,
 };
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/base/refused_memory.h"
 #include "server/mcp/mcp_answers.h"
 
 // --- The table ---
@@ -246,15 +247,24 @@ static json_t *refusal(const struct error *error) {
     return document ? result_of(document, true) : NULL;
 }
 
+// NULL where memory was refused since `before`: then rows may be missing in it anywhere, and letters in its text.
+static json_t *whole(json_t *result, uint64_t before, struct error *error) {
+    if (!memory_was_refused(before, error)) return result;
+    json_decref(result);
+    return NULL;
+}
+
 json_t *mcp_tool_call(const struct mcp_tool *tool, const json_t *arguments, struct mcp_call *call) {
+    uint64_t before = memory_refusals();
     struct error error = {.offset = -1};
     json_t *none = json_object(), *document = NULL;
     call->arguments = arguments ? arguments : none;
     call->caveats = json_array();
     if (check(tool, call->arguments, &error)) document = tool->answer(call, &error);
     if (document) json_object_set(document, "caveats", call->caveats);
-    json_t *result = document ? result_of(document, false) : refusal(&error);
+    json_t *result = whole(document ? result_of(document, false) : refusal(&error), before, &error);
+    uint64_t again = memory_refusals();
     json_decref(call->caveats);
     json_decref(none);
-    return result;
+    return result ? result : whole(refusal(&error), again, &error);
 }
