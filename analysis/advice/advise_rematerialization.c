@@ -9,6 +9,7 @@
 // Kept arrays of the forward pass count as a block's when there are several of the same shape, over a stretch of the
 // program; a loop's, when they are stacked over its iterations. Arrays of logits and losses are neither and stay.
 #include "analysis/advice/advisor.h"
+#include "analysis/advice/loop_stacks.h"
 #include "analysis/advice/saved_products.h"
 #include "analysis/advice/loop_steps.h"
 
@@ -43,10 +44,12 @@ static const struct heap_replay *replay_of(const struct advisor *advisor) {
     return &advisor->what_if.replay;
 }
 
-static bool is_residual(const struct advisor *advisor, const struct heap_span *span) {
+static bool is_residual(const struct advisor *advisor, const uint8_t *stacks, const struct heap_span *span) {
     uint32_t instruction = advisor->module->buffers[span->buffer].instruction;
     uint32_t leaf = advisor_leaf(advisor, span->buffer);
     if (instruction == HLO_NONE || leaf == HLO_NONE || !advisor->batch.marks[leaf]) return false;
+    if (stacks[leaf] & STACK_COPY) return true;
+    if (stacks[leaf] == STACK_BACKWARD && loop_steps_is_stack(&advisor->steps, leaf)) return false;
     uint32_t turn = advisor->phases.turn_step;
     return span->start_step < turn && span->end_step > turn && advisor->phases.of_node[instruction] != PHASE_BACKWARD;
 }
@@ -67,12 +70,13 @@ static bool group_residuals(const struct advisor *advisor, struct blocks *blocks
     const struct heap_replay *replay = replay_of(advisor);
     blocks->groups = arena_push_raw(advisor->arena, GROUPS_MAX, sizeof *blocks->groups);
     blocks->group_of_span = arena_push_raw(advisor->arena, replay->span_count, sizeof *blocks->group_of_span);
-    if (!blocks->groups || !blocks->group_of_span)
+    const uint8_t *stacks = loop_stacks_find(advisor);
+    if (!blocks->groups || !blocks->group_of_span || !stacks)
         return error_set(advisor->error, ERROR_TOO_BIG, "no memory left for the residuals");
     for (uint32_t i = 0; i < replay->span_count; i++) {
         const struct heap_span *span = &replay->spans[i];
         blocks->group_of_span[i] = HLO_NONE;
-        if (!is_residual(advisor, span)) continue;
+        if (!is_residual(advisor, stacks, span)) continue;
         uint32_t leaf = advisor_leaf(advisor, span->buffer);
         uint32_t g = group_for(blocks, &advisor->graph.leaves[leaf], loop_steps_is_stack(&advisor->steps, leaf));
         blocks->group_of_span[i] = g;

@@ -107,7 +107,7 @@ class Predictions(unittest.TestCase):
         found = {name: self.documents[name]["batch"] for name in PROGRAMS if name.startswith("gpu_")}
         self.assertEqual(found, {"gpu_attention": 8, "gpu_caches": 16, "gpu_convolutions": 128, "gpu_dense": 4096,
                                  "gpu_experts": 16, "gpu_inference": 16, "gpu_inference_fused": 16,
-                                 "gpu_recurrent": 256})
+                                 "gpu_recurrent": 256, "gpu_vision_scanned": 32})
 
     def test_what_a_gpus_convolutions_gather_is_not_known(self):
         item = by_id(self.documents["gpu_convolutions"])["shard_parameters"]
@@ -233,6 +233,17 @@ class Predictions(unittest.TestCase):
         self.assertIn("fewer than eight pictures", four["evidence"][0])
         self.assertIsNotNone(by_id(advise(ADVICE / "gpu_convolutions.hlo.pb.gz", "--ways=32"))["shard_all"]
                              ["predicted_total_bytes"])
+
+    def test_what_only_the_backward_loop_stacks_is_not_dropped(self):
+        item = by_id(self.documents["gpu_recurrent"])["rematerialize"]  # gradients begin beside what the cells keep
+        truth = PROGRAMS["gpu_recurrent"]["after"]["rematerialize"]
+        self.assertLessEqual(abs(item["predicted_total_bytes"] - truth), 0.2 * truth)
+
+    def test_copies_of_stacks_go_with_them(self):
+        item = by_id(self.documents["gpu_vision_scanned"])["rematerialize"]
+        truth = 835094280  # compiled; the rest of it is what a block that runs again holds in outputs
+        self.assertLess(item["predicted_total_bytes"], 1.5 * truth)
+        self.assertTrue(item["evidence"][0].startswith("24 arrays"), item["evidence"])  # three are transposed copies
 
     def test_what_a_gpu_gathers_in_bfloat16_is_known(self):
         for name, change in (("gpu_experts", "shard_all"), ("gpu_experts", "bf16_parameters"),

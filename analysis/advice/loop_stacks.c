@@ -1,0 +1,63 @@
+#include "analysis/advice/loop_stacks.h"
+
+#include "analysis/advice/loop_steps.h"
+
+// The leaf whose value a node hands on, through copies and bitcasts: an array's own, or one of a tuple's. HLO_NONE: not
+// known.
+static uint32_t handed_leaf(const struct advisor *advisor, uint32_t node) {
+    enum { COPIES_MAX = 8 };
+    const struct program_graph *graph = &advisor->graph;
+    for (int i = 0; i < COPIES_MAX && node != HLO_NONE; i++) {
+        enum opcode opcode = graph->nodes[node].opcode;
+        if (opcode != OPCODE_COPY && opcode != OPCODE_BITCAST) break;
+        node = graph_operand(graph, &graph->nodes[node], 0);
+    }
+    if (node == HLO_NONE) return HLO_NONE;
+    const struct graph_node *source = &graph->nodes[node];
+    if (source->opcode != OPCODE_GET_TUPLE_ELEMENT) return source->leaf_count == 1 ? source->first_leaf : HLO_NONE;
+    uint32_t whole = graph_operand(graph, source, 0);
+    const struct graph_node *tuple = whole == HLO_NONE ? NULL : &graph->nodes[whole];
+    bool is_flat = tuple && source->number >= 0 && source->number < tuple->leaf_count &&
+                   tuple->elements.count == tuple->leaf_count;
+    return is_flat ? tuple->first_leaf + (uint32_t)source->number : HLO_NONE;
+}
+
+static void mark_taken(const struct advisor *advisor, const struct graph_node *loop, uint8_t use, uint8_t *uses) {
+    uint32_t given = graph_operand(&advisor->graph, loop, 0);
+    if (given == HLO_NONE || advisor->graph.nodes[given].opcode != OPCODE_TUPLE) return;
+    for (uint32_t i = 0; i < advisor->graph.nodes[given].operand_count; i++) {
+        uint32_t leaf = handed_leaf(advisor, graph_operand(&advisor->graph, &advisor->graph.nodes[given], i));
+        if (leaf != HLO_NONE) uses[leaf] |= use;
+    }
+}
+
+static bool is_stack(const struct advisor *advisor, uint32_t leaf) {
+    return leaf != HLO_NONE && array_is(&advisor->graph.leaves[leaf]) && advisor->batch.marks[leaf] &&
+           loop_steps_is_stack(&advisor->steps, leaf);
+}
+
+// As many elements as the stack of a loop of the forward pass, and made of nothing else.
+static bool is_copy(const struct advisor *advisor, uint32_t node) {
+    const struct graph_node *copy = &advisor->graph.nodes[node];
+    bool is_made_backward = advisor->phases.of_node[node] == PHASE_BACKWARD && copy->leaf_count == 1 &&
+                            copy->computation == advisor->graph.entry && copy->operand_count == 1;
+    uint32_t from = is_made_backward ? handed_leaf(advisor, graph_operand(&advisor->graph, copy, 0)) : HLO_NONE;
+    if (!is_stack(advisor, from) || !is_stack(advisor, copy->first_leaf)) return false;
+    uint32_t maker = advisor->graph.node_of_leaf[from];
+    return advisor->graph.nodes[maker].opcode == OPCODE_WHILE && advisor->phases.of_node[maker] == PHASE_FORWARD &&
+           array_shape_elements(&advisor->graph.leaves[from]) ==
+               array_shape_elements(&advisor->graph.leaves[copy->first_leaf]);
+}
+
+uint8_t *loop_stacks_find(const struct advisor *advisor) {
+    const struct program_graph *graph = &advisor->graph;
+    uint8_t *uses = arena_new(advisor->arena, uint8_t, graph->leaf_count + 1u);
+    for (uint32_t i = 0; uses && i < graph->node_count; i++) {
+        enum phase phase = (enum phase)advisor->phases.of_node[i];
+        bool is_loop = graph->nodes[i].opcode == OPCODE_WHILE;
+        if (is_loop && phase == PHASE_FORWARD) mark_taken(advisor, &graph->nodes[i], STACK_FORWARD, uses);
+        if (is_loop && phase == PHASE_BACKWARD) mark_taken(advisor, &graph->nodes[i], STACK_BACKWARD, uses);
+        if (!is_loop && is_copy(advisor, i)) uses[graph->nodes[i].first_leaf] |= STACK_COPY;
+    }
+    return uses;
+}
