@@ -1,6 +1,7 @@
 #include "server/http/response.h"
 
 #include <microhttpd.h>
+#include <string.h>
 
 #include "server/app.h"
 #include "server/http/access.h"
@@ -10,21 +11,28 @@
 
 static const struct {
     const char *name, *value;
-} headers_of_all[] = {
+} guards[] = {
     {"X-Content-Type-Options", "nosniff"},
     {"Referrer-Policy", "no-referrer"},
-    {"Vary", "Accept-Encoding"},
 };
 
 static bool add_header(struct MHD_Response *response, const char *name, const char *value) {
     return !value || !value[0] || MHD_add_response_header(response, name, value) == MHD_YES;
 }
 
+// Whoever asks whether a body is still the same has kept the guards of that body beside it (RFC 9111, 3.2), and what is
+// left out here stays as it was. Pages have theirs anew: who may show them in a frame is told at the server's start.
+static bool has_guards_already(const struct reply *reply) {
+    static const char page[] = "text/html";
+    bool is_page = reply->content_type && strncmp(reply->content_type, page, sizeof page - 1) == 0;
+    return reply->status == HTTP_NOT_MODIFIED && !is_page;
+}
+
 static bool add_guards(struct MHD_Response *response, const struct request *request, const struct reply *reply,
                        bool is_secure) {
     bool is_good = add_header(response, "Content-Security-Policy", request->app->access->content_policy);
-    for (size_t i = 0; i < sizeof headers_of_all / sizeof headers_of_all[0]; i++)
-        is_good &= add_header(response, headers_of_all[i].name, headers_of_all[i].value);
+    for (size_t i = 0; i < sizeof guards / sizeof guards[0]; i++)
+        is_good &= add_header(response, guards[i].name, guards[i].value);
     // Elsewhere browsers only complain of it.
     is_good &= add_header(response, "Cross-Origin-Opener-Policy", is_secure ? "same-origin" : NULL);
     return is_good & add_header(response, "Cross-Origin-Resource-Policy",
@@ -64,7 +72,8 @@ static bool asks_securely(const struct request *request) {
 
 static bool add_headers(struct MHD_Response *response, const struct request *request, const struct reply *reply,
                         bool is_secure) {
-    bool is_good = add_guards(response, request, reply, is_secure);
+    bool is_good = has_guards_already(reply) || add_guards(response, request, reply, is_secure);
+    is_good &= add_header(response, "Vary", "Accept-Encoding");
     is_good &= add_what_it_is(response, reply);
     return is_good & add_rarer(response, reply);
 }

@@ -2,6 +2,7 @@
 import contextlib
 import gzip
 import http.client
+import re
 import socket
 import threading
 import unittest
@@ -28,6 +29,19 @@ class Http(ServedCase):
             self.assertEqual((again.status, again.raw), (304, b""))
             self.assertEqual(again.headers["ETag"], tag)
         self.assertEqual(self.server.get("/api/v1/sessions", headers={"If-None-Match": '"other"'}).status, 200)
+
+    def test_not_modified_tells_what_a_cache_keeps_and_guards_pages_anew(self):
+        script = re.search(r'src="(?:\./)?(assets/[^"]+\.js)"', self.server.get("/").body.decode()).group(1)
+        guards = [name for name in SECURITY_HEADERS if name != "Cache-Control"] + ["Cross-Origin-Resource-Policy"]
+        for path, guarded in (("/", guards), ("/" + script, []), ("/api/v1/sessions", [])):
+            first = self.server.get(path)
+            for name in guards:
+                self.assertTrue(first.headers[name], (path, name))
+            again = self.server.get(path, headers={"If-None-Match": first.headers["ETag"]})
+            self.assertEqual(again.status, 304, path)
+            for name in ("ETag", "Vary", "Cache-Control"):
+                self.assertEqual(again.headers[name], first.headers[name], (path, name))
+            self.assertEqual([name for name in guards if again.headers[name]], guarded, path)
 
     def test_gzip_when_asked(self):
         path = "/api/v1/modules?session=h100_programs"
