@@ -33,6 +33,7 @@ struct summary_set {
     uint64_t settled;  // how many are
     int64_t asked_s;   // when it was last asked for
     bool is_outdated;  // the worker found a file to be of another version
+    bool has_refusal;  // the system would not show a file just now: whoever asks when that was told finds a new set
 };
 
 struct module_summaries {
@@ -159,6 +160,7 @@ static void do_row(struct module_summaries *summaries, struct summary_set *set) 
     row->summary = spaces ? good_result(&set->work.arena, spaces) : error_result(&set->work.arena, &error);
     row->number = ++set->settled;
     set->is_outdated |= outdated || memory_was_refused(before, &error);
+    set->has_refusal |= !spaces && error.code == ERROR_UNREADABLE;
     pthread_mutex_unlock(&summaries->lock);
     work_free(&work);
     set_release(set);
@@ -288,6 +290,7 @@ static bool tell(struct module_summaries *summaries, struct work *work, struct s
                                        .list = {set->list.hosts, set->list.host_count, programs, told},
                                        .rows = rows,
                                        .is_complete = set->settled == count};
+    set->is_outdated |= set->has_refusal && figures->is_complete;
     figures->version = arena_printf(&work->arena, "%.*s-%" PRIu64, KEY_DIGITS, set->key + 1, set->settled);
     set->asked_s = now_s();
     pthread_cond_signal(&summaries->wake);

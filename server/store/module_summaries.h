@@ -8,9 +8,9 @@
 //     "summary <offset> <version> <path>" ─> figures of one program (file_store.h): a session that got one file
 //                                            more is a new set, whose old programs need not be loaded again
 //
-// A set is of one version of all files; the last few are kept, with what their lists are made of. The worker loads past
-// the cache (the module in view stays there) and stops when nobody has asked for MODULE_SUMMARIES_PATIENCE_SECONDS.
-// Thread-safe.
+// A set is of one version of all files; the last few are kept, with what their lists are made of. One with a row that
+// the system just would not read is kept until it was told whole. The worker loads past the cache (the module in view
+// stays there) and stops when nobody has asked for MODULE_SUMMARIES_PATIENCE_SECONDS. Thread-safe.
 #pragma once
 
 #include "analysis/memory/memory_summary.h"

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #include "analysis/input/local_storage.h"
@@ -370,6 +371,46 @@ static void a_file_that_is_replaced_before_its_turn_gets_its_own_figures(void **
     module_summaries_free(summaries);
 }
 
+// Until it answers true, the process may open no file.
+static void wait_while_nothing_opens(struct fixture *f, struct module_summaries *summaries, const char *since) {
+    struct session_place place = the_session(f);
+    struct module_figures figures = {.is_complete = false};
+    while (!figures.is_complete) {
+        struct work work;
+        work_init(&work, f->cache);
+        assert_true(module_summaries_changed(summaries, &work, &place, since, &figures));
+        if (figures.is_complete) {
+            assert_int_equal(figures.rows[0].state, MODULE_SUMMARY_ERROR);
+            assert_int_equal(figures.rows[0].error->code, ERROR_UNREADABLE);
+        }
+        work_free(&work);
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    }
+}
+
+static void what_could_not_be_read_once_is_read_again(void **state) {
+    struct load_wish small = {.lane = LOAD_SMALL}, outer;
+    struct fixture *f = *state;
+    struct module_summaries *summaries = module_summaries_new(f->cache, f->store);
+    struct module_figures first, later;
+    struct rlimit limit;
+    assert_non_null(summaries);
+    write_program(f, "a.hlo_proto.pb", "op", 64);
+    cache_take_slot(f->cache, small, &outer);  // the worker waits for it
+    assert_false(ask(f, summaries, &f->work, &first));
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    const struct rlimit none = {0, limit.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    cache_give_slot(f->cache, small, &outer);
+    wait_while_nothing_opens(f, summaries, first.version);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    wait_until_complete(f, summaries);
+    assert_true(ask(f, summaries, &f->work, &later));
+    assert_int_equal(later.rows[0].state, MODULE_SUMMARY_READY);
+    assert_int_equal(later.rows[0].spaces[0].total_bytes, 64);
+    module_summaries_free(summaries);
+}
+
 static void files_of_one_program_each_are_told_apart_by_their_names(void **state) {
     struct fixture *f = *state;
     struct module_list list;
@@ -408,6 +449,7 @@ int main(void) {
         TEST(a_file_that_the_folders_time_does_not_tell_is_listed_anew),
         TEST(only_what_is_new_is_told_since_a_version),
         TEST(a_file_that_is_replaced_before_its_turn_gets_its_own_figures),
+        TEST(what_could_not_be_read_once_is_read_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
