@@ -61,11 +61,12 @@ static bool list_sessions(struct trend *trend, const struct catalog *catalog) {
     return add_pending(trend, catalog);
 }
 
-static bool list_file(struct trend *trend, const struct session *session, const char *name, size_t i) {
+// A file that cannot be looked at has the time of its folder.
+static bool list_file(struct trend *trend, const struct session *session, const struct catalog_session *of, size_t i) {
     struct error error;
     const struct input_file *now = file_store_look(trend->work, session, i, &error);
-    if (now) return add_point(trend, name, now->name, now->version.modified_s);
-    return add_broken(trend, name, session->files.files[i].name, 0, &error);
+    if (now) return add_point(trend, of->name, now->name, now->version.modified_s);
+    return add_broken(trend, of->name, session->files.files[i].name, of->version.modified_s, &error);
 }
 
 static bool list_files(struct store *store, struct trend *trend, const struct catalog_session *of) {
@@ -75,7 +76,7 @@ static bool list_files(struct store *store, struct trend *trend, const struct ca
     if (!store_open_session(store, trend->work, &place, STORE_LIST_DEVICE_MEMORY, &session, &error))
         return add_broken(trend, of->name, NULL, of->version.modified_s, &error);
     bool is_good = true;
-    for (size_t i = 0; is_good && i < session.files.file_count; i++) is_good = list_file(trend, &session, of->name, i);
+    for (size_t i = 0; is_good && i < session.files.file_count; i++) is_good = list_file(trend, &session, of, i);
     return is_good;
 }
 

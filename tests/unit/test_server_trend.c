@@ -1,9 +1,16 @@
 // A trend's numbers: lines that sum to the peaks, the jump, what differs; and when sessions were recorded.
 #include "tests/unit/cmocka_all.h"
 
+#include <errno.h>
+#include <sys/stat.h>
+
+#include "analysis/groups/frameworks.h"
 #include "analysis/compare/memory_trend.h"
 #include "server/trend/session_time.h"
+#include "server/trend/trend.h"
 #include "server/trend/trend_session.h"
+#include "tests/unit/pprof_build.h"
+#include "tests/unit/temp_folder.h"
 
 static struct trend_holder first_holders[] = {{BYTES("a.py:1"), 60, 2}, {BYTES("params"), 30, 1}};
 static struct trend_holder second_holders[] = {
@@ -114,6 +121,52 @@ static void a_module_is_called_without_its_number(void **state) {
     }
 }
 
+// --- A file that the system does not show: stat() of the program, in the place of the library's ---
+
+static const char *not_shown;  // what its path ends in; NULL: everything is shown
+
+int stat(const char *restrict path, struct stat *restrict status) {
+    size_t size = strlen(path), end_size = not_shown ? strlen(not_shown) : 0;
+    if (!not_shown || size < end_size || strcmp(path + size - end_size, not_shown) != 0) return lstat(path, status);
+    errno = EIO;
+    return -1;
+}
+
+static void a_file_that_cannot_be_looked_at_has_the_time_of_its_folder(void **state) {
+    (void)state;
+    struct temp_folder folder;
+    struct wire_build arrays = {0};
+    struct stat of_folder;
+    struct error error;
+    struct work work;
+    struct trend trend;
+    const struct storage_settings settings = storage_settings_usual();
+    const struct trend_question question = {
+        .tool = TREND_DEVICE_MEMORY, .frameworks = FRAMEWORKS_DEFAULT, .patience_ms = -1};
+    temp_folder_make(&folder);
+    temp_folder_write(&folder, "plugins/profile/s/host.xplane.pb", BYTES("\x0a\x02\x08\x01"));
+    put_example(&arrays);
+    temp_folder_write(&folder, "plugins/profile/s/a.memory.prof", wire_build_view(&arrays));
+    struct temp_path session = temp_folder_path(&folder, "plugins/profile/s");
+    assert_int_equal(lstat(session.text, &of_folder), 0);
+    struct cache *cache = cache_new(1 << 20, 1);
+    struct store *store = store_new(folder.path, &settings);
+    work_init(&work, cache);
+    not_shown = "a.memory.prof";
+    bool is_read = trend_read(store, &work, &question, &trend, &error);
+    not_shown = NULL;
+    assert_true(is_read);
+    assert_int_equal(trend.count, 1);
+    assert_int_equal(trend.points[0].state, TREND_ERROR);
+    assert_string_equal(trend.points[0].file, "a.memory.prof");
+    assert_int_equal(trend.points[0].time_s, of_folder.st_mtime);
+    work_free(&work);
+    store_free(store);
+    cache_free(cache);
+    wire_build_free(&arrays);
+    temp_folder_remove(&folder);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_and_the_rest_sum_to_the_peak),
@@ -121,6 +174,7 @@ int main(void) {
         cmocka_unit_test(what_differs_comes_by_its_size),
         cmocka_unit_test(names_tell_their_time),
         cmocka_unit_test(a_module_is_called_without_its_number),
+        cmocka_unit_test(a_file_that_cannot_be_looked_at_has_the_time_of_its_folder),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
