@@ -111,12 +111,13 @@ static void weigh(struct work *work, const struct trend_question *question, cons
     if (point->figures != before) point->found = found;
 }
 
-static void miss_program(struct work *work, const struct module_list *list, const struct trend_seen *seen,
-                         struct trend_point *point) {
+static void miss_program(struct work *work, const struct trend_question *question, const struct module_list *list,
+                         const struct trend_seen *seen, struct trend_point *point) {
     struct known_names known = {.count = 0};
     struct error error;
     for (size_t i = 0; i < list->host_count; i++) {  // a file that is cut may have lost it
-        if (list->hosts[i].error) return tell(work, point, TREND_ERROR, list->hosts[i].error);
+        const struct module_host *host = &list->hosts[i];
+        if (host->error && is_host(question, host->file)) return tell(work, point, TREND_ERROR, host->error);
     }
     for (uint32_t i = 0; i < seen->count; i++) known_names_add(&known, seen->names[i], &work->arena);
     const char *names = known_names_text(&known, KNOWN_NAMES_FEW, &work->arena);
@@ -146,7 +147,7 @@ static void read_program(struct store *store, struct work *work, const struct tr
     for (size_t i = 0; i < count; i++)
         weigh(work, question, file_of(&list, chosen[i], question), chosen[i], point, &refused);
     if (was_refused(work, point, &refused)) return;
-    if (count == 0) return miss_program(work, &list, seen, point);
+    if (count == 0) return miss_program(work, question, &list, seen, point);
     if (!point->figures || point->figures->peak_bytes || point->figures->total_bytes) return;
     error_set(&error, ERROR_NOT_FOUND, "%.*s has nothing in this memory space.",
               (int)(point->name.size < 160 ? point->name.size : 160), (const char *)point->name.data);

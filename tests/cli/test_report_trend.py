@@ -225,6 +225,21 @@ class Trend(unittest.TestCase):
         alone = self.document(f"--host={host}")["points"]
         self.assertEqual((alone["of"][1], alone["total_allocation_bytes"][1]), (1, xprof(SCAN)))
 
+    def test_the_reason_is_of_the_host_that_was_asked_for(self):
+        self.add("2026_11_01_10_00_00", SMALL)
+        [file] = (self.root / "plugins" / "profile" / "2026_11_01_10_00_00").glob("*.xplane.pb.gz")
+        (file.parent / "broken.xplane.pb").write_bytes(b"\x07" * 64)
+        told = hbmview("report", self.root, "--trend", "--module=nope", f"--host={file.name.split('.')[0]}").errors
+        self.assertIn("No session has module", told)
+        self.assertNotIn("broken", told)
+        self.assertIn("broken", hbmview("report", self.root, "--trend", "--module=nope").errors)
+
+    def test_nothing_of_a_host_that_is_nowhere(self):
+        self.add("2026_11_01_10_00_00", SMALL)
+        done = hbmview("report", self.root, "--trend", "--host=nobody")
+        self.assertEqual(done.code, UNREADABLE)
+        self.assertIn("No session holds a compiled program of host nobody.", done.errors)
+
     def test_a_limit_without_two_sessions(self):
         self.add("2026_11_01_10_00_00", SMALL)
         for arguments in ([], ["--format=json"]):
