@@ -26,6 +26,6 @@ struct crypto_hash crypto_hmac_sha256(struct bytes key, struct bytes text);
 const char *crypto_hex(const struct crypto_hash *hash, struct arena *arena);
 
 // The RS256 signature of `text` (RSASSA-PKCS1-v1_5 with SHA-256) by a private key in PEM. ERROR_MALFORMED: it is no
-// such key. The key never stands in an error.
+// such key. ERROR_NO_MEMORY: the system had none for it. The key never stands in an error.
 MUST_USE bool crypto_sign_rs256(struct bytes pem, struct bytes text, struct arena *arena, struct bytes *signature,
                                 struct error *error);

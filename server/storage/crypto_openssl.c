@@ -1,15 +1,54 @@
 #include "server/storage/crypto.h"
 
 #include <limits.h>
+#include <openssl/crypto.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 #include <openssl/pem.h>
+#include <stdatomic.h>
+#include <stdlib.h>
 
 #include "analysis/base/refused_memory.h"
 
+// --- Memory: to the library's readers of keys, what there was no room for was no key ---
+
+// Much that the library is refused it does without, so none of it is anybody's error yet. But what it lacks since its
+// beginning it lacks for good.
+static atomic_bool was_refused;
+
+static void *or_refusal(void *block) {
+    if (!block) atomic_store(&was_refused, true);
+    return block;
+}
+
+static void *allocate(size_t size, const char *file, int line) {
+    (void)file, (void)line;
+    return size ? or_refusal(malloc(size)) : NULL;
+}
+
+static void *allocate_again(void *block, size_t size, const char *file, int line) {
+    (void)file, (void)line;
+    if (size) return or_refusal(realloc(block, size));
+    free(block);
+    return NULL;
+}
+
+static void release(void *block, const char *file, int line) {
+    (void)file, (void)line;
+    free(block);
+}
+
+// The second time, and wherever something of it has begun already, the library keeps what it has.
+static void hear_of_refusals(void) {
+    (void)CRYPTO_set_mem_functions(allocate, allocate_again, release);
+}
+
+// --- Beginning ---
+
 // Without its context, which is made once, whatever asks for an algorithm reads through NULL.
 bool crypto_begin(void) {
+    hear_of_refusals();
 #if OPENSSL_VERSION_NUMBER >= 0x30000000L
     return OSSL_LIB_CTX_get0_global_default();
 #else
@@ -31,7 +70,10 @@ struct crypto_hash crypto_hmac_sha256(struct bytes key, struct bytes text) {
 }
 
 static bool no_key(struct error *error) {
+    uint64_t before = memory_refusals();
     ERR_clear_error();
+    if (atomic_load(&was_refused)) (void)memory_or_refusal(NULL);
+    if (memory_was_refused(before, error)) return false;
     return error_set(error, ERROR_MALFORMED, "the private key is no RSA key in PEM (\"-----BEGIN PRIVATE KEY-----\")");
 }
 

@@ -113,17 +113,19 @@ def wrong(whole, run):
 
 
 def sweep_command(case, shim, words):
-    """`case` demands of the command that each of its calls, failing once, is an error or changes nothing."""
+    """`case` demands of the command that each of its calls, failing once, is an error or changes nothing. What the
+    errors said."""
     with ForkedCommand(shim, *words) as command:
         whole = command.run(0)
         case.assertIn(whole.code, (0, 1), whole.errors)
-        numbers, found, said = shim.calls_to_try(), [], 0
+        numbers, found, said = shim.calls_to_try(), [], []
         for number in numbers:
             run = command.run(number)
-            said += run.code == UNREADABLE
+            said += [run.errors] if run.code == UNREADABLE else []
             problem = wrong(whole, run)
             if problem:
                 found.append(f"call {number} ({shim.failed()}): {problem} {run.errors[-300:]}")
-        case.assertGreater(said, 3, "the faults reach the program")
+        case.assertGreater(len(said), 3, "the faults reach the program")
         case.assertEqual(found, [], "\n" + "\n".join(found))
-        print(f"{len(numbers)} faults, {said} errors: hbmview {words[0]}")
+        print(f"{len(numbers)} faults, {len(said)} errors: hbmview {words[0]}")
+        return said

@@ -33,7 +33,7 @@ class Buckets(unittest.TestCase):
         """A report on the session, by whom `own` says of the environment."""
         keyless = {key: value for key, value in self.bucket.environment(scheme).items() if key in KEYLESS}
         self.shim.environment.update(keyless, **own)
-        sweep_command(self, self.shim, ["report", self.bucket.url(scheme, f"run/plugins/profile/{SESSION}")])
+        return sweep_command(self, self.shim, ["report", self.bucket.url(scheme, f"run/plugins/profile/{SESSION}")])
 
     def test_by_keys_of_a_container(self):
         with KeyServer({("GET", "/keys"): aws_keys(3600)}) as keys:
@@ -47,7 +47,8 @@ class Buckets(unittest.TestCase):
             file = self.folder / "robot.json"
             file.write_text(json.dumps({"type": "service_account", "client_email": "robot@p.iam", "private_key": key,
                                         "token_uri": f"{keys.origin}/token"}))
-            self.sweep("gs", GOOGLE_APPLICATION_CREDENTIALS=str(file))
+            said = self.sweep("gs", GOOGLE_APPLICATION_CREDENTIALS=str(file))
+        self.assertEqual([words for words in said if "no RSA key" in words], [], "the key is good")
 
     def test_a_file_of_a_web_server(self):
         [file] = (PROFILES / SESSION).iterdir()
