@@ -119,8 +119,10 @@ static void tell_missing(struct trend_report *r) {
                               flag, trend->question.subject ? trend->question.subject : "", known.count,
                               known_names_text(&known, KNOWN_NAMES_FEW, &r->arena));
         else
-            report_errors_say(&r->errors, ERROR_NOT_FOUND, r->options->path, "No session holds %s.",
-                              trend->question.tool == TREND_PROGRAM ? "a compiled program" : "memory events");
+            report_errors_say(&r->errors, ERROR_NOT_FOUND, r->options->path, "No session holds %s%s%.160s.",
+                              trend->question.tool == TREND_PROGRAM ? "a compiled program" : "memory events",
+                              trend->question.host ? " of host " : "",
+                              trend->question.host ? trend->question.host : "");
     }
 }
 

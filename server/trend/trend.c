@@ -216,6 +216,6 @@ bool trend_read(struct store *store, struct work *work, const struct trend_quest
     trend->subject = choose_subject(store, trend);
     look.seen = arena_new(&work->arena, struct trend_seen, (size_t)trend->count + 1);
     if (!look.seen) return work_out_of_memory(error);
-    if (trend->subject.size && !work_each(work, read_point, &look, trend->count)) return work_out_of_memory(error);
+    if (!work_each(work, read_point, &look, trend->count)) return work_out_of_memory(error);
     return gather(trend, look.seen) || work_out_of_memory(error);
 }

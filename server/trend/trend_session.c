@@ -139,7 +139,9 @@ static void read_program(struct store *store, struct work *work, const struct tr
     if (!open_named(store, work, point->session, STORE_LIST_SEEN, &session, &error) ||
         !module_list_read(work, &session, &list, &error))
         return tell(work, point, TREND_ERROR, &error);
-    for (size_t i = 0; i < list.row_count; i++) see(work, seen, trend_module_name(list.rows[i].program->name));
+    for (size_t i = 0; i < list.row_count; i++) {
+        if (file_of(&list, &list.rows[i], question)) see(work, seen, trend_module_name(list.rows[i].program->name));
+    }
     for (size_t i = 0; i < list.host_count; i++) {
         if (is_host(question, list.hosts[i].file)) note_refusal(list.hosts[i].error, &refused);
     }

@@ -123,6 +123,18 @@ class Questions(ServedCase):
         self.assertEqual((found["jump"], found["lines"]["key"]), (None, []))
         self.assertIn("jit_train_step", [row["name"] for row in found["names"]])
 
+    def test_where_nothing_is_to_follow_it_ends_and_says_so(self):
+        no_program = "No compiled program is here."
+        for session, query, reason in (
+                ("tf_no_memory_events", {"tool": "memory_profile"}, "No memory events are here."),
+                ("tf_tiny", {}, no_program), ("v5e_matmul", {"host": "nobody"}, no_program)):
+            with self.subTest(session=session), tempfile.TemporaryDirectory() as name:
+                make_logdir(pathlib.Path(name), {"2026_11_01_10_00_00": session})
+                with Server(logdir=pathlib.Path(name)) as server:
+                    found = whole(server, query)[0].json()
+                self.assertEqual((found["points"]["state"], found["pending"], found["subject"]), (["absent"], 0, ""))
+                self.assertEqual(found["points"]["reason"], [reason])
+
     def test_a_memory(self):
         found = whole(self.server, {"tool": "memory_profile", "memory_id": "bfc_cpu_allocator_for_gpu"})[0].json()
         points = found["points"]
