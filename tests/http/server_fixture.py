@@ -19,6 +19,7 @@ import ssl
 import subprocess
 import tempfile
 import threading
+import time
 import unittest
 import urllib.parse
 
@@ -27,6 +28,7 @@ FIXTURES = REPO / "tests" / "fixtures"
 READY_SECONDS = 60
 STOP_SECONDS = 60
 ANSWER_SECONDS = 120
+COMPLETE_SECONDS = 600
 
 
 def program():
@@ -140,16 +142,24 @@ class Server:
         finally:
             connection.close()
 
+    @staticmethod
+    def until_complete():
+        """Goes on until what comes bit by bit should be there."""
+        last = time.monotonic() + COMPLETE_SECONDS
+        while time.monotonic() < last:
+            yield
+        raise AssertionError(f"not complete after {COMPLETE_SECONDS} s")
+
     def overview(self, session):
         """The Memory Profile's overview, asked for until every host has been read."""
-        while True:
+        for _ in self.until_complete():
             answer = self.get("/api/v1/memory_profile", {"session": session})
             if answer.status != 200 or answer.json()["complete"]:
                 return answer
 
     def whole_list(self, session):
         """The session's modules, asked for until each has its figures."""
-        while True:
+        for _ in self.until_complete():
             listed = self.get("/api/v1/modules", {"session": session}).json()
             if listed["complete"]:
                 return listed

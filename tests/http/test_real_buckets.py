@@ -3,6 +3,7 @@ import pathlib
 import shutil
 import subprocess
 import tempfile
+import time
 import unittest
 
 from real_buckets import SCHEMES, RealBucket
@@ -10,6 +11,8 @@ from same_answers import asked_of_both, equal_part
 from server_fixture import FIXTURES, REPO, Server, program
 
 PROFILES = FIXTURES / "logdir" / "plugins" / "profile"
+COMMAND_SECONDS = 600  # none takes a second, but where coverage is counted beside others
+REPLACED_SECONDS = 300
 ODD_NAMES = ("a b", "jit_f(1)=+%", "ümläut&<x>", "~-_.!*'")
 
 
@@ -28,7 +31,7 @@ def make_folder(folder):
 
 def run(arguments, environment):
     return subprocess.run([program(), *arguments], env=environment, cwd=REPO, stdin=subprocess.DEVNULL,
-                          capture_output=True, check=False)
+                          capture_output=True, timeout=COMMAND_SECONDS, check=False)
 
 
 class Answers(unittest.TestCase):
@@ -97,8 +100,9 @@ class Versions(unittest.TestCase):
                 with Server(logdir=bucket.url("run"), environment=bucket.environment()) as server:
                     self.assertEqual(server.get("/api/v1/sessions").status, 200)
                     bucket.put("run/plugins/profile/s/a.xplane.pb.gz", after)
-                    names = None
+                    names, last = None, time.monotonic() + REPLACED_SECONDS
                     while names != ["jit_train_step(1)"]:
+                        self.assertLess(time.monotonic(), last, "the old version is still told")
                         answer = server.get("/api/v1/modules", {"session": "s"})
                         if "replaced" in answer.body.decode():
                             continue
