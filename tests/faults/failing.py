@@ -68,13 +68,17 @@ class Shim:
         """What failed since it was armed, in words."""
         return KINDS[self.read(KIND)]
 
-    def calls_to_try(self):
-        """Of what was counted with fail_at 0: the first call from each place, or every call."""
+    def calls_to_try(self, tried=None):
+        """Of what was counted with fail_at 0: the first call from each place, or every call. `tried` are the places of
+        this process that need not be tried again, a set that grows."""
+        tried = set() if tried is None else tried
         count = min(self.read(CALLS), TRACES_MAX)
         places = struct.unpack_from(f"={count}Q", self.control, 8 * HEAD)
         if os.environ.get("HBMVIEW_FAULTS") == "all":
             return list(range(1, count + 1))
-        return sorted({place: number for number, place in reversed(list(enumerate(places, 1)))}.values())
+        first = {place: number for number, place in reversed(list(enumerate(places, 1))) if place not in tried}
+        tried.update(first)
+        return sorted(first.values())
 
 
 class ForkedCommand:
