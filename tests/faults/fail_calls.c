@@ -164,15 +164,16 @@ ssize_t write(int fd, const void *from, size_t size) {
 typedef int main_function(int, char **, char **);
 static main_function *real_main;
 
-static void redirect(const char *path, int to) {
-    int fd = NEXT(open)(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+static void redirect(const char *path, int flags, int to) {
+    int fd = NEXT(open)(path, flags, 0600);
     if (fd < 0 || dup2(fd, to) < 0) _exit(99);
     close(fd);
 }
 
 static int run_main(uint64_t fail_at, const char *out, const char *errors, int count, char **words, char **variables) {
-    redirect(out, STDOUT_FILENO);
-    redirect(errors, STDERR_FILENO);
+    redirect("/dev/null", O_RDONLY, STDIN_FILENO);  // the lines of the loop are not for the command
+    redirect(out, O_WRONLY | O_CREAT | O_TRUNC, STDOUT_FILENO);
+    redirect(errors, O_WRONLY | O_CREAT | O_TRUNC, STDERR_FILENO);
     atomic_store(&control->calls, 0);
     atomic_store(&control->failed_kind, 0);
     atomic_store(&control->fail_at, fail_at);
