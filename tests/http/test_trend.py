@@ -75,22 +75,21 @@ class OfALogDirectory(unittest.TestCase):
 
 
 class OfManySessions(unittest.TestCase):
-    def test_each_answer_knows_more_and_the_next_asking_nothing_new(self):
+    def test_each_answer_knows_as_much_as_the_one_before_and_the_last_all(self):
         with tempfile.TemporaryDirectory() as name:
             root = pathlib.Path(name)
             make_logdir(root, {f"2026_11_{day:02}_10_00_00": "v5e_gpt_12layer_oom" for day in range(1, 25)})
             with Server("--threads=1", logdir=root) as server:
-                first = server.get("/api/v1/trend").json()
-                self.assertGreater(first["ready"], 0)
-                self.assertEqual(first["ready"] + first["pending"], 24)
-                self.assertEqual(first["points"]["state"][-1], "ready", "the newest come first")
-                known = first["ready"]
-                while known < 24:
+                known = 0
+                for _ in range(ASKED_MOST):  # how much one answer adds is a matter of the machine's time
                     now = server.get("/api/v1/trend").json()
-                    self.assertGreater(now["ready"], known)
-                    self.assertEqual(now["jump"], None)
+                    self.assertEqual((now["ready"] + now["pending"], now["jump"]), (24, None))
+                    self.assertGreaterEqual(now["ready"], known)
+                    self.assertEqual(now["points"]["state"][-1] == "ready", now["ready"] > 0, "the newest come first")
                     known = now["ready"]
-                self.assertTrue(server.get("/api/v1/trend").json()["complete"])
+                    if now["complete"]:
+                        break
+                self.assertEqual(known, 24)
 
 
 class FromBuckets(unittest.TestCase):
