@@ -4,15 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// The cache has room for one large memory profile besides the modules in view.
-enum {
-    DEFAULT_PORT = 6006,
-    DEFAULT_CACHE_MIB = 160,
-    CACHE_MIB_MAX = 1 << 20,
-    MEMORY_LIMIT_MIN_MIB = 128,
-    PORT_MAX = 65535,
-    THREADS_MAX = 256
-};
+enum { DEFAULT_PORT = 6006, PORT_MAX = 65535, THREADS_MAX = 256 };
 
 const char *options_help(void) {
     return "hbmview: where did the memory of my accelerator go?\n"
@@ -110,9 +102,7 @@ bool options_parse(int count, char *const arguments[], struct options *options, 
         {"tls_cert", FLAG_PATH, .text = &options->tls_cert},
         {"tls_key", FLAG_PATH, .text = &options->tls_key},
         {"exit_with_stdin", FLAG_SWITCH, .on = &options->exit_with_stdin},
-        {"cache_mib", FLAG_NUMBER, .number = &options->cache_mib, .min = 0, .max = CACHE_MIB_MAX},
-        {"memory_limit", FLAG_NUMBER, .number = &options->memory_limit_mib, .min = MEMORY_LIMIT_MIN_MIB,
-         .max = CACHE_MIB_MAX},
+        MEMORY_FLAGS(options),
         STORAGE_FLAGS(options->storage),
         {"threads", FLAG_NUMBER, .number = &options->threads, .min = 1, .max = THREADS_MAX},
         {"open", FLAG_SWITCH, .on = &options->open_browser},
@@ -131,4 +121,9 @@ bool options_parse(int count, char *const arguments[], struct options *options, 
         return false;
     }
     return go_together(options, problem);
+}
+
+size_t options_cache_bytes(const struct options *options) {
+    size_t wanted = (size_t)options->cache_mib << 20, half = (size_t)options->memory_limit_mib << 20 >> 1;
+    return half && half < wanted ? half : wanted;
 }

@@ -151,12 +151,6 @@ static bool open_listener(const struct options *options, struct listener *listen
     return listener_open(options->host, options->bind_all, options->port, listener, problem);
 }
 
-// Of a limit for all, what is kept between requests takes half at most.
-static size_t cache_bytes(const struct options *options) {
-    size_t wanted = (size_t)options->cache_mib << 20, half = (size_t)options->memory_limit_mib << 20 >> 1;
-    return half && half < wanted ? half : wanted;
-}
-
 static bool make_room(void *cache, size_t bytes) {
     return cache_make_room(cache, bytes);
 }
@@ -191,7 +185,7 @@ static enum exit_code serve_with(const struct options *options, const char *toke
                       .traffic = &traffic,
                       .guesses = guesses_new(),
                       .checks = check_board_new(),
-                      .cache = cache_new(cache_bytes(options), parallel_loads(options)),
+                      .cache = cache_new(options_cache_bytes(options), parallel_loads(options)),
                       .store = store_new(options->logdir, &options->storage)};
     if (app.store && options->follow_symlinks) store_follow_links(app.store);
     bool is_good = app.guesses && app.checks && app.cache && app.store &&

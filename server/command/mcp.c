@@ -2,12 +2,14 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "analysis/base/memory_room.h"
 #include "server/api/api_routes.h"
 #include "server/command/command.h"
 #include "server/log_directory.h"
 #include "server/mcp/mcp_session.h"
+#include "server/store/memory_keeper.h"
 
-enum { DEFAULT_CACHE_MIB = 160, CACHE_MIB_MAX = 1 << 20, PARALLEL_LOADS = 2 };
+enum { PARALLEL_LOADS = 2 };
 
 static const char help[] = "hbmview mcp: the same facts for agents (Model Context Protocol on stdin and stdout)\n"
                            "\n"
@@ -21,7 +23,9 @@ static const char help[] = "hbmview mcp: the same facts for agents (Model Contex
                            "\n"
                            "  --logdir PATH      what hbmview --logdir takes (the built-in sample)\n"
                            "  --follow_symlinks  open links that lead out of PATH\n"
-                           "  --cache_mib N      how much to keep in memory between calls (160)\n" STORAGE_FLAGS_HELP
+                           "  --cache_mib N      how much to keep in memory between calls (160)\n"
+                           "  --memory_limit N   the most MiB for the whole process, 128 or more: the cache\n"
+                           "                     gives way, what does not fit is refused (none)\n" STORAGE_FLAGS_HELP
                            "  --help\n"
                            "\n"
                            "It ends when stdin does. Exit codes: 0 good; 2 wrong usage; 3 PATH cannot be read.\n";
@@ -31,7 +35,7 @@ static bool parse(int count, char *const arguments[], struct options *options, c
     const struct flag flags[] = {
         {"logdir", FLAG_PATH, .text = &options->logdir},
         {"follow_symlinks", FLAG_SWITCH, .on = &options->follow_symlinks},
-        {"cache_mib", FLAG_NUMBER, .number = &options->cache_mib, .min = 0, .max = CACHE_MIB_MAX},
+        MEMORY_FLAGS(options),
         STORAGE_FLAGS(options->storage),
         {"help", FLAG_SWITCH, .on = &options->show_help},
     };
@@ -44,12 +48,18 @@ static bool parse(int count, char *const arguments[], struct options *options, c
 }
 
 static enum exit_code run_on(struct app *app) {
-    app->summaries = module_summaries_new(app->cache, app->store);
-    if (!app->summaries) return command_complain(EXIT_CODE_UNREADABLE, "There is not enough memory to start.");
-    bool is_good = mcp_session_run(app, STDIN_FILENO, STDOUT_FILENO);
+    struct memory_keeper *keeper = memory_keeper_new(app->cache);
+    app->summaries = keeper ? module_summaries_new(app->cache, app->store) : NULL;
+    bool has_begun = app->summaries, is_good = has_begun && mcp_session_run(app, STDIN_FILENO, STDOUT_FILENO);
     module_summaries_free(app->summaries);
+    memory_keeper_free(keeper);
+    if (!has_begun) return command_complain(EXIT_CODE_UNREADABLE, "There is not enough memory to start.");
     return is_good ? EXIT_CODE_GOOD
                    : command_complain(EXIT_CODE_UNREADABLE, "Nobody reads the answers, or no memory is left.");
+}
+
+static bool make_room(void *cache, size_t bytes) {
+    return cache_make_room(cache, bytes);
 }
 
 static enum exit_code run(const struct options *options) {
@@ -58,12 +68,14 @@ static enum exit_code run(const struct options *options) {
         return command_complain(EXIT_CODE_UNREADABLE, problem);
     struct app app = {.options = options,
                       .ask_api = api_answer,
-                      .cache = cache_new((size_t)options->cache_mib << 20, PARALLEL_LOADS),
+                      .cache = cache_new(options_cache_bytes(options), PARALLEL_LOADS),
                       .store = store_new(options->logdir, &options->storage)};
     if (app.store && options->follow_symlinks) store_follow_links(app.store);
     bool is_good = app.cache && app.store;
+    if (is_good) memory_room_set((size_t)options->memory_limit_mib << 20, make_room, app.cache);
     enum exit_code code = is_good ? run_on(&app)
                                   : command_complain(EXIT_CODE_UNREADABLE, "There is not enough memory to start.");
+    memory_room_set(0, NULL, NULL);
     store_free(app.store);
     cache_free(app.cache);
     return code;

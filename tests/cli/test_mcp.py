@@ -1,13 +1,19 @@
 """hbmview mcp, line by line: what goes in on stdin and what comes out."""
 import json
 import os
+import pathlib
 import shutil
 import socket
 import subprocess
+import sys
 import tempfile
 import unittest
 
 from hbmview_command import FIXTURES, SECONDS, hbmview, program
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "http"))
+from test_memory_given_back import INSTRUMENTED  # noqa: E402
+from test_memory_limit import HUGE_EVENTS, LIMIT_MIB, allocations  # noqa: E402
 
 LOGDIR = FIXTURES / "logdir"
 SIX = ["sessions", "report", "who_holds", "explain", "advise", "diff"]
@@ -99,9 +105,26 @@ class Protocol(unittest.TestCase):
     def test_usage(self):
         self.assertEqual(hbmview("mcp", "--help").code, 0)
         self.assertEqual(hbmview("mcp", "/tmp").code, 2)
+        self.assertEqual(hbmview("mcp", "--memory_limit=64").code, 2)
         nowhere = hbmview("mcp", "--logdir=/no/such/folder")
         self.assertEqual(nowhere.code, 3)
         self.assertIn("/no/such/folder", nowhere.errors)
+
+
+@unittest.skipIf(INSTRUMENTED, "a sanitizer takes memory of its own")
+class MemoryLimit(unittest.TestCase):
+    def test_what_does_not_fit_is_refused_and_the_rest_is_answered(self):
+        with tempfile.TemporaryDirectory() as name:
+            session = pathlib.Path(name, "plugins", "profile", "huge")
+            session.mkdir(parents=True)
+            (session / "host.xplane.pb").write_bytes(allocations(HUGE_EVENTS))
+            with Agent(f"--logdir={name}", f"--memory_limit={LIMIT_MIB}") as agent:
+                refused = agent.call("report", session="huge", tool="memory_profile")
+                self.assertIn(f"{LIMIT_MIB} MiB of --memory_limit", json.dumps(refused))
+                self.assertIn("huge", json.dumps(agent.call("sessions")))
+            with Agent(f"--logdir={name}") as agent:
+                whole = agent.call("report", session="huge", tool="memory_profile")
+                self.assertNotIn("--memory_limit", json.dumps(whole))
 
 
 class Tools(unittest.TestCase):
