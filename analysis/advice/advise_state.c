@@ -6,6 +6,7 @@
 #define DONATION_ABOVE 0.02
 #define CACHES_BELOW 0.06    // a cache that is donated needs no copy of its own either
 #define SQUEEZED_ABOVE 0.05  // what lay in the outputs is packed anew
+#define CONVOLUTIONS_ABOVE 0.12
 
 static int64_t input_bytes(const struct advisor *advisor, const struct entry_input *input) {
     if (input->allocation == HLO_NONE) return 0;
@@ -13,20 +14,8 @@ static int64_t input_bytes(const struct advisor *advisor, const struct entry_inp
     return a->color == 0 && !a->is_thread_local ? a->size_bytes : 0;
 }
 
-// Inputs that may be a convolution's kernels, or what goes with one: they have three dimensions or more.
-static int64_t kernel_bytes(const struct advisor *advisor) {
-    int64_t bytes = 0;
-    for (uint32_t i = 0; i < advisor->roles.input_count; i++) {
-        const struct entry_input *input = &advisor->roles.inputs[i];
-        bool may_be_kernel = input->leaf != HLO_NONE && advisor->graph.leaves[input->leaf].rank >= 3;
-        if (may_be_kernel && input->mirror != HLO_NONE && !input->is_donated) bytes += input_bytes(advisor, input);
-    }
-    return bytes;
-}
-
-// What the total may be above the predicted one. Where donating binds the layout of a convolution's kernels on a TPU,
-// the copies can cost more than it saves: each kernel twice, up to an eighth of today's total. XLA:GPU lays its arrays
-// out as they come.
+// What the total may be above the predicted one. Where donating binds the layout of a convolution's weights on a TPU,
+// what follows can cost more than it saves, and more than the weights hold: up to an eighth of today's total.
 static double donation_above(struct advisor *advisor, int64_t predicted, struct advice_item *item) {
     bool is_short = advisor->is_rematerialized || advisor->what_if.residents.guest_bytes > 0;
     double usually = is_short ? SQUEEZED_ABOVE : DONATION_ABOVE;
@@ -34,9 +23,8 @@ static double donation_above(struct advisor *advisor, int64_t predicted, struct 
     advisor_say(advisor, item,
                 "With convolutions donating can cost memory: the new weights must then lie as the old ones do, and the "
                 "compiler may copy them for it. Compile both before choosing.");
-    double copied = usually + 2 * (double)kernel_bytes(advisor) / (double)predicted;
-    double eighth = 1.12 * (double)advisor->what_if.total_bytes / (double)predicted - 1;
-    double above = copied < eighth ? copied : eighth;
+    double above = 1.12 * (double)advisor->what_if.total_bytes / (double)predicted - 1;
+    if (above < CONVOLUTIONS_ABOVE) return CONVOLUTIONS_ABOVE;
     return above < ADVICE_RANGE_MAX - DONATION_BELOW ? above : ADVICE_RANGE_MAX - DONATION_BELOW;
 }
 
