@@ -25,6 +25,7 @@ import numpy as np  # noqa: E402
 from jax.experimental import topologies  # noqa: E402
 from jax.sharding import Mesh, NamedSharding, PartitionSpec  # noqa: E402
 
+import advice_later as later  # noqa: E402
 import advice_structures as structures  # noqa: E402
 
 WAYS = 4
@@ -551,6 +552,9 @@ FAMILIES = {
     "two_towers_6": Family(of(structures.two_towers(6, 300000, 64, 20, 512, 8192))),
     "graph_3": Family(of(structures.message_passing(3, 60000, 400000, 128)), (
         "donate_inputs", "bf16_parameters", "rematerialize", "shard_parameters")),
+    "mixer_12": Family(of(later.mixer(12, 196, 768, 384, 16, 128)), held_out=True),
+    "grouped_16": Family(of(later.grouped_heads(16, 2048, 5632, 4, 16, 32000, 4, 1024)), held_out=True),
+    "denoiser_128": Family(of(later.denoiser((64, 128, 256), 128, 64)), ("donate_inputs", *SIZES), held_out=True),
     "gpt_print": Family(transformer(SMALL), ("remove_debug_print",), Change(prints=True)),
 }
 ALSO = {
