@@ -197,11 +197,13 @@ static void sum_changed(const struct what_if *what_if, const struct what_if_chan
     }
 }
 
-// As short of memory as it is today: the residents stay where they are.
+// As short of memory as it is today: the residents stay where they are. They went there since more than today's total
+// was too much; with them on the heap it would take more than that.
 static bool is_as_short(const struct what_if *what_if, const struct what_if_result *result) {
     if (!what_if->fast_bytes) return !what_if->has_lodgers;  // then nothing better is known
     return what_if->residents.guest_count &&
-           (double)result->total_bytes > AS_SHORT * (double)what_if->roomy_total_bytes;
+           ((double)result->total_bytes > AS_SHORT * (double)what_if->roomy_total_bytes ||
+            result->total_bytes > what_if->total_bytes);
 }
 
 static bool run(const struct what_if *what_if, const struct what_if_change *change, struct arena *scratch,

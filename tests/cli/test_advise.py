@@ -75,7 +75,8 @@ class Predictions(unittest.TestCase):
                 if item["predicted_total_bytes"] is None:
                     continue
                 width = item["high_bytes"] - item["low_bytes"]
-                if item["understood"] >= UNDERSTOOD:
+                is_squeezed = "has squeezed this program" in " ".join(item["evidence"])  # may be wider: docs/advice.md
+                if item["understood"] >= UNDERSTOOD and not is_squeezed:
                     self.assertLessEqual(width, 0.301 * item["predicted_total_bytes"], item["id"])
                 self.assertLessEqual(item["low_bytes"], item["predicted_total_bytes"])
                 self.assertGreaterEqual(item["high_bytes"], item["predicted_total_bytes"])
@@ -242,6 +243,13 @@ class Predictions(unittest.TestCase):
         truth = 835094280  # compiled; the rest of it is what a block that runs again holds in outputs
         self.assertLess(item["predicted_total_bytes"], 1.5 * truth)
         self.assertTrue(item["evidence"][0].startswith("24 arrays"), item["evidence"])  # three are transposed copies
+
+    def test_what_is_too_big_still_stays_squeezed(self):
+        # Its outputs hold temporaries; with these on the heap half of the batch would take more than all does now.
+        for change in ("halve_batch", "bf16_parameters"):
+            item = by_id(self.documents["too_big_scanned"])[change]
+            truth = PROGRAMS["too_big_scanned"]["after"][change]
+            self.assertLessEqual(abs(item["predicted_total_bytes"] - truth), 0.05 * truth, (change, item))
 
     def test_what_a_gpu_gathers_in_bfloat16_is_known(self):
         for name, change in (("gpu_experts", "shard_all"), ("gpu_experts", "bf16_parameters"),
