@@ -249,9 +249,11 @@ static void read_arrays(struct store *store, struct work *work, struct trend_poi
 
 void trend_point_read(struct store *store, struct work *work, const struct trend_question *question,
                       struct bytes subject, struct trend_point *point, struct trend_seen *seen) {
-    if (question->tool == TREND_PROGRAM) return read_program(store, work, question, subject, point, seen);
-    if (question->tool == TREND_PROFILE) return read_memory(store, work, question, subject, point, seen);
-    read_arrays(store, work, point);
+    if (question->tool == TREND_PROGRAM) read_program(store, work, question, subject, point, seen);
+    if (question->tool == TREND_PROFILE) read_memory(store, work, question, subject, point, seen);
+    if (question->tool == TREND_DEVICE_MEMORY) read_arrays(store, work, point);
+    bool was_hidden = !subject.size && seen->count > 0;  // a moment ago, when there seemed to be nothing to follow
+    if (was_hidden && point->state == TREND_ABSENT) point->state = TREND_PENDING;
 }
 
 struct bytes trend_session_subject(struct store *store, struct work *work, const struct trend_question *question,
