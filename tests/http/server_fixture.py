@@ -49,6 +49,14 @@ class Answer:
         return f"<{self.status}, {len(self.body)} bytes: {self.body[:200]!r}>"
 
 
+def until_complete():
+    """Goes on until what comes bit by bit should be there."""
+    last = time.monotonic() + COMPLETE_SECONDS
+    while time.monotonic() < last:
+        yield
+    raise AssertionError(f"not complete after {COMPLETE_SECONDS} s")
+
+
 class Server:
     def __init__(self, *arguments, logdir=FIXTURES / "logdir", environment=None, stdin=None, tls=None):
         """`arguments` come after --logdir (none when logdir is None) and --port=0. `tls`: certificate and key."""
@@ -142,24 +150,16 @@ class Server:
         finally:
             connection.close()
 
-    @staticmethod
-    def until_complete():
-        """Goes on until what comes bit by bit should be there."""
-        last = time.monotonic() + COMPLETE_SECONDS
-        while time.monotonic() < last:
-            yield
-        raise AssertionError(f"not complete after {COMPLETE_SECONDS} s")
-
     def overview(self, session):
         """The Memory Profile's overview, asked for until every host has been read."""
-        for _ in self.until_complete():
+        for _ in until_complete():
             answer = self.get("/api/v1/memory_profile", {"session": session})
             if answer.status != 200 or answer.json()["complete"]:
                 return answer
 
     def whole_list(self, session):
         """The session's modules, asked for until each has its figures."""
-        for _ in self.until_complete():
+        for _ in until_complete():
             listed = self.get("/api/v1/modules", {"session": session}).json()
             if listed["complete"]:
                 return listed
