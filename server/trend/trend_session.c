@@ -253,7 +253,9 @@ void trend_point_read(struct store *store, struct work *work, const struct trend
     if (question->tool == TREND_PROFILE) read_memory(store, work, question, subject, point, seen);
     if (question->tool == TREND_DEVICE_MEMORY) read_arrays(store, work, point);
     bool was_hidden = !subject.size && seen->count > 0;  // a moment ago, when there seemed to be nothing to follow
-    if (was_hidden && point->state == TREND_ABSENT) point->state = TREND_PENDING;
+    if (!was_hidden || point->state != TREND_ABSENT) return;
+    point->state = TREND_PENDING;
+    point->reason = NULL;
 }
 
 struct bytes trend_session_subject(struct store *store, struct work *work, const struct trend_question *question,
