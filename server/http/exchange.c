@@ -133,7 +133,7 @@ static void count_exchange(const struct exchange *exchange) {
                                           .bytes = exchange->reply_bytes,
                                           .took_us = (uint64_t)(elapsed_ms(&exchange->start) * 1e3),
                                           .is_stream = exchange->reply.stream.read != NULL};
-    if (exchange->is_sent) traffic_count(exchange->request.app->traffic, &answer);
+    traffic_count(exchange->request.app->traffic, &answer);
 }
 
 // The target as it may go to a terminal: no control characters.
@@ -154,7 +154,12 @@ static void log_exchange(struct exchange *exchange) {
             elapsed_ms(&exchange->start));
 }
 
+void exchange_goes_out(struct exchange *exchange) {
+    exchange->is_sent = true;
+    if (!exchange->reply.stream.read) count_exchange(exchange);
+}
+
 void exchange_end(struct exchange *exchange) {
-    count_exchange(exchange);
+    if (exchange->is_sent && exchange->reply.stream.read) count_exchange(exchange);
     if (exchange->request.app->options->verbose) log_exchange(exchange);
 }

@@ -2,7 +2,7 @@
 // one when a request's first line arrives, fills it, and frees it after the reply was sent.
 //
 //     first line --> exchange_begin --head--> the request's fields --body--> bodies.h --> exchange_answer --> `reply`
-//                                                                                     --> exchange_end: counted, logged
+//                                                          --> exchange_goes_out: counted --> exchange_end: logged
 #pragma once
 
 #include <time.h>
@@ -59,5 +59,8 @@ void exchange_refuse_head(struct exchange *exchange);
 // Nobody can answer it now.
 void exchange_refuse_busy(struct exchange *exchange);
 
-void exchange_end(struct exchange *exchange);   // counts it, and logs it
+// The reply was handed on, and not a byte of it sent yet: who has an answer finds it counted.
+void exchange_goes_out(struct exchange *exchange);
+
+void exchange_end(struct exchange *exchange);   // logs it, and counts a stream
 void exchange_free(struct exchange *exchange);  // NULL is fine

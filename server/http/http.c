@@ -237,9 +237,11 @@ static enum MHD_Result send_reply(struct connection *connection) {
     bool is_stream = reply->stream.read != NULL;
     exchange->reply_bytes = reply->body.size;
     if (!is_stream) lobby_now(connection->server->lobby, &connection->guest, GUEST_DOWNLOADS, reply->body.size);
-    exchange->is_sent = is_stream ? queue_stream(connection, reply)
-                                  : response_queue(connection->handle, &exchange->request, reply);
-    return exchange->is_sent ? MHD_YES : MHD_NO;
+    bool is_queued = is_stream ? queue_stream(connection, reply)
+                               : response_queue(connection->handle, &exchange->request, reply);
+    if (!is_queued) return MHD_NO;
+    exchange_goes_out(exchange);  // libmicrohttpd sends nothing before `handle` returns
+    return MHD_YES;
 }
 
 // --- Answering: the connection is suspended while a worker is at it ---

@@ -1,6 +1,6 @@
 // What the server has answered since it began: counts for those who watch it (metrics.h).
 //
-//     a reply was sent --> traffic_count --> by family and status: answers
+//     a reply goes out --> traffic_count --> by family and status: answers
 //                                            by family: bytes, seconds, and how many took how long
 //
 // Streams count when they end, without their time: they last as long as somebody listens. Owns nothing. Thread-safe:

@@ -46,6 +46,14 @@ class Metrics(unittest.TestCase):
             self.assertEqual(grown("hbmview_http_request_seconds_bucket", family="api", le="+Inf"), 4)
             self.assertGreater(grown("hbmview_http_request_seconds_sum", family="api"), 0)
 
+    def test_what_a_client_has_is_counted(self):
+        with Server() as server:
+            before = of(samples(server), "hbmview_http_requests_total", family="page", code="404")
+            for times in range(1, 201):
+                server.get("/nothing.js")
+                after = of(samples(server), "hbmview_http_requests_total", family="page", code="404")
+                self.assertEqual(after - before, times)
+
     def test_buckets_add_up(self):
         with Server() as server:
             server.get("/api/v1/sessions")
