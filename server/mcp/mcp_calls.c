@@ -101,9 +101,13 @@ static struct mcp_running *free_place(struct mcp_calls *calls) {
     return NULL;
 }
 
+// A thread that the system refuses is a want of memory, not too many calls.
 static bool start(struct mcp_running *one) {
     pthread_t thread;
-    if (pthread_create(&thread, NULL, run_call, one) != 0) return false;
+    if (pthread_create(&thread, NULL, run_call, one) != 0) {
+        memory_refusals_add(1);
+        return false;
+    }
     pthread_detach(thread);
     return true;
 }
