@@ -101,7 +101,7 @@ static struct mcp_running *free_place(struct mcp_calls *calls) {
     return NULL;
 }
 
-// A thread that the system refuses is a want of memory, not too many calls.
+// A thread that the system refuses (EAGAIN: memory, or its limit) is told as a want of memory, not as too many calls.
 static bool start(struct mcp_running *one) {
     pthread_t thread;
     if (pthread_create(&thread, NULL, run_call, one) != 0) {
