@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "analysis/base/memory_room.h"
+#include "analysis/base/processors.h"
 #include "server/api/api_routes.h"
 #include "server/app.h"
 #include "server/command/command.h"
@@ -96,8 +97,7 @@ static void end_soon(void) {
 
 static unsigned parallel_loads(const struct options *options) {
     if (options->threads) return (unsigned)options->threads;
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    return cores < 1 ? 1 : cores > THREADS_DEFAULT_MAX ? THREADS_DEFAULT_MAX : (unsigned)cores;
+    return processors_usable(THREADS_DEFAULT_MAX);
 }
 
 static enum exit_code serve_on(struct app *app, int socket_fd, const sigset_t *stops) {

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "analysis/base/memory_room.h"
+#include "analysis/base/processors.h"
 #include "server/http/access.h"
 #include "server/http/exchange.h"
 #include "server/http/head.h"
@@ -362,11 +363,6 @@ static size_t connections_possible(void) {
     return possible > 2 * kept ? (size_t)(possible - kept) : (size_t)(possible / 4 + 1);
 }
 
-static unsigned loop_count(void) {
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    return cores < 1 ? 1 : cores > HTTP_LOOPS_MAX ? HTTP_LOOPS_MAX : (unsigned)cores;
-}
-
 static bool start_daemon(struct http_server *server, int listening_socket, size_t connections_max) {
     struct MHD_OptionItem items[HTTP_TLS_OPTIONS];
     const struct tls_files *tls = server->app->tls;
@@ -374,7 +370,7 @@ static bool start_daemon(struct http_server *server, int listening_socket, size_
     http_tls_options(tls, items);
     server->daemon = MHD_start_daemon(
         flags, 0, NULL, NULL, handle, server, MHD_OPTION_LISTEN_SOCKET, listening_socket, MHD_OPTION_THREAD_POOL_SIZE,
-        loop_count(), MHD_OPTION_CONNECTION_LIMIT, (unsigned)(connections_max + CONNECTIONS_SPARE),
+        processors_usable(HTTP_LOOPS_MAX), MHD_OPTION_CONNECTION_LIMIT, (unsigned)(connections_max + CONNECTIONS_SPARE),
         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)HTTP_STALL_SECONDS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
         (size_t)HTTP_HEADERS_MAX_BYTES, MHD_OPTION_URI_LOG_CALLBACK, begin, server, MHD_OPTION_NOTIFY_COMPLETED, end,
         server, MHD_OPTION_NOTIFY_CONNECTION, notify_connection, server, MHD_OPTION_ARRAY, items, MHD_OPTION_END);
