@@ -351,7 +351,7 @@ $(LARGE): tests/bench/large_program.py tests/bench/xspace_bytes.py
 	@mkdir -p $(@D)
 	$(call say,LARGE)python3 $< $@
 
-.PHONY: bench bench-http bench-xprof bench-page bench-storage bench-static bench-advice bench-packing count-lines clean help
+.PHONY: bench bench-http bench-lockout bench-xprof bench-page bench-storage bench-static bench-advice bench-packing count-lines clean help
 bench: $(BIN) $(DIR)/bench_analysis  ## times of this program; BENCH_INPUT=FILE for another profile
 	HBMVIEW=$(BIN) BENCH_ANALYSIS=$(DIR)/bench_analysis scripts/bench
 bench-xprof: $(BIN) $(DIR)/bench_analysis  ## the same work against XProf and xprof-rs
@@ -360,6 +360,8 @@ bench-page: $(BIN) $(LARGE)  ## the page against a bare one, and a large program
 	HBMVIEW=$(BIN) HBMVIEW_BROWSER=$$(scripts/find-browser) node tests/bench/page_speed.js $(BUILD)/bench/large
 bench-http: $(BIN)  ## warm answers beside nginx serving the same bytes (apt: wrk, nginx-light)
 	HBMVIEW=$(BIN) scripts/bench-http
+bench-lockout: $(BIN)  ## how long one waits for an answer beside a thousand awkward clients of each kind
+	HBMVIEW=$(BIN) scripts/bench-lockout
 bench-storage: $(BIN)  ## profiles in buckets: requests, bytes, seconds; XPROF_VENV and XPROF_RS_VENV for the peers
 	HBMVIEW=$(BIN) scripts/bench-storage
 bench-static: $(BIN) static-x86_64 $(LARGE)  ## the static file beside the ordinary program: CPU of the same work, as ratios

@@ -1,4 +1,7 @@
-"""Nobody is locked out: a thousand clients that never come to an end, and one that only wants an answer."""
+"""Nobody is locked out: a thousand clients that never come to an end, and one that only wants an answer.
+
+How soon it comes is measured, not tested: make bench-lockout.
+"""
 import contextlib
 import pathlib
 import re
@@ -12,7 +15,6 @@ from own_certificate import make_certificate
 from server_fixture import Server
 
 CLIENTS, ASKED = 1000, 25
-MANY_SECONDS = 2.0  # for half the answers; a thousandth of it is usual
 THREADS_MAX = 300
 
 
@@ -26,13 +28,9 @@ class Lockout(unittest.TestCase):
         with Server(tls=tls) as server:
             server.get("/api/v1/sessions")
             with AwkwardClients(server.port, kind, CLIENTS):
-                took = []
                 for i in range(ASKED):
-                    start = time.monotonic()
                     answer = server.get(("/", "/api/v1/server", "/api/v1/sessions")[i % 3])
-                    took.append(time.monotonic() - start)
                     self.assertEqual(answer.status, 200, (kind, answer))
-                self.assertLess(sorted(took)[ASKED // 2], MANY_SECONDS, took)
                 self.assertLess(status_of(server, "Threads"), THREADS_MAX)
 
     def test_thousand_that_say_nothing(self):
