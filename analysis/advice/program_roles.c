@@ -143,27 +143,53 @@ static void mark_one(struct finder *f, uint32_t input) {
     dimension_flow_run(f->flow);
 }
 
+// Numbers lie in the last dimension of rows of them; integers are no rows.
+static bool is_features(const struct finder *f, uint32_t input, int dimension) {
+    return dimension > 0 && !is_integer(f, input) &&
+           dimension + 1 == f->graph->leaves[f->roles->inputs[input].leaf].rank;
+}
+
+struct found {  // of the dimensions that were tried, the one that reaches most
+    int64_t size;
+    uint32_t input;
+    int dimension;
+    double reached;
+};
+
 // The data input whose dimension of that number reaches most. Integers first: nobody trains them. What a loop takes one
 // of at a time are steps: of gradient accumulation, of time.
-static void try_data(struct finder *f, bool only_integers, int dimension) {
+static struct found try_data(struct finder *f, bool only_integers, int dimension) {
     enum { CANDIDATES_MAX = 6 };
-    double best = 0;
+    struct found best = {.dimension = dimension};
     int64_t tried[CANDIDATES_MAX];
     int tried_count = 0;
     for (uint32_t i = 0; i < f->roles->input_count && tried_count < CANDIDATES_MAX; i++) {
         int64_t size = f->roles->inputs[i].is_state ? 0 : size_of_dimension(f, i, dimension);
-        bool is_known = !size || (only_integers && !is_integer(f, i));
+        bool is_known = !size || (only_integers && !is_integer(f, i)) || is_features(f, i, dimension);
         for (int k = 0; k < tried_count; k++) is_known |= tried[k] == size;
         if (is_known) continue;
         tried[tried_count++] = size;
         mark_inputs(f, size, dimension);
         double reached = score(f);
-        if (reached <= best || dimension_flow_is_stepped(f->flow)) continue;
-        best = reached;
-        f->roles->batch = size;
-        f->roles->batch_input = i;
-        f->roles->batch_dimension = dimension;
+        if (reached <= best.reached || dimension_flow_is_stepped(f->flow)) continue;
+        best = (struct found){size, i, dimension, reached};
     }
+    return best;
+}
+
+// An earlier dimension is the batch unless a later one reaches far more: the time of [time, batch, ...] is cut and
+// shifted, and ends there.
+static void try_dimensions(struct finder *f, bool only_integers) {
+    const double far_more = 1.5;
+    struct found best = {0};
+    for (int d = 0; d < BATCH_DIMENSIONS_MAX; d++) {
+        struct found one = try_data(f, only_integers, d);
+        if (one.reached > best.reached * (best.size ? far_more : 1)) best = one;
+    }
+    if (!best.size) return;
+    f->roles->batch = best.size;
+    f->roles->batch_input = best.input;
+    f->roles->batch_dimension = best.dimension;
 }
 
 // --- The batch without training: weights are inputs like any other ---
@@ -179,9 +205,10 @@ struct candidates {
 
 enum batch_rank { BATCH_NONE, BATCH_MIXED, BATCH_CLEAN };
 
-static bool leads_an_output(const struct finder *f) {
+// `marks`: of which dimensions.
+static bool reaches_an_output(const struct finder *f, uint8_t marks) {
     for (uint32_t i = 0; i < f->roles->output_count; i++) {
-        if (f->flow->marks[f->roles->outputs[i].leaf] & 1) return true;
+        if (f->flow->marks[f->roles->outputs[i].leaf] & marks) return true;
     }
     return false;
 }
@@ -196,11 +223,13 @@ static bool crosses_inputs(const struct finder *f) {
 }
 
 // A weight's dimension is summed over, and is also one of what the weight is multiplied with. A batch is neither, but
-// a sequence attends to itself, and a cache has its layers in front: those still lead an output.
-static enum batch_rank rank_marks(const struct finder *f) {
+// a sequence attends to itself, and a cache has its layers in front: those still lead an output. That of integers,
+// which are no weights, need not lead: what was said at each step, and caches by time, have it further back.
+static enum batch_rank rank_marks(const struct finder *f, uint32_t input) {
     bool is_contracted = dimension_flow_is_contracted(f->flow), is_crossing = crosses_inputs(f);
     if (!is_contracted && !is_crossing) return BATCH_CLEAN;
-    return (is_contracted && is_crossing) || !leads_an_output(f) ? BATCH_NONE : BATCH_MIXED;
+    uint8_t where = !is_contracted && is_integer(f, input) ? UINT8_MAX : 1;
+    return (is_contracted && is_crossing) || !reaches_an_output(f, where) ? BATCH_NONE : BATCH_MIXED;
 }
 
 static bool is_tried(const struct finder *f, const struct candidates *c, uint32_t input, bool is_once_a_shape) {
@@ -215,7 +244,7 @@ static bool is_tried(const struct finder *f, const struct candidates *c, uint32_
 static void try_one(struct finder *f, struct candidates *c, uint32_t input) {
     c->tried[c->tried_count++] = input;
     mark_one(f, input);
-    int rank = (int)rank_marks(f);
+    int rank = (int)rank_marks(f, input);
     double reached = score(f);
     if (rank == BATCH_NONE || reached <= 0 || rank < c->best_rank) return;
     if (rank == c->best_rank && reached <= c->best_score) return;
@@ -236,11 +265,10 @@ static void try_all(struct finder *f, bool only_integers) {
 }
 
 static void try_inputs(struct finder *f, bool only_integers) {
-    if (!f->roles->is_training) {
+    if (f->roles->is_training)
+        try_dimensions(f, only_integers);
+    else
         try_all(f, only_integers);
-        return;
-    }
-    for (int d = 0; d < BATCH_DIMENSIONS_MAX && !f->roles->batch; d++) try_data(f, only_integers, d);
 }
 
 // The first dimension of that size which is no steps; the marks of none where there is none.
