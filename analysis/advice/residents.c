@@ -161,6 +161,37 @@ static struct hlo_event guest_event(const struct finder *f, uint32_t guest, uint
                               .kind = (uint8_t)kind};
 }
 
+struct late_event {  // of a guest that comes after the last event of the program's own
+    uint32_t time, guest;
+    enum hlo_event_kind kind;
+};
+
+// One that goes at a time makes room before another comes.
+static int by_time(const void *left, const void *right) {
+    const struct late_event *a = left, *b = right;
+    if (a->time != b->time) return (a->time > b->time) - (a->time < b->time);
+    bool goes_a = a->kind == HLO_EVENT_FREE, goes_b = b->kind == HLO_EVENT_FREE;
+    if (goes_a != goes_b) return goes_b - goes_a;
+    return (a->guest > b->guest) - (a->guest < b->guest);
+}
+
+// Guests from `first` on, at the end of `woven`: a gradient of a table, say, which only the last operations need. A
+// guest is there until after its last use.
+static bool weave_late(struct finder *f, uint32_t first, uint32_t first_guest, struct arena *arena,
+                       struct hlo_event *woven, uint32_t *count) {
+    uint32_t late_count = 0;
+    struct late_event *late = arena_push_raw(arena, (size_t)(f->guest_count - first) * 2, sizeof *late);
+    if (!late) return false;
+    for (uint32_t g = first; g < f->guest_count; g++) {
+        late[late_count++] = (struct late_event){f->guests[g].start, g, HLO_EVENT_ALLOC};
+        late[late_count++] = (struct late_event){f->guests[g].end + 1, g, HLO_EVENT_FREE};
+    }
+    qsort(late, late_count, sizeof *late, by_time);
+    for (uint32_t i = 0; i < late_count; i++)
+        woven[(*count)++] = guest_event(f, late[i].guest, first_guest + late[i].guest, late[i].kind, (struct bytes){0});
+    return true;
+}
+
 // The program's events with those of the guests between them: a guest that comes is written before the event it comes
 // at, one that goes after the last event that needs it.
 static bool weave(struct finder *f, struct heap_events events, struct arena *arena, struct residents *residents) {
@@ -185,6 +216,7 @@ static bool weave(struct finder *f, struct heap_events events, struct arena *are
         }
         if (e < events.count) woven[count++] = events.events[e];
     }
+    if (!weave_late(f, next, residents->first_guest, arena, woven, &count)) return false;
     residents->events = (struct heap_events){woven, count};
     for (uint32_t h = 0; h < f->host_count; h++) f->hosts[h].first_step = woven_at[f->hosts[h].first_step];
     return true;
