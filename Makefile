@@ -275,9 +275,9 @@ valgrind: valgrind-unit valgrind-fuzz  ## no byte is read before it is written: 
 fuzz:  ## look for crashes: make fuzz T=xspace FUZZ_SECONDS=600
 	$(MAKE) MODE=fuzz CC=clang fuzz-run T=$(T)
 .PHONY: fuzz-all fuzz-each trust-report
-fuzz-all:  ## every fuzz target for S seconds (60), with executions a second
+fuzz-all:  ## every fuzz target (T='advice hlo': some) for S seconds of the processor (60), with executions a second
 	$(MAKE) MODE=fuzz CC=clang fuzz-each
-fuzz-each: $(FUZZ_SRC:tests/fuzz/%.c=$(DIR)/%)
+fuzz-each: $(if $(T),$(T:%=$(DIR)/fuzz_%),$(FUZZ_SRC:tests/fuzz/%.c=$(DIR)/%))
 	S=$(S) scripts/fuzz-all $^
 trust-report:  ## the figures of SECURITY.md's promises, into docs/trust.md; ONLY='fuzz soak' for some
 	scripts/trust-report $(ONLY)
