@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "analysis/advice/loop_steps.h"
 #include "analysis/hlo/shape.h"
 #include "analysis/memory/memory_view.h"
 #include "analysis/program/op_name.h"
@@ -67,6 +68,17 @@ bool advisor_has_convolutions(const struct advisor *advisor) {
     return false;
 }
 
+bool advisor_is_over_time(const struct advisor *advisor) {
+    bool has_stacks = false;
+    for (uint32_t leaf = 0; leaf < advisor->graph.leaf_count && !has_stacks; leaf++)
+        has_stacks = advisor->batch.marks[leaf] && loop_steps_is_stack(&advisor->steps, leaf);
+    for (uint32_t i = 0; i < advisor->roles.input_count && has_stacks; i++) {
+        bool is_stacked = loop_steps_is_stack(&advisor->steps, advisor->roles.inputs[i].leaf);
+        if (is_stacked && advisor_is_weight(advisor, i)) return false;
+    }
+    return has_stacks;
+}
+
 // Of several tries of one change, the one that saves most is told.
 static void keep_told(const struct advisor *advisor, const struct what_if_result *result, enum advice_id id) {
     struct what_if_result *told = &advisor->told[id];
@@ -82,14 +94,15 @@ static double moving_part(const struct advisor *advisor, int64_t total) {
     return fast > 0 && part < most ? part : most;
 }
 
-// What is left to chance besides the change's own, in parts of the total. XLA:GPU has no other memory to move to:
-// what it places in outputs leaves half as much again, and workspaces of library calls need not shrink with the rest.
+// What is left to chance besides the change's own, in parts of the total. Less leaves fast memory than may come there,
+// as a change makes arrays smaller. XLA:GPU has no other memory to move to: what it places in outputs leaves half as
+// much again, and workspaces of library calls need not shrink with the rest.
 static void widen_by_chance(const struct advisor *advisor, int64_t total, double *below, double *above) {
-    const double workspaces = 0.035;
+    const double workspaces = 0.035, leaving = 0.6;
     if (*below + *above <= 0) return;
     double moving = moving_part(advisor, total);
     *below += advisor->is_for_gpu ? *below / 2 : moving;
-    *above += advisor->is_for_gpu ? *above / 2 : moving;
+    *above += advisor->is_for_gpu ? *above / 2 : leaving * moving;
     if (advisor->is_for_gpu && *above < workspaces) *above = workspaces;
 }
 
@@ -109,6 +122,13 @@ void advisor_set_totals(const struct advisor *advisor, const struct what_if_resu
     }
     item->low_bytes = what_if_bytes((double)total * (1 - below));
     item->high_bytes = what_if_bytes((double)total * (1 + above));
+}
+
+void advice_widen(struct advice_item *item, double below, double above) {
+    int64_t low = what_if_bytes((double)item->predicted_total_bytes * (1 - below));
+    int64_t high = what_if_bytes((double)item->predicted_total_bytes * (1 + above));
+    if (low < item->low_bytes) item->low_bytes = low;
+    if (high > item->high_bytes) item->high_bytes = high;
 }
 
 bool advisor_run(struct advisor *advisor, const struct what_if_change *change, struct what_if_result *result) {

@@ -56,6 +56,9 @@ MUST_USE bool advisor_predict(struct advisor *advisor, const struct what_if_chan
 void advisor_set_totals(const struct advisor *advisor, const struct what_if_result *result, double below, double above,
                         struct advice_item *item);
 
+// The range reaches `below` and `above` the prediction at least, in parts of it.
+void advice_widen(struct advice_item *item, double below, double above);
+
 // The change does nothing here: totals as they are. `why` is the evidence. True.
 bool advisor_no_use(const struct advisor *advisor, struct advice_item *item, const char *why);
 
@@ -73,6 +76,10 @@ bool advisor_computes_in_bf16(const struct advisor *advisor);
 
 // Has the user's program any? XLA:TPU writes dots as convolutions too, but keeps the user's names.
 bool advisor_has_convolutions(const struct advisor *advisor);
+
+// Do loops keep one array of each turn, but take no weights one at a time? So do loops over time, and over layers that
+// share their weights.
+bool advisor_is_over_time(const struct advisor *advisor);
 
 // What one repeated block gets from the one before; 0 without blocks.
 int64_t advisor_stream_bytes(const struct advisor *advisor);

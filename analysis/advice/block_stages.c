@@ -1,0 +1,316 @@
+#include "analysis/advice/block_stages.h"
+
+#include "analysis/advice/loop_steps.h"
+#include "analysis/program/op_name.h"
+
+enum { INPUTS_MAX = 4096, OPS_MAX = 256 };
+
+static const struct heap_replay *replay_of(const struct advisor *advisor) {
+    return &advisor->what_if.replay;
+}
+
+// --- How many blocks, by their weights ---
+
+// How many weights have the shape of one.
+static uint32_t count_alike(const struct advisor *advisor, uint32_t input) {
+    const struct program_roles *roles = &advisor->roles;
+    const struct array_shape *shape = &advisor->graph.leaves[roles->inputs[input].leaf];
+    uint32_t count = 0;
+    for (uint32_t k = 0; k < roles->input_count && k < INPUTS_MAX; k++) {
+        if (advisor_is_weight(advisor, k))
+            count += array_same_dimensions(shape, &advisor->graph.leaves[roles->inputs[k].leaf]);
+    }
+    return count;
+}
+
+static uint32_t common_divisor(uint32_t a, uint32_t b) {
+    while (b) {
+        uint32_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+struct layers {
+    uint32_t count;  // below 2: weights do not say
+    bool is_even;    // every shape comes as often
+};
+
+// A block has each of its weights once, or several of one shape: as many blocks as divide how often every shape comes,
+// those aside that hold next to nothing.
+static struct layers count_layers(const struct advisor *advisor) {
+    enum { LITTLE_DIVISOR = 16 };
+    double most = 0;
+    struct layers layers = {.is_even = true};
+    for (int pass = 0; pass < 2; pass++) {
+        for (uint32_t i = 0; i < advisor->roles.input_count && i < INPUTS_MAX; i++) {
+            if (!advisor_is_weight(advisor, i)) continue;
+            const struct array_shape *shape = &advisor->graph.leaves[advisor->roles.inputs[i].leaf];
+            uint32_t count = shape->rank < 2 ? 0 : count_alike(advisor, i);
+            double bytes = count * (double)array_shape_bytes(shape);
+            if (count < 2) continue;
+            if (pass == 0 && bytes > most) most = bytes;
+            if (pass == 0 || bytes * LITTLE_DIVISOR < most) continue;
+            layers.is_even &= !layers.count || layers.count == count;
+            layers.count = common_divisor(count, layers.count);
+        }
+    }
+    return layers;
+}
+
+// --- By what operations keep ---
+
+struct op_count {  // residuals of one shape that one operation of the user's made
+    uint32_t group, count;
+    uint32_t inside;  // operations in what it calls: fusions of one name differ in that
+    enum opcode opcode;
+    struct bytes primitive;
+};
+
+static uint32_t nodes_inside(const struct program_graph *graph, const struct graph_node *node) {
+    uint32_t called = node->called_count ? graph->called[node->first_called] : HLO_NONE;
+    return called == HLO_NONE ? 0 : graph->computations[called].node_count;
+}
+
+static void count_op(struct op_count *ops, uint32_t *op_count, struct op_count op) {
+    for (uint32_t i = 0; i < *op_count; i++) {
+        bool is_same = ops[i].group == op.group && ops[i].opcode == op.opcode && ops[i].inside == op.inside;
+        if (!is_same || !bytes_equal(ops[i].primitive, op.primitive)) continue;
+        ops[i].count++;
+        return;
+    }
+    if (*op_count == OPS_MAX) return;
+    op.count = 1;
+    ops[(*op_count)++] = op;
+}
+
+// Residuals of the blocks by the operation that made them; how many kinds there are.
+static uint32_t count_ops(const struct advisor *advisor, const struct residuals *residuals,
+                          struct op_count ops[OPS_MAX]) {
+    uint32_t op_count = 0;
+    for (uint32_t i = 0; i < replay_of(advisor)->span_count; i++) {
+        uint32_t g = residuals->group_of_span[i];
+        if (!residuals_has(residuals, i)) continue;
+        uint32_t instruction = advisor->module->buffers[replay_of(advisor)->spans[i].buffer].instruction;
+        const struct graph_node *node = &advisor->graph.nodes[instruction];
+        count_op(ops, &op_count,
+                 (struct op_count){.group = g,
+                                   .inside = nodes_inside(&advisor->graph, node),
+                                   .opcode = node->opcode,
+                                   .primitive = op_name_primitive(node->op_name)});
+    }
+    return op_count;
+}
+
+// A block's input and its inner arrays may have one shape, and all its weights too: the operation that keeps most
+// arrays then counts the blocks.
+static uint32_t most_of_one_op(const struct op_count *ops, uint32_t op_count) {
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < op_count; i++) {
+        if (ops[i].count > most) most = ops[i].count;
+    }
+    return most;
+}
+
+struct kept_ops {  // of one stage, or of all
+    const struct op_count *ops;
+    uint32_t count;
+    const uint8_t *stage_of_group;
+    uint8_t stage;
+};
+
+static bool has_op(const struct kept_ops *kept, uint32_t i) {
+    return kept->stage_of_group[kept->ops[i].group] == kept->stage;
+}
+
+// Bytes of all operations that keep an array so often.
+static double bytes_kept(const struct residuals *residuals, const struct kept_ops *kept, uint32_t often) {
+    double bytes = 0;
+    for (uint32_t i = 0; i < kept->count; i++) {
+        if (has_op(kept, i) && kept->ops[i].count == often)
+            bytes += (double)residuals->groups[kept->ops[i].group].bytes * often;
+    }
+    return bytes;
+}
+
+// As often as operations keep arrays that hold most, of all that keep one so often; 0 where none keeps two.
+static uint32_t count_of_most_bytes(const struct residuals *residuals, const struct kept_ops *kept) {
+    double most = 0;
+    uint32_t often = 0;
+    for (uint32_t i = 0; i < kept->count; i++) {
+        if (!has_op(kept, i) || kept->ops[i].count < 2 || kept->ops[i].count == often) continue;
+        double bytes = bytes_kept(residuals, kept, kept->ops[i].count);
+        if (bytes <= most) continue;
+        most = bytes;
+        often = kept->ops[i].count;
+    }
+    return often;
+}
+
+// --- Stages ---
+
+static double bytes_of_group(const struct residual_group *group) {
+    return (double)group->bytes * group->count;
+}
+
+// The group that holds most of those without a stage; HLO_NONE: all have one.
+static uint32_t largest_without(const struct residuals *residuals, const uint8_t *stage_of_group) {
+    uint32_t largest = HLO_NONE;
+    for (uint32_t g = 0; g < residuals->group_count; g++) {
+        if (!residuals->groups[g].is_block || stage_of_group[g] != BLOCK_STAGES_MAX) continue;
+        if (largest == HLO_NONE || bytes_of_group(&residuals->groups[g]) > bytes_of_group(&residuals->groups[largest]))
+            largest = g;
+    }
+    return largest;
+}
+
+// The stage in whose time a group's middle lies; BLOCK_STAGES_MAX: none.
+static uint8_t stage_around(const struct block_stages *stages, const struct residual_group *group) {
+    uint32_t middle = group->first_start + (group->last_start - group->first_start) / 2;
+    for (uint32_t s = 0; s < stages->count; s++) {
+        if (middle >= stages->stages[s].first_start && middle <= stages->stages[s].last_start) return (uint8_t)s;
+    }
+    return BLOCK_STAGES_MAX;
+}
+
+// The largest groups make stages, what is made meanwhile joins them.
+static void put_into_stages(const struct residuals *residuals, struct block_stages *stages) {
+    uint32_t g;
+    while ((g = largest_without(residuals, stages->stage_of_group)) != HLO_NONE) {
+        const struct residual_group *group = &residuals->groups[g];
+        uint8_t stage = stage_around(stages, group);
+        if (stage == BLOCK_STAGES_MAX && stages->count < BLOCK_STAGES_MAX) {
+            stage = (uint8_t)stages->count;
+            stages->stages[stages->count++] = (struct block_stage){.first_start = group->first_start,
+                                                                   .last_start = group->last_start};
+        }
+        stages->stage_of_group[g] = stage == BLOCK_STAGES_MAX ? 0 : stage;
+    }
+}
+
+static void put_into_one(const struct residuals *residuals, struct block_stages *stages) {
+    struct block_stage *one = &stages->stages[0];
+    stages->count = 1;
+    *one = (struct block_stage){.first_start = UINT32_MAX};
+    for (uint32_t g = 0; g < residuals->group_count; g++) {
+        const struct residual_group *group = &residuals->groups[g];
+        if (!group->is_block) continue;
+        stages->stage_of_group[g] = 0;
+        if (group->first_start < one->first_start) one->first_start = group->first_start;
+        if (group->last_start > one->last_start) one->last_start = group->last_start;
+    }
+}
+
+// Does one stage have nearly all? What others have is made at the ends: of embeddings, of heads.
+static bool is_nearly_one(const struct residuals *residuals, const struct block_stages *stages) {
+    const double nearly_all = 0.8;
+    double bytes[BLOCK_STAGES_MAX] = {0}, most = 0;
+    for (uint32_t g = 0; g < residuals->group_count; g++) {
+        uint8_t s = stages->stage_of_group[g];
+        if (s == BLOCK_STAGES_MAX) continue;
+        bytes[s] += bytes_of_group(&residuals->groups[g]);
+        if (bytes[s] > most) most = bytes[s];
+    }
+    return most >= nearly_all * (double)residuals->dropped_bytes;
+}
+
+// --- What a stage keeps ---
+
+static bool is_of_stage(const struct residuals *residuals, const struct block_stages *stages, uint32_t g, uint8_t s) {
+    return residuals->groups[g].is_block && stages->stage_of_group[g] == s;
+}
+
+static int64_t largest_of_block(const struct residuals *residuals, const struct block_stages *stages, uint8_t s) {
+    int64_t largest = 0;
+    for (uint32_t g = 0; g < residuals->group_count; g++) {
+        int64_t bytes = residual_bytes_of_block(&residuals->groups[g]);
+        if (is_of_stage(residuals, stages, g, s) && bytes > largest) largest = bytes;
+    }
+    return largest;
+}
+
+// The blocks' input: of what every block keeps, the smallest that is not a mere statistic.
+static void choose_stream(const struct residuals *residuals, struct block_stages *stages, uint8_t s) {
+    enum { STATISTIC_DIVISOR = 128 };
+    struct block_stage *stage = &stages->stages[s];
+    int64_t largest = largest_of_block(residuals, stages, s), smallest = 0;
+    for (uint32_t g = 0; g < residuals->group_count; g++) {
+        const struct residual_group *group = &residuals->groups[g];
+        int64_t bytes = residual_bytes_of_block(group);
+        bool is_everywhere = group->is_stacked || group->count + 1 >= stage->blocks / 2;
+        if (!is_of_stage(residuals, stages, g, s)) continue;
+        stage->dropped_bytes += bytes_of_group(group);
+        if (is_everywhere && bytes * STATISTIC_DIVISOR >= largest && (!smallest || bytes < smallest)) smallest = bytes;
+    }
+    stage->stream_bytes = smallest;
+    stage->kept_bytes = (double)smallest * stage->blocks;
+}
+
+// A loop's blocks are its turns: each keeps what the loop carries.
+static void choose_carried(const struct advisor *advisor, struct block_stage *stage) {
+    double kept = 0, turns = 0;
+    for (uint32_t i = 0; i < advisor->graph.node_count; i++) {
+        if (advisor->graph.nodes[i].opcode != OPCODE_WHILE || advisor->phases.of_node[i] != PHASE_FORWARD) continue;
+        int64_t length, carried = loop_steps_carried(&advisor->steps, &advisor->batch, i, &length);
+        kept += (double)carried * (double)length;
+        turns += (double)length;
+    }
+    if (kept <= 0 || kept > stage->dropped_bytes) return;
+    stage->kept_bytes = kept;
+    stage->stream_bytes = what_if_bytes(kept / turns);
+}
+
+// How many blocks a stage has whose weights do not say: no more than arrays of any shape.
+static double count_in_stage(const struct residuals *residuals, const struct block_stages *stages,
+                             const struct kept_ops *kept) {
+    uint32_t often = count_of_most_bytes(residuals, kept), fewest = UINT32_MAX;
+    for (uint32_t g = 0; g < residuals->group_count; g++) {
+        bool is_fewer = is_of_stage(residuals, stages, g, kept->stage) && residuals->groups[g].count < fewest;
+        if (is_fewer) fewest = residuals->groups[g].count;
+    }
+    return often ? often : fewest;
+}
+
+double block_stages_kept_bytes(const struct block_stages *stages) {
+    double kept = 0;
+    for (uint32_t s = 0; s < stages->count; s++) kept += stages->stages[s].kept_bytes;
+    return kept;
+}
+
+int64_t block_stages_stream_bytes(const struct block_stages *stages) {
+    const struct block_stage *most = NULL;
+    for (uint32_t s = 0; s < stages->count; s++) {
+        if (!most || stages->stages[s].dropped_bytes > most->dropped_bytes) most = &stages->stages[s];
+    }
+    return most && stages->blocks >= 2 ? most->stream_bytes : 0;
+}
+
+// How many blocks there are, all alike: turns of a loop, as weights say, or the operation that keeps most where several
+// weights of a block have one shape. 0: there are stages.
+static double count_alike_blocks(const struct advisor *advisor, const struct residuals *residuals,
+                                 const struct block_stages *stages, const struct op_count *ops, uint32_t op_count) {
+    if (residuals->loop_length) return (double)residuals->loop_length;
+    struct layers layers = count_layers(advisor);
+    uint32_t most = most_of_one_op(ops, op_count);
+    if (layers.count < 2 || !(layers.is_even || is_nearly_one(residuals, stages))) return 0;
+    return most >= 2 && layers.count % most == 0 ? most : layers.count;
+}
+
+bool block_stages_find(const struct advisor *advisor, const struct residuals *residuals, struct block_stages *stages) {
+    struct op_count ops[OPS_MAX];
+    uint32_t op_count = count_ops(advisor, residuals, ops);
+    *stages = (struct block_stages){.count = 0};
+    memset(stages->stage_of_group, BLOCK_STAGES_MAX, sizeof stages->stage_of_group);
+    put_into_stages(residuals, stages);
+    double alike = count_alike_blocks(advisor, residuals, stages, ops, op_count);
+    if (alike > 0) put_into_one(residuals, stages);
+    for (uint32_t s = 0; s < stages->count; s++) {
+        struct kept_ops kept = {ops, op_count, stages->stage_of_group, (uint8_t)s};
+        stages->stages[s].blocks = alike > 0 ? alike : count_in_stage(residuals, stages, &kept);
+        choose_stream(residuals, stages, (uint8_t)s);
+        stages->blocks += stages->stages[s].blocks;
+    }
+    if (residuals->loop_length && stages->count) choose_carried(advisor, &stages->stages[0]);
+    return true;
+}

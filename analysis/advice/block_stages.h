@@ -1,0 +1,40 @@
+// The repeated blocks of a forward pass, in stages of blocks that are alike.
+//
+//     twelve layers          one stage:   12 blocks, each keeps 24 MiB of input, 200 MiB inside
+//     a residual network     four stages: 3 blocks of 56 x 56 pixels, 4 of 28 x 28, 6 of 14 x 14, 3 of 7 x 7
+//     a loop of 12 turns     one stage:   what the loop carries is each turn's input
+//
+// How many blocks: as often as a weight of each shape comes. Where weights do not say (a head has one like the blocks'
+// own, every second block has others, stages have their own), residuals are put into stages by when they are made, and
+// a stage has as many blocks as operations keep the arrays that hold most of it.
+#pragma once
+
+#include "analysis/advice/residuals.h"
+
+enum { BLOCK_STAGES_MAX = 16 };
+
+struct block_stage {
+    uint32_t first_start, last_start;  // of its residuals
+    double blocks;
+    int64_t stream_bytes;  // the input of one block
+    double dropped_bytes;  // residuals of all
+    double kept_bytes;     // instead of these, of all
+    double saved_bytes;    // of kept_bytes, results inside of blocks, which need not be computed again
+};
+
+struct block_stages {
+    struct block_stage stages[BLOCK_STAGES_MAX];
+    uint32_t count;
+    double blocks;                                // of all
+    uint8_t stage_of_group[RESIDUAL_GROUPS_MAX];  // of the residuals'; BLOCK_STAGES_MAX where it is no block's
+};
+
+// What all stages keep, in bytes.
+double block_stages_kept_bytes(const struct block_stages *stages);
+
+// What a block gets from the one before, where most is dropped; 0 without blocks.
+int64_t block_stages_stream_bytes(const struct block_stages *stages);
+
+// Its stages have no saved_bytes, and kept_bytes of their inputs. False at the arena's limit, with the error set.
+MUST_USE bool block_stages_find(const struct advisor *advisor, const struct residuals *residuals,
+                                struct block_stages *stages);
