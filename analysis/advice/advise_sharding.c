@@ -8,14 +8,21 @@
 #include "analysis/advice/few_pictures.h"
 #include "analysis/advice/gathered.h"
 #include "analysis/advice/loop_steps.h"
+#include "analysis/advice/sharding_habits.h"
+#include "analysis/advice/weight_products.h"
 
 enum { BF16_BITS = 16 };
 
 // A program that is short of memory keeps less than it would: about this part of the temporaries comes back.
 #define HIDDEN 0.15
 
-// Of the activations of convolutions whose batch is split, what may come together whole, at most.
+// Of the temporaries, what is whole beside its parts where heads are no multiple of the chips.
+#define REGATHERED 0.1
+
+// Of the activations of convolutions whose batch is split, what may come together whole, at most. On TPUs so much that
+// nothing is told.
 #define GATHERED_OF_SPLIT_BATCH 0.4
+#define GATHERED_OF_SPLIT_BATCH_ON_TPU 0.75
 
 // The dimension that is split: the first of a matrix, after the layers of a stack; the output features of a
 // convolution. -1 when none can be.
@@ -44,6 +51,13 @@ struct split {
     bool is_by_features;  // convolutions: split by output features, so that each gathers its whole input
 };
 
+// Are convolutions what it holds? Patches that one convolution makes of pictures are rows from then on.
+static bool is_of_pictures(const struct advisor *advisor) {
+    const double little = 0.05;
+    return advisor_has_convolutions(advisor) &&
+           pictures_bytes_at_peak(advisor) > little * (double)advisor->what_if.total_bytes;
+}
+
 static bool mark_weights(struct advisor *advisor, struct split *split) {
     split->dimension = arena_push_raw(advisor->arena, advisor->graph.leaf_count, sizeof *split->dimension);
     bool has_room = dimension_flow_init(&split->flow, &advisor->graph, advisor->arena);
@@ -61,20 +75,53 @@ static bool mark_weights(struct advisor *advisor, struct split *split) {
         if (d >= 0) dimension_flow_mark(&split->flow, input->leaf, d);
         if (input->mirror != HLO_NONE) split->dimension[advisor->roles.outputs[input->mirror].leaf] = (int8_t)d;
     }
-    split->is_by_features = split->is_by_features && advisor_has_convolutions(advisor);
+    split->is_by_features = split->is_by_features && is_of_pictures(advisor);
     dimension_flow_run(&split->flow);
     return true;
 }
 
-// One dimension of an array is split, not two.
+static int64_t common_divisor(int64_t a, int64_t b) {
+    while (b) {
+        int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+// The dimension of an array that is split: one, not two. -1: none.
+static int marked_dimension(uint8_t marks) {
+    for (int d = 0; d < ARRAY_RANK_MAX; d++) {
+        if (marks >> d & 1) return d;
+    }
+    return -1;
+}
+
+// Into no more parts than divide it: of 720 = 9 x 80 columns on four chips come nine heads whole, of 480 = 6 x 80 six
+// in two halves (compatiblePrefixNoConflictsWithinFactor in
+// shardy/dialect/sdy/transforms/propagation/basic_factor_propagation.cc; openxla/shardy a0277a83).
 static struct array_shape split_once(const struct array_shape *shape, uint8_t marks, int64_t ways) {
     struct array_shape part = *shape;
-    for (int d = 0; d < part.rank; d++) {
-        if (!(marks >> d & 1)) continue;
-        part.dimensions[d] = (part.dimensions[d] + ways - 1) / ways;
-        break;
-    }
+    int d = marked_dimension(marks);
+    if (d >= 0 && d < part.rank && part.dimensions[d] > 0)
+        part.dimensions[d] /= common_divisor(part.dimensions[d], ways);
     return part;
+}
+
+struct uneven {     // arrays of some size with a dimension to split
+    bool is_any;    // that the chips do not divide
+    bool is_whole;  // nor any part of the chips
+};
+
+static void look_for_uneven(const struct advisor *advisor, uint32_t leaf, uint8_t marks, struct uneven *uneven) {
+    const double some = 0.005;
+    const struct array_shape *shape = &advisor->graph.leaves[leaf];
+    int d = marked_dimension(marks);
+    if (d < 0 || d >= shape->rank || shape->dimensions[d] <= 0) return;
+    if ((double)array_shape_bytes(shape) <= some * (double)advisor->what_if.total_bytes) return;
+    int64_t parts = common_divisor(shape->dimensions[d], advisor->request.ways);
+    uneven->is_any |= parts < advisor->request.ways;
+    uneven->is_whole |= parts == 1;
 }
 
 // With the batch whole, sums over a split dimension come together as whole arrays, one at a time: the blocks' input,
@@ -95,16 +142,29 @@ static int64_t gathered_inputs(const struct advisor *advisor, const struct split
     return what_if_bytes(gathered_element_bytes * (double)largest);
 }
 
+// Is a weight as large as this one multiplied with activations? Of a table rows are taken, and nothing is gathered.
+static bool is_multiplied(const struct advisor *advisor, const struct array_shape *shape) {
+    for (uint32_t i = 0; i < advisor->graph.node_count; i++) {
+        struct weight_product product;
+        if (!weight_product_read(advisor, i, &product) || product.weight == HLO_NONE) continue;
+        if (array_shape_elements(&advisor->graph.leaves[product.weight]) == array_shape_elements(shape)) return true;
+    }
+    return false;
+}
+
 // The largest weight that is trained, whole and in bfloat16, while it is multiplied with.
 static int64_t gathered_weight(const struct advisor *advisor) {
+    enum { LOOKED_FOR_MAX = 64 };  // of hostile programs: a weight larger than all before it, again and again
     int64_t largest = 0;
+    int looked_for = 0;
     for (uint32_t i = 0; i < advisor->roles.input_count; i++) {
         if (!is_weight(advisor, i) || advisor->roles.inputs[i].is_frozen) continue;
         struct array_shape shape = advisor->graph.leaves[advisor->roles.inputs[i].leaf];
         bool is_stacked = shape.rank > 2;  // of a stack, or of experts, a part is gathered at a time
         int64_t bytes = is_stacked ? 0 : array_shape_bytes(&shape);
         if (shape.element_bits > BF16_BITS) bytes = bytes / shape.element_bits * BF16_BITS;
-        if (bytes > largest) largest = bytes;
+        if (bytes <= largest || looked_for++ >= LOOKED_FOR_MAX || !is_multiplied(advisor, &shape)) continue;
+        largest = bytes;
     }
     return what_if_bytes((double)largest);
 }
@@ -125,6 +185,18 @@ static bool is_data(const struct advisor *advisor, uint32_t buffer) {
     return number >= 0 && number < advisor->roles.input_count && !is_weight(advisor, (uint32_t)number);
 }
 
+// Are most weights in arrays of one dimension, which the program cuts into matrices by itself?
+static bool is_flat(const struct advisor *advisor) {
+    double flat = 0, others = 0;
+    for (uint32_t i = 0; i < advisor->roles.input_count; i++) {
+        if (!is_weight(advisor, i)) continue;
+        const struct array_shape *shape = &advisor->graph.leaves[advisor->roles.inputs[i].leaf];
+        double *sum = shape->rank == 1 ? &flat : &others;
+        *sum += (double)array_shape_bytes(shape);
+    }
+    return flat > others;
+}
+
 static struct advice_doubt doubt_of_sharding(const struct advisor *advisor) {
     const struct peak_bytes *peak = &advisor->at_peak;
     struct advice_doubt doubt = {.population_bytes = peak->batch + peak->other + peak->state,
@@ -132,6 +204,7 @@ static struct advice_doubt doubt_of_sharding(const struct advisor *advisor) {
                                  .part = 1 - 1.0 / (double)advisor->request.ways,
                                  .help = "The compiler's HloProto with op names tells more than a text dump; give the "
                                          "number of examples with --batch=N."};
+    if (is_flat(advisor)) doubt.may_go_bytes += peak->batch;
     for (uint32_t i = 0; i < advisor->roles.input_count; i++) {
         const struct entry_input *in = &advisor->roles.inputs[i];
         if (in->allocation == HLO_NONE) continue;
@@ -152,13 +225,49 @@ static int64_t added_bytes(const struct advisor *advisor, const struct split *sp
         return gathered_weight(advisor) - moved_to_fast_memory(advisor, then->small_bytes);
     if (is_batch_split) return gathered_weights_bytes(advisor);
     int64_t added = gathered_inputs(advisor, split);
-    if (is_for_tpu || split->is_by_features) return added;
+    if (split->is_by_features) return added;
+    if (is_for_tpu) return added + unfused_product_bytes(advisor);
     int64_t at_end = gathered_gradients_bytes(advisor) - then->temporary_bytes;
     return (at_end > added ? at_end : added) + unfused_product_bytes(advisor);
 }
 
+// Between convolutions, and along edges, the partitioner keeps some activations split and gathers others. With the
+// batch split as well, most of them stay split.
+static double maybe_gathered(const struct advisor *advisor, const struct split *split, bool is_batch_split) {
+    double of_split = advisor->what_if.fast_bytes > 0 ? GATHERED_OF_SPLIT_BATCH_ON_TPU : GATHERED_OF_SPLIT_BATCH;
+    double bytes = advisor->roles.is_graph ? advisor->at_peak.batch : pictures_bytes_at_peak(advisor);
+    if (!split->is_by_features && !advisor->roles.is_graph) return 0;
+    return (is_batch_split ? of_split : 1) * bytes;
+}
+
+// On a TPU, where something is trained.
+static struct waiting_bytes find_waiting(const struct advisor *advisor, bool is_batch_split, bool is_pooled,
+                                         int64_t temporary_bytes) {
+    bool is_for_tpu = advisor->what_if.fast_bytes > 0;
+    if (!is_for_tpu || !advisor->roles.is_training || (is_batch_split && !is_pooled)) return (struct waiting_bytes){0};
+    return gathered_on_tpu(advisor, is_batch_split, temporary_bytes);
+}
+
+static void widen_by_waiting(const struct advisor *advisor, const struct waiting_bytes *waiting,
+                             struct advice_item *item) {
+    item->low_bytes -= waiting->likely - waiting->fewest;
+    item->high_bytes += waiting->most - waiting->likely;
+    if (waiting->most > item->predicted_total_bytes / 20)
+        advisor_say(advisor, item,
+                    "Products gather what the chips share, between %s and %s of it at once: how far ahead the "
+                    "compiler starts, nothing here tells.",
+                    size_string(waiting->fewest, advisor->arena), size_string(waiting->most, advisor->arena));
+}
+
+// XLA:GPU gathers more often than it does not, where little is open.
+static double below_of(const struct advisor *advisor, double above) {
+    const double little = 0.05, of_it = 0.6;
+    return advisor->is_for_gpu && above < little ? of_it * above : above;
+}
+
 static bool predict_sharded(struct advisor *advisor, bool is_batch_split, double spread, struct advice_item *item) {
     struct split split = {0};
+    struct uneven uneven = {0};
     int64_t *sizes = advisor_sizes(advisor);
     advisor->doubt = doubt_of_sharding(advisor);
     if (!sizes || !mark_weights(advisor, &split) || !split.flow.marks || !split.dimension) return false;
@@ -173,12 +282,10 @@ static bool predict_sharded(struct advisor *advisor, bool is_batch_split, double
             marks = advisor->batch.marks[leaf];
         struct array_shape part = split_once(&advisor->graph.leaves[leaf], marks, advisor->request.ways);
         sizes[i] = advisor_reshaped(advisor, i, &part);
+        look_for_uneven(advisor, leaf, marks, &uneven);
     }
-    // Between convolutions, and along edges, the partitioner keeps some activations split and gathers others.
-    // With the batch split as well, most of them stay split.
-    if (split.is_by_features || advisor->roles.is_graph)
-        advisor->doubt.may_stay_bytes += (is_batch_split ? GATHERED_OF_SPLIT_BATCH : 1) * advisor->at_peak.batch;
-    if (split.is_by_features && !is_batch_split)
+    advisor->doubt.may_stay_bytes += maybe_gathered(advisor, &split, is_batch_split);
+    if (split.is_by_features)
         advisor->doubt.help =
             "Compile it sharded: the partitioner gathers the input of each convolution that is split by "
             "output features, and may keep it for the backward pass.";
@@ -186,13 +293,20 @@ static bool predict_sharded(struct advisor *advisor, bool is_batch_split, double
     struct what_if_change change = {.sizes = sizes};
     struct what_if_result then;
     if (!advisor_run(advisor, &change, &then)) return false;
+    struct sharding_habits habits;
+    if (!sharding_habits_find(advisor, uneven.is_any, &habits)) return false;
+    struct waiting_bytes waiting = find_waiting(advisor, is_batch_split, habits.is_pooled, then.temporary_bytes);
     int64_t hidden = advisor->is_rematerialized ? what_if_bytes(HIDDEN * (double)then.temporary_bytes) : 0;
-    int64_t added = added_bytes(advisor, &split, is_batch_split, &then);
-    advisor->reach.added_bytes = hidden + (added > 0 ? added : 0);
+    int64_t added = added_bytes(advisor, &split, is_batch_split, &then) + waiting.likely;
+    bool is_regathered = uneven.is_whole && (advisor->is_for_gpu || !is_batch_split);
+    if (is_regathered) added += what_if_bytes(REGATHERED * (double)then.temporary_bytes);
+    advisor->reach.added_bytes = hidden + (added > 0 ? added : 0) + waiting.most - waiting.likely;
     if (added < 0) advisor->reach.temporary_bytes -= added;
     then.total_bytes += added + hidden;
     then.peak_bytes += added + hidden;
-    advisor_set_totals(advisor, &then, spread, spread, item);
+    advisor_set_totals(advisor, &then, below_of(advisor, spread), spread, item);
+    sharding_widen(&habits, is_batch_split, advisor->is_for_gpu, item);
+    widen_by_waiting(advisor, &waiting, item);
     if (advisor->is_rematerialized && !advisor->is_squeezed)
         advisor_say(advisor, item,
                     "The compiler recomputes arrays here for want of memory (names with .remat); with room "
@@ -259,7 +373,8 @@ bool advise_shard_parameters(struct advisor *advisor, struct advice_item *item) 
         return advisor_no_use(advisor, item, "No weight has a dimension that so many chips divide; try fewer --ways.");
     item->applies = true;
     say_weights(advisor, item);
-    return predict_sharded(advisor, false, advisor_is_wide_untrained(advisor) ? 0.08 : 0.03, item);
+    double usually = advisor->is_for_gpu ? 0.04 : 0.03;
+    return predict_sharded(advisor, false, advisor_is_wide_untrained(advisor) ? 0.08 : usually, item);
 }
 
 // On a GPU all weights of a step that trains in bfloat16 are gathered as its own copies in bfloat16 are: what is whole
@@ -267,7 +382,7 @@ bool advise_shard_parameters(struct advisor *advisor, struct advice_item *item) 
 static double spread_of_all(const struct advisor *advisor) {
     bool is_known = advisor->is_for_gpu && advisor->roles.is_training && advisor_computes_in_bf16(advisor) &&
                     !advisor_has_convolutions(advisor);
-    return is_known ? 0.03 : 0.12;
+    return is_known ? 0.04 : 0.12;
 }
 
 bool advise_shard_all(struct advisor *advisor, struct advice_item *item) {

@@ -91,10 +91,15 @@ bool advise_batch(struct advisor *advisor, struct advice_item *item) {
     item->applies = item->changes_numerics = true;
     advisor_say(advisor, item, "The batch is %lld%s; dimensions computed from it are followed through the program.",
                 (long long)batch,
-                advisor->roles.is_batch_told ? ", as given"
-                : advisor->roles.batch_dimension
-                    ? ", a later dimension of an input: a loop goes through those before it"
-                    : ", the leading dimension of an input");
+                advisor->roles.is_batch_told     ? ", as given"
+                : advisor->roles.batch_dimension ? ", a later dimension of an input: those before it are steps, or time"
+                                                 : ", the leading dimension of an input");
     advisor_set_totals(advisor, &result, advisor_is_wide_untrained(advisor) ? 0.08 : 0.03, 0.02, item);
+    if (!few_pictures_in_lanes(advisor, batch / 2)) return true;
+    advice_widen(item, 0, 0.40);
+    advisor_say(
+        advisor, item,
+        "Half of the pictures do not fill the lanes of a tile: where the compiler keeps them there, they take as "
+        "much as all do.");
     return true;
 }

@@ -4,14 +4,17 @@
 
 enum { ENOUGH_PICTURES = 8, SHAPES_MAX = 64, PICTURES_RANK = 4 };
 
-struct convolved {  // the shapes that convolutions make
+struct convolved {  // the shapes that convolutions make, each size once
     const struct array_shape *shapes[SHAPES_MAX];
     int count;
 };
 
+// Pictures of the same size, with whatever channels, or several in one array: what a product by pixel makes is one too.
 static bool is_convolved(const struct convolved *convolved, const struct array_shape *shape) {
-    for (int i = 0; i < convolved->count; i++) {
-        if (array_same_dimensions(convolved->shapes[i], shape)) return true;
+    size_t bytes = (PICTURES_RANK - 1) * sizeof shape->dimensions[0];
+    for (int i = 0; shape->rank >= PICTURES_RANK && i < convolved->count; i++) {
+        const int64_t *picture = shape->dimensions + shape->rank - PICTURES_RANK;
+        if (!memcmp(convolved->shapes[i]->dimensions, picture, bytes)) return true;
     }
     return false;
 }
@@ -29,7 +32,7 @@ static struct convolved find_convolved(const struct advisor *advisor) {
     return found;
 }
 
-static double bytes_at_peak(const struct advisor *advisor) {
+double pictures_bytes_at_peak(const struct advisor *advisor) {
     const struct heap_replay *replay = &advisor->what_if.replay;
     struct convolved convolved = find_convolved(advisor);
     double bytes = 0;
@@ -45,9 +48,15 @@ static double bytes_at_peak(const struct advisor *advisor) {
 void few_pictures_doubt(struct advisor *advisor, int64_t examples) {
     bool is_for_tpu = advisor->what_if.fast_bytes > 0;
     if (!is_for_tpu || examples >= ENOUGH_PICTURES || advisor->roles.batch < ENOUGH_PICTURES) return;
-    double bytes = bytes_at_peak(advisor);
+    double bytes = pictures_bytes_at_peak(advisor);
     if (bytes <= 0) return;
     if (advisor->doubt.may_stay_bytes < bytes) advisor->doubt.may_stay_bytes = bytes;
     advisor->doubt.help = "Compile it so: convolutions of fewer than eight pictures on a chip are computed in another "
                           "form, strips of each picture in the batch, which can take more than eight pictures do.";
+}
+
+bool few_pictures_in_lanes(const struct advisor *advisor, int64_t examples) {
+    enum { LANES = 128 };
+    bool is_for_tpu = advisor->what_if.fast_bytes > 0;
+    return is_for_tpu && examples % LANES != 0 && pictures_bytes_at_peak(advisor) > 0;
 }

@@ -7,10 +7,19 @@
 // Seen in modules of libtpu 0.0.52 (its pass is XLA's space_to_batch_converter): eight and twelve pictures stay whole,
 // six, four and two are cut, and four can take more than eight did. What of a program comes in which form, nothing in
 // the module before the change tells.
+//
+// Of more than that, it has the pictures or their channels in the 128 lanes of a tile. 88 pictures there are padded to
+// 128, and 44 are too: where they stay there, half of them take as much as all.
 #pragma once
 
 #include "analysis/advice/advisor.h"
 
+// Bytes at the peak in arrays of the shapes that convolutions of the batch make.
+double pictures_bytes_at_peak(const struct advisor *advisor);
+
 // The doubt is of what convolutions hold at the peak at least, in bytes, where a change leaves `examples` of the batch
 // on a chip, too few, and there are enough today. Nothing for other compilers, and for programs without convolutions.
 void few_pictures_doubt(struct advisor *advisor, int64_t examples);
+
+// May pictures, of which a change leaves `examples` on a TPU, fill their lanes worse than today?
+bool few_pictures_in_lanes(const struct advisor *advisor, int64_t examples);

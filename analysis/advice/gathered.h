@@ -1,4 +1,4 @@
-// What a program for several GPUs holds whole, though its weights are split by their rows; TPUs are told of in
+// What a program for several chips holds whole, though its weights are split by their rows; TPUs are told of in
 // advise_sharding.c.
 //
 //     batch split:  all-gather w  ->  x . w  -> ... ->  dy . w'     a gathered weight serves forward and backward
@@ -6,7 +6,8 @@
 //     batch whole:  all-gather dy ->  dy . w' -> ... ->  x' . dy    gradients of activations first (the chain of
 //                                                                   collectives), those of weights last
 //
-// Seen in modules that XLA:GPU partitioned with its latency-hiding scheduler (docs/advice.md). Where nothing is trained
+// Seen in modules that XLA:GPU partitioned with its latency-hiding scheduler (docs/advice.md); a TPU's may gather
+// fewer at a time. Where nothing is trained
 // a gathered weight is free after its product; the scheduler starts gathers early, so that about half of them are there
 // at once. In loops one turn's weights are there.
 #pragma once
@@ -18,6 +19,14 @@ int64_t gathered_weights_bytes(const struct advisor *advisor);
 
 // With the batch whole: bytes of temporaries at the end of the backward pass, whole gradients and what waits for them.
 int64_t gathered_gradients_bytes(const struct advisor *advisor);
+
+// What a TPU's chips may hold of these beyond `temporary_bytes`, how much nothing shows before the change. With the
+// batch whole, the operands are in bfloat16 at most, as a TPU multiplies them. With `is_pooled` (pooled.h), and the
+// batch split as well: what the forward pass kept is exchanged, beside what it was.
+struct waiting_bytes {
+    int64_t fewest, likely, most;
+};
+struct waiting_bytes gathered_on_tpu(const struct advisor *advisor, bool is_pooled, int64_t temporary_bytes);
 
 // With the batch whole, where nothing is trained: a sum over chips is an array of its own, which a fusion around the
 // product was not. The largest, in bytes.

@@ -1,0 +1,70 @@
+#include "analysis/advice/pooled.h"
+
+#include <math.h>
+
+#include "analysis/advice/weight_products.h"
+#include "analysis/program/schedule.h"
+
+struct clock {
+    const struct program_graph *graph;
+    struct schedule schedule;
+    uint32_t *caller;  // of each computation: a node, or HLO_NONE
+};
+
+static bool clock_init(struct clock *clock, const struct program_graph *graph, struct arena *arena) {
+    clock->graph = graph;
+    clock->caller = arena_push_raw(arena, graph->computation_count, sizeof *clock->caller);
+    if (!clock->caller || !schedule_read(graph, arena, &clock->schedule)) return false;
+    for (uint32_t c = 0; c < graph->computation_count; c++) clock->caller[c] = HLO_NONE;
+    for (uint32_t i = 0; i < graph->node_count; i++) {
+        const struct graph_node *node = &graph->nodes[i];
+        for (uint32_t k = 0; k < node->called_count; k++) {
+            uint32_t called = graph->called[node->first_called + k];
+            if (called != HLO_NONE) clock->caller[called] = i;
+        }
+    }
+    return true;
+}
+
+// What is inside of a fusion happens when the fusion does.
+static uint32_t time_of(const struct clock *clock, uint32_t node) {
+    enum { NESTED_MAX = 16 };
+    for (int depth = 0; node != HLO_NONE && depth < NESTED_MAX; depth++) {
+        if (clock->schedule.time_of_node[node] != SCHEDULE_NEVER) return clock->schedule.time_of_node[node];
+        node = clock->caller[clock->graph->nodes[node].computation];
+    }
+    return SCHEDULE_NEVER;
+}
+
+// Of a product of rows x columns with columns x others.
+static double rows_of(const struct advisor *advisor, const struct weight_product *product) {
+    const struct array_shape *leaves = advisor->graph.leaves;
+    double weight = product->weight == HLO_NONE ? 0 : (double)array_shape_elements(&leaves[product->weight]);
+    double both = (double)array_shape_elements(&leaves[product->activation]) *
+                  (double)array_shape_elements(&leaves[product->result]);
+    return weight > 0 && both > 0 ? sqrt(both / weight) : 0;
+}
+
+bool pooled_find(struct advisor *advisor, bool *is_pooled) {
+    const double far_fewer = 0.5;
+    struct clock clock;
+    double most = 0, last_rows = 0;
+    uint32_t last = 0;
+    *is_pooled = false;
+    if (!advisor->roles.is_training) return true;
+    if (!clock_init(&clock, &advisor->graph, advisor->arena))
+        return error_set(advisor->error, ERROR_TOO_BIG, "no memory left for the order of the products");
+    for (uint32_t i = 0; i < advisor->graph.node_count; i++) {
+        struct weight_product product;
+        if (!weight_product_read(advisor, i, &product) || product.is_in_loop) continue;
+        uint32_t time = time_of(&clock, i);
+        double rows = rows_of(advisor, &product);
+        if (rows > most) most = rows;
+        if (rows <= 0 || time == SCHEDULE_NEVER || time < last) continue;
+        last = time;
+        last_rows = rows;
+    }
+    bool is_one_an_example = last_rows > 0 && last_rows < 1.5 * (double)advisor->roles.batch;
+    *is_pooled = is_one_an_example && last_rows < far_fewer * most;
+    return true;
+}
