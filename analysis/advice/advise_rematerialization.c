@@ -92,20 +92,12 @@ struct at_work {
 
 static struct at_work stage_at_work(const struct block_stages *stages, double live) {
     struct at_work work = {0};
-    uint32_t from = 0;
-    for (uint32_t n = 0; n < stages->count; n++) {
-        const struct block_stage *next = NULL;
-        for (uint32_t s = 0; s < stages->count; s++) {
-            const struct block_stage *stage = &stages->stages[s];
-            if (stage->first_start >= from && (!next || stage->first_start < next->first_start)) next = stage;
-        }
-        if (!next) break;
+    for (uint32_t s = 0; s < stages->count; s++) {
         if (work.stage) work.kept_before += work.stage->kept_bytes;
-        work.stage = next;
+        work.stage = &stages->stages[s];
         work.live = live;
-        if (live <= next->dropped_bytes) break;
-        live -= next->dropped_bytes;
-        from = next->first_start + 1;
+        if (live <= work.stage->dropped_bytes) break;
+        live -= work.stage->dropped_bytes;
     }
     return work;
 }
@@ -202,7 +194,7 @@ static bool choose_kept(const struct advisor *advisor, enum kept kept, struct bl
     for (uint32_t s = 0; s < stages->count; s++) {
         struct block_stage *stage = &stages->stages[s];
         if (kept == KEEPS_ON_HOST) stage->kept_bytes = 0;
-        stage->saved_bytes = saved * (stage->dropped_bytes / (double)blocks->residuals.dropped_bytes);
+        stage->saved_bytes = saved * (stage->dropped_bytes / ((double)blocks->residuals.dropped_bytes + 1));
         stage->kept_bytes += stage->saved_bytes;
     }
     return kept != KEEPS_PRODUCTS || saved > 0;

@@ -189,6 +189,23 @@ static void put_into_stages(const struct residuals *residuals, struct block_stag
     }
 }
 
+static void swap_stages(struct block_stages *stages, uint8_t a, uint8_t b) {
+    struct block_stage one = stages->stages[a];
+    stages->stages[a] = stages->stages[b];
+    stages->stages[b] = one;
+    for (uint32_t g = 0; g < RESIDUAL_GROUPS_MAX; g++) {
+        uint8_t stage = stages->stage_of_group[g];
+        stages->stage_of_group[g] = stage == a ? b : stage == b ? a : stage;
+    }
+}
+
+static void put_in_order(struct block_stages *stages) {
+    for (uint32_t i = 1; i < stages->count; i++) {
+        for (uint32_t k = i; k > 0 && stages->stages[k].first_start < stages->stages[k - 1].first_start; k--)
+            swap_stages(stages, (uint8_t)k, (uint8_t)(k - 1));
+    }
+}
+
 static void put_into_one(const struct residuals *residuals, struct block_stages *stages) {
     struct block_stage *one = &stages->stages[0];
     stages->count = 1;
@@ -303,6 +320,7 @@ bool block_stages_find(const struct advisor *advisor, const struct residuals *re
     *stages = (struct block_stages){.count = 0};
     memset(stages->stage_of_group, BLOCK_STAGES_MAX, sizeof stages->stage_of_group);
     put_into_stages(residuals, stages);
+    put_in_order(stages);
     double alike = count_alike_blocks(advisor, residuals, stages, ops, op_count);
     if (alike > 0) put_into_one(residuals, stages);
     for (uint32_t s = 0; s < stages->count; s++) {

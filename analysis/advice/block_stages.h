@@ -23,7 +23,7 @@ struct block_stage {
 };
 
 struct block_stages {
-    struct block_stage stages[BLOCK_STAGES_MAX];
+    struct block_stage stages[BLOCK_STAGES_MAX];  // in program order
     uint32_t count;
     double blocks;                                // of all
     uint8_t stage_of_group[RESIDUAL_GROUPS_MAX];  // of the residuals'; BLOCK_STAGES_MAX where it is no block's
