@@ -71,11 +71,10 @@ static bool mark_weights(struct advisor *advisor, struct split *split) {
         if (!is_weight(advisor, i)) continue;
         int d = split_dimension(advisor, input->leaf);
         split->dimension[input->leaf] = (int8_t)d;
-        split->is_by_features |= d == 3;
         if (d >= 0) dimension_flow_mark(&split->flow, input->leaf, d);
         if (input->mirror != HLO_NONE) split->dimension[advisor->roles.outputs[input->mirror].leaf] = (int8_t)d;
     }
-    split->is_by_features = split->is_by_features && is_of_pictures(advisor);
+    split->is_by_features = is_of_pictures(advisor);
     dimension_flow_run(&split->flow);
     return true;
 }
@@ -259,6 +258,16 @@ static void widen_by_waiting(const struct advisor *advisor, const struct waiting
                     size_string(waiting->fewest, advisor->arena), size_string(waiting->most, advisor->arena));
 }
 
+// Of frames, patches and the like, rather than tokens, a TPU's chips gather from nothing to nearly all of what they share.
+static void doubt_frames(struct advisor *advisor, const struct sharding_habits *habits) {
+    bool is_for_tpu = advisor->what_if.fast_bytes > 0;
+    if (!is_for_tpu || !advisor->roles.is_training || habits->has_tokens || !habits->has_frames) return;
+    advisor->doubt.may_stay_bytes += advisor->at_peak.batch;
+    advisor->doubt.help =
+        "Compile it sharded: of data that are no tokens, what the chips gather whole differs from model "
+        "to model.";
+}
+
 // XLA:GPU gathers more often than it does not, where little is open.
 static double below_of(const struct advisor *advisor, double above) {
     const double little = 0.05, of_it = 0.6;
@@ -295,6 +304,7 @@ static bool predict_sharded(struct advisor *advisor, bool is_batch_split, double
     if (!advisor_run(advisor, &change, &then)) return false;
     struct sharding_habits habits;
     if (!sharding_habits_find(advisor, uneven.is_any, &habits)) return false;
+    if (!is_batch_split) doubt_frames(advisor, &habits);
     struct waiting_bytes waiting = find_waiting(advisor, is_batch_split, habits.is_pooled, then.temporary_bytes);
     int64_t hidden = advisor->is_rematerialized ? what_if_bytes(HIDDEN * (double)then.temporary_bytes) : 0;
     int64_t added = added_bytes(advisor, &split, is_batch_split, &then) + waiting.likely;

@@ -2,7 +2,7 @@
 
 #include "analysis/program/op_name.h"
 
-enum { ENOUGH_PICTURES = 8, SHAPES_MAX = 64, PICTURES_RANK = 4 };
+enum { ENOUGH_PICTURES = 8, SHAPES_MAX = 64, WAVES_RANK = 3, PICTURES_RANK = 4 };
 
 struct convolved {  // the shapes that convolutions make, each size once
     const struct array_shape *shapes[SHAPES_MAX];
@@ -11,30 +11,32 @@ struct convolved {  // the shapes that convolutions make, each size once
 
 // Pictures of the same size, with whatever channels, or several in one array: what a product by pixel makes is one too.
 static bool is_convolved(const struct convolved *convolved, const struct array_shape *shape) {
-    size_t bytes = (PICTURES_RANK - 1) * sizeof shape->dimensions[0];
-    for (int i = 0; shape->rank >= PICTURES_RANK && i < convolved->count; i++) {
-        const int64_t *picture = shape->dimensions + shape->rank - PICTURES_RANK;
-        if (!memcmp(convolved->shapes[i]->dimensions, picture, bytes)) return true;
+    for (int i = 0; i < convolved->count; i++) {
+        const struct array_shape *one = convolved->shapes[i];
+        size_t bytes = (size_t)(one->rank - 1) * sizeof shape->dimensions[0];
+        if (shape->rank < one->rank) continue;
+        if (!memcmp(one->dimensions, shape->dimensions + shape->rank - one->rank, bytes)) return true;
     }
     return false;
 }
 
 // The op names of backward passes count too: what a gradient of pictures looks like, pictures do.
-static struct convolved find_convolved(const struct advisor *advisor) {
+static struct convolved find_convolved(const struct advisor *advisor, int least_rank) {
     struct convolved found = {.count = 0};
     for (uint32_t leaf = 0; leaf < advisor->graph.leaf_count && found.count < SHAPES_MAX; leaf++) {
         const struct array_shape *shape = &advisor->graph.leaves[leaf];
         const struct graph_node *node = &advisor->graph.nodes[advisor->graph.node_of_leaf[leaf]];
-        bool is_one = array_is(shape) && shape->rank == PICTURES_RANK && advisor->batch.marks[leaf] &&
+        bool has_rank = array_is(shape) && shape->rank >= least_rank && shape->rank <= PICTURES_RANK;
+        bool is_one = has_rank && advisor->batch.marks[leaf] &&
                       bytes_contains(op_name_primitive(node->op_name), BYTES("conv_general_dilated"));
         if (is_one && !is_convolved(&found, shape)) found.shapes[found.count++] = shape;
     }
     return found;
 }
 
-double pictures_bytes_at_peak(const struct advisor *advisor) {
+static double bytes_at_peak(const struct advisor *advisor, int least_rank) {
     const struct heap_replay *replay = &advisor->what_if.replay;
-    struct convolved convolved = find_convolved(advisor);
+    struct convolved convolved = find_convolved(advisor, least_rank);
     double bytes = 0;
     for (uint32_t i = 0; i < replay->live_at_peak_count; i++) {
         uint32_t buffer = replay->live_at_peak[i], leaf = advisor_leaf(advisor, buffer);
@@ -45,10 +47,16 @@ double pictures_bytes_at_peak(const struct advisor *advisor) {
     return bytes;
 }
 
+// Patches of pictures are no waves, though rows from then on: where there are pictures, only these count.
+double pictures_bytes_at_peak(const struct advisor *advisor) {
+    bool has_pictures = find_convolved(advisor, PICTURES_RANK).count > 0;
+    return bytes_at_peak(advisor, has_pictures ? PICTURES_RANK : WAVES_RANK);
+}
+
 void few_pictures_doubt(struct advisor *advisor, int64_t examples) {
     bool is_for_tpu = advisor->what_if.fast_bytes > 0;
     if (!is_for_tpu || examples >= ENOUGH_PICTURES || advisor->roles.batch < ENOUGH_PICTURES) return;
-    double bytes = pictures_bytes_at_peak(advisor);
+    double bytes = bytes_at_peak(advisor, PICTURES_RANK);
     if (bytes <= 0) return;
     if (advisor->doubt.may_stay_bytes < bytes) advisor->doubt.may_stay_bytes = bytes;
     advisor->doubt.help = "Compile it so: convolutions of fewer than eight pictures on a chip are computed in another "
@@ -58,5 +66,5 @@ void few_pictures_doubt(struct advisor *advisor, int64_t examples) {
 bool few_pictures_in_lanes(const struct advisor *advisor, int64_t examples) {
     enum { LANES = 128 };
     bool is_for_tpu = advisor->what_if.fast_bytes > 0;
-    return is_for_tpu && examples % LANES != 0 && pictures_bytes_at_peak(advisor) > 0;
+    return is_for_tpu && examples % LANES != 0 && bytes_at_peak(advisor, PICTURES_RANK) > 0;
 }

@@ -14,7 +14,7 @@
 
 #include "analysis/advice/advisor.h"
 
-// Bytes at the peak in arrays of the shapes that convolutions of the batch make.
+// Bytes at the peak in arrays of the shapes that convolutions of the batch make, of pictures or of waves.
 double pictures_bytes_at_peak(const struct advisor *advisor);
 
 // The doubt is of what convolutions hold at the peak at least, in bytes, where a change leaves `examples` of the batch

@@ -43,8 +43,7 @@ struct waiting_bytes gathered_on_tpu(const struct advisor *advisor, bool is_pool
     enum { BF16_BITS = 16 };
     int64_t all = is_pooled ? gathered_gradients_bytes(advisor) : gradients_and_operands(advisor, BF16_BITS);
     double beyond = all > temporary_bytes ? (double)(all - temporary_bytes) : 0;
-    return is_pooled ? (struct waiting_bytes){what_if_bytes(0.4 * beyond), what_if_bytes(0.7 * beyond),
-                                              what_if_bytes(1.4 * beyond)}
+    return is_pooled ? (struct waiting_bytes){0, what_if_bytes(0.5 * beyond), what_if_bytes(1.4 * beyond)}
                      : (struct waiting_bytes){0, what_if_bytes(0.15 * beyond), what_if_bytes(0.9 * beyond)};
 }
 

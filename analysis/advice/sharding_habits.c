@@ -3,22 +3,26 @@
 #include "analysis/advice/loop_steps.h"
 #include "analysis/advice/pooled.h"
 
-// Integers of two dimensions and more that follow the batch.
-static bool has_tokens(const struct advisor *advisor) {
-    enum { PRED = 1, FIRST_INTEGER = 2, LAST_INTEGER = 9 };
+static bool is_integer(const struct array_shape *shape) {
+    enum { FIRST_INTEGER = 2, LAST_INTEGER = 9 };
+    return shape->element_type >= FIRST_INTEGER && shape->element_type <= LAST_INTEGER;
+}
+
+// Inputs that follow the batch: integers of two dimensions and more, numbers of three and more.
+static void look_at_data(const struct advisor *advisor, struct sharding_habits *habits) {
+    enum { TOKENS_RANK = 2, FRAMES_RANK = 3 };
     for (uint32_t i = 0; i < advisor->roles.input_count; i++) {
         uint32_t leaf = advisor->roles.inputs[i].leaf;
         if (leaf == HLO_NONE || !advisor->batch.marks[leaf]) continue;
         const struct array_shape *shape = &advisor->graph.leaves[leaf];
-        if (shape->rank >= 2 && shape->element_type >= FIRST_INTEGER && shape->element_type <= LAST_INTEGER)
-            return true;
+        habits->has_tokens |= is_integer(shape) && shape->rank >= TOKENS_RANK;
+        habits->has_frames |= !is_integer(shape) && shape->rank >= FRAMES_RANK;
     }
-    return false;
 }
 
 bool sharding_habits_find(struct advisor *advisor, bool is_uneven, struct sharding_habits *habits) {
-    *habits = (struct sharding_habits){
-        .is_uneven = is_uneven, .is_over_time = advisor_is_over_time(advisor), .has_tokens = has_tokens(advisor)};
+    *habits = (struct sharding_habits){.is_uneven = is_uneven, .is_over_time = advisor_is_over_time(advisor)};
+    look_at_data(advisor, habits);
     return pooled_find(advisor, &habits->is_pooled);
 }
 

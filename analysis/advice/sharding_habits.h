@@ -15,7 +15,7 @@ struct sharding_habits {
     bool is_uneven;     // an array of some size has a dimension to split that the chips do not divide
     bool is_over_time;  // loops whose turns share their weights
     bool is_pooled;
-    bool has_tokens;
+    bool has_tokens, has_frames;  // integers, or numbers, of each example and time or place
 };
 
 // `is_uneven` is the caller's, who splits. False at the arena's limit, with the error set.
