@@ -88,12 +88,18 @@ static int64_t common_divisor(int64_t a, int64_t b) {
     return a;
 }
 
-// The dimension of an array that is split: one, not two. -1: none.
-static int marked_dimension(uint8_t marks) {
-    for (int d = 0; d < ARRAY_RANK_MAX; d++) {
-        if (marks >> d & 1) return d;
+// Of the marked dimensions, one is split, not two: what more chips share, the first of several. -1: none.
+static int split_of(const struct array_shape *shape, uint8_t marks, int64_t ways, int64_t *parts) {
+    int split = -1;
+    *parts = 1;
+    for (int d = 0; d < shape->rank; d++) {
+        if (!(marks >> d & 1) || shape->dimensions[d] <= 0) continue;
+        int64_t shared = common_divisor(shape->dimensions[d], ways);
+        if (split >= 0 && shared <= *parts) continue;
+        split = d;
+        *parts = shared;
     }
-    return -1;
+    return split;
 }
 
 // Into no more parts than divide it: of 720 = 9 x 80 columns on four chips come nine heads whole, of 480 = 6 x 80 six
@@ -101,9 +107,9 @@ static int marked_dimension(uint8_t marks) {
 // shardy/dialect/sdy/transforms/propagation/basic_factor_propagation.cc; openxla/shardy a0277a83).
 static struct array_shape split_once(const struct array_shape *shape, uint8_t marks, int64_t ways) {
     struct array_shape part = *shape;
-    int d = marked_dimension(marks);
-    if (d >= 0 && d < part.rank && part.dimensions[d] > 0)
-        part.dimensions[d] /= common_divisor(part.dimensions[d], ways);
+    int64_t parts;
+    int d = split_of(shape, marks, ways, &parts);
+    if (d >= 0) part.dimensions[d] /= parts;
     return part;
 }
 
@@ -115,10 +121,9 @@ struct uneven {     // arrays of some size with a dimension to split
 static void look_for_uneven(const struct advisor *advisor, uint32_t leaf, uint8_t marks, struct uneven *uneven) {
     const double some = 0.005;
     const struct array_shape *shape = &advisor->graph.leaves[leaf];
-    int d = marked_dimension(marks);
-    if (d < 0 || d >= shape->rank || shape->dimensions[d] <= 0) return;
+    int64_t parts;
+    if (split_of(shape, marks, advisor->request.ways, &parts) < 0) return;
     if ((double)array_shape_bytes(shape) <= some * (double)advisor->what_if.total_bytes) return;
-    int64_t parts = common_divisor(shape->dimensions[d], advisor->request.ways);
     uneven->is_any |= parts < advisor->request.ways;
     uneven->is_whole |= parts == 1;
 }
