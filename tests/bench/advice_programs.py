@@ -27,6 +27,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec  # noqa: E402
 
 import advice_later as later  # noqa: E402
 import advice_structures as structures  # noqa: E402
+import advice_unseen_families as unseen  # noqa: E402
 
 WAYS = 4
 F32, BF16 = jnp.float32, jnp.bfloat16
@@ -502,6 +503,11 @@ def of(model, chip="v5e:2x2"):
     return lambda change: model(Arrays(chip, change), change)
 
 
+def unseen_families(listed, chip):
+    return {name: Family(of(one.make, chip), one.variants, Change(donate=one.is_donated), one.is_held_out)
+            for name, one in listed.items()}
+
+
 GPT_4 = Sizes(4, 768, 3072, 32000, 12, 16, 512)
 SCAN_12 = Sizes(12, 1024, 4096, 32000, 16, 4, 1024)
 SMALL = Sizes(2, 512, 2048, 8192, 8, 16, 512)
@@ -596,6 +602,7 @@ for _name in ("gpt_unrolled_4", "gpt_gated_8", "gpt_scan_10", "gpt_scan_12", "mo
     TOGETHER[_name] += PLANNED
 for _name, _more in (*ALSO.items(), *TOGETHER.items()):
     FAMILIES[_name] = dataclasses.replace(FAMILIES[_name], variants=FAMILIES[_name].variants + _more)
+FAMILIES |= unseen_families(unseen.TPU, "v5e:2x2")
 
 
 # --- Compiling ---

@@ -1,0 +1,47 @@
+"""The families of advice_unseen.py and its neighbours, for TPUs and GPUs.
+
+They were written by somebody who had seen neither the rules nor any figure of the advice, who also chose which third of
+them is held out. The others were seen once as they were, before any rule was changed for them.
+"""
+import dataclasses
+
+from advice_structures import BF16, F32
+import advice_unseen as unseen
+import advice_unseen_other as other
+import advice_unseen_vision as vision
+
+USUAL = ("donate_inputs", "bf16_parameters", "halve_batch", "rematerialize", "shard_parameters", "shard_all")
+KEPT = USUAL[1:]
+INFERENCE = ("donate_inputs", "bf16_parameters", "halve_batch", "shard_parameters", "shard_all")
+
+
+@dataclasses.dataclass(frozen=True)
+class Listed:
+    make: object
+    is_held_out: bool = False
+    variants: tuple = USUAL
+    is_donated: bool = False
+
+
+TPU = {
+    "masked_encoder_5": Listed(unseen.masked_encoder(5, 720, 12, 30524, 60, 32, 384)),
+    "shared_9": Listed(unseen.shared_layers(9, 896, 128, 14, 28000, 12, 320)),
+    "text_to_text_4": Listed(unseen.text_to_text(4, 640, 9, 80, 1664, 32128, 24, 448, 160)),
+    "attentive_units_640": Listed(unseen.attentive_units(640, 18000, 160, 96, 72)),
+    "two_experts_5": Listed(unseen.two_experts(5, 768, 6, 12, 1280, 26000, 12, 512)),
+    "key_blocks_6": Listed(unseen.key_blocks(6, 864, 9, 2592, 20480, 2, 4096, 512)),
+    "window_cache_10": Listed(unseen.window_cache(10, 1536, 12, 3, 3840, 36000, 48, 1280, 6), variants=INFERENCE),
+    "linear_recurrence_4": Listed(unseen.linear_recurrence(4, 448, 608, 20, 1536)),
+    "image_transformer_7": Listed(vision.image_transformer(7, 672, 7, 14, 224, 72)),
+    "image_text_5_3": Listed(vision.image_text((5, 640, 10), (3, 448, 7), 384, 16, 192, 30000, 128, 76)),
+    "plain_residual_2342": Listed(vision.plain_residual((2, 3, 4, 2), (48, 96, 192, 384), 144, 96, F32)),
+    "plain_residual_too_big": Listed(vision.plain_residual((3, 3, 5, 2), (64, 160, 256, 512), 224, 384, BF16),
+                                     variants=KEPT, is_donated=True),
+    "depthwise_2241": Listed(vision.depthwise_stages((2, 2, 4, 1), (80, 160, 320, 640), 224, 48)),
+    "noise_predictor_3": Listed(vision.noise_predictor((96, 160, 288), 64, 40, 2)),
+    "sampled_code_8": Listed(vision.sampled_code(9408, (2200, 1100), 64, 8, 1536)),
+    "interactions_26": Listed(other.interactions(26, 400000, 64, 13, 512, 8192)),
+    "graph_attention_3": Listed(other.graph_attention(3, 48000, 360000, 192, 6), variants=(
+        "donate_inputs", "bf16_parameters", "rematerialize", "shard_parameters")),
+    "wave_equation_5": Listed(other.wave_equation(5, 272, 49152, 4096)),
+}
