@@ -9,6 +9,7 @@ import sys
 
 import advice_programs as common  # before jax: it says which platforms there are
 from advice_programs import BF16, F32, Arrays, Change, Family, Sizes, adam_step, maybe_remat, momentum_step
+import advice_unseen_families as unseen
 
 import jax
 import jax.numpy as jnp
@@ -282,8 +283,9 @@ HELD_OUT = {
     "moe_scan": Family(h100(common.transformer, Sizes(6, 512, 1024, 16000, 8, 8, 512, experts=8), scanned=True)),
 }
 KINDS = (("library", {"xla_gpu_enable_triton_gemm": False}), ("triton", {"xla_gpu_enable_triton_gemm": True}))
-FAMILIES = {f"{name}_{kind}": dataclasses.replace(family, options=options, held_out=name in HELD_OUT)
-            for kind, options in KINDS for name, family in (MODELS | HELD_OUT).items()}
+HELD_OUT = {name: dataclasses.replace(family, held_out=True) for name, family in HELD_OUT.items()}
+FAMILIES = {f"{name}_{kind}": dataclasses.replace(family, options=options) for kind, options in KINDS
+            for name, family in (MODELS | HELD_OUT | common.unseen_families(unseen.GPU, H100)).items()}
 del FAMILIES["vision_4_triton"]  # of which the compiler says "INTERNAL: Couldn't find output tile sizes"
 
 
