@@ -179,13 +179,14 @@ def depthwise_stages(counts, widths, side, batch, classes=1000):
 
 def noise_predictor(widths, side, batch, depth):
     """Group norms, times as waves, attention where the picture is smallest, and a slow mean of the weights."""
+    top = widths[-1]
+
     def make(arrays, change):
         size = batch // change.batch_divisor
 
         def res(enter, width):
             return {"c1": arrays.parameter((3, 3, enter, width), 3), "c2": arrays.parameter((3, 3, width, width), 3),
                     "t": arrays.parameter((4 * widths[0], width)), "skip": arrays.parameter((1, 1, enter, width), 3)}
-        top = widths[-1]
         down = [[res(a, b)] + [res(b, b) for _ in range(depth - 1)] for a, b in zip((widths[0], *widths), widths)]
         up = [[res(2 * b, a)] + [res(a, a) for _ in range(depth - 1)] for a, b in zip((widths[0], *widths), widths)]
         params = {"in": arrays.parameter((3, 3, 3, widths[0]), 3), "time": arrays.parameter((widths[0], 4 * widths[0])),
