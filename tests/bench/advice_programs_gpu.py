@@ -284,8 +284,9 @@ HELD_OUT = {
 }
 KINDS = (("library", {"xla_gpu_enable_triton_gemm": False}), ("triton", {"xla_gpu_enable_triton_gemm": True}))
 HELD_OUT = {name: dataclasses.replace(family, held_out=True) for name, family in HELD_OUT.items()}
+UNSEEN = common.unseen_families(unseen.GPU | unseen.LAST_GPU, H100)
 FAMILIES = {f"{name}_{kind}": dataclasses.replace(family, options=options) for kind, options in KINDS
-            for name, family in (MODELS | HELD_OUT | common.unseen_families(unseen.GPU, H100)).items()}
+            for name, family in (MODELS | HELD_OUT | UNSEEN).items()}
 for _name in ("vision_4_triton", "masked_encoder_4_triton"):
     del FAMILIES[_name]  # of which the compiler says "INTERNAL: Couldn't find output tile sizes"
 

@@ -6,6 +6,7 @@ them is held out. The others were seen once as they were, before any rule was ch
 import dataclasses
 
 from advice_structures import BF16, F32
+import advice_last as last
 import advice_unseen as unseen
 import advice_unseen_other as other
 import advice_unseen_vision as vision
@@ -56,4 +57,21 @@ GPU = {
     "two_experts_4": Listed(unseen.two_experts(4, 896, 7, 16, 1024, 30000, 16, 448), True),
     "window_cache_8": Listed(unseen.window_cache(8, 1792, 14, 2, 4608, 28000, 64, 1536, 4), True, INFERENCE),
     "wave_equation_4": Listed(other.wave_equation(4, 320, 65536, 8192), True),
+}
+
+# The last exam, of advice_last.py: written after rules were tuned with the others, and judged once.
+LAST_TPU = {
+    "rotary_decoder_8": Listed(last.rotary_decoder(8, 960, 15, 3, 2560, 32000, 8, 1024), True),
+    "adapters_in_parts_14": Listed(last.adapters_in_parts(14, 1280, 10, 4480, 50260, 24, 6, 8, 640), True),
+    "sentence_classifier_6": Listed(last.sentence_classifier(6, 576, 9, 2304, 31000, 20, 64, 208), True),
+    "few_latents_4": Listed(last.few_latents(4, 5, 320, 640, 8, 88, 1000, 16, 9216), True),
+    "token_shift_10": Listed(last.token_shift(10, 768, 2688, 24000, 12, 448), True),
+    # Many short waves: of 4 long ones (half of 8) libtpu fails a check of its own in space_to_batch_converter.cc.
+    "dilated_waves_18": Listed(last.dilated_waves(3, 6, 112, 240, 256, 72, 48, 2048), True),
+    "spoken_frames_7": Listed(last.spoken_frames(7, 544, 8, 72, 80, 4400, 64, 32, 1440), True),
+}
+LAST_GPU = {
+    "rotary_decoder_6": Listed(last.rotary_decoder(6, 1152, 18, 6, 3072, 26000, 12, 896), True),
+    "adapters_in_parts_10": Listed(last.adapters_in_parts(10, 1536, 12, 5376, 36000, 40, 4, 12, 768), True),
+    "spoken_frames_5": Listed(last.spoken_frames(5, 704, 11, 56, 64, 3600, 48, 48, 1600), True),
 }
