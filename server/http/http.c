@@ -349,6 +349,11 @@ static void notify_connection(void *server, struct MHD_Connection *handle, void 
 
 // --- Start and stop ---
 
+static const struct workers_rules worker_rules = {.threads_max = HTTP_WORKERS_MAX,
+                                                  .share = HTTP_WORKERS_PER_ADDRESS_MAX,
+                                                  .prompt = HTTP_WORKERS_PROMPT,
+                                                  .patience_ms = HTTP_WORKERS_PATIENCE_MS};
+
 // As many descriptors as this user may have. How many connections that leaves room for.
 static size_t connections_possible(void) {
     struct rlimit limit;
@@ -397,7 +402,7 @@ struct http_server *http_start(const struct app *app, int listening_socket) {
     size_t connections_max = connections_possible();
     server->app = app;
     pthread_mutex_init(&server->lock, NULL);
-    server->workers = workers_new(HTTP_WORKERS_MAX, HTTP_WORKERS_PER_ADDRESS_MAX);
+    server->workers = workers_new(&worker_rules);
     server->lobby = lobby_new(connections_max, connections_max * 3 / 4, hear_news, server);
     server->bodies = bodies_new(bodies_share());
     bool is_good = server->workers && server->lobby && server->bodies;

@@ -21,6 +21,8 @@ enum {
     HTTP_LOOPS_MAX = 4,
     HTTP_WORKERS_MAX = 256,
     HTTP_WORKERS_PER_ADDRESS_MAX = 192,
+    HTTP_WORKERS_PROMPT = 4,
+    HTTP_WORKERS_PATIENCE_MS = 2,
     HTTP_STALL_SECONDS = 60,            // without a byte in either direction
     HTTP_HEADERS_MAX_BYTES = 20 << 10,  // half of it a line at most; libmicrohttpd clears it after each request
 };

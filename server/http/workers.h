@@ -2,9 +2,14 @@
 //
 //     workers_take --> [ job, job, ... ] --> an idle thread, or a new one: job->work, then job->done
 //
-// There are as many threads as jobs under way, up to `threads_max`; most of those without work end after a while. When
-// all are busy the oldest job goes first of whose address fewer than `share` jobs are under way: one that fills the
-// server with slow questions leaves threads for the others. Thread-safe.
+// A job begins at once while fewer than `prompt` are at work. After that a thread that has done its job takes the next
+// one: jobs that end soon are done by a few threads, however many there are, so that processors are left for whoever
+// reads the connections. When no job has begun for `patience_ms`, those at work are held up by something (a slow disk,
+// a bucket), and one more begins, up to `threads_max`: one of the idle threads watches for that. Most of those without
+// work end after a while.
+//
+// When all are busy the oldest job goes first of whose address fewer than `share` jobs are under way: one that fills
+// the server with slow questions leaves threads for the others. Thread-safe.
 #pragma once
 
 #include <stdbool.h>
@@ -20,8 +25,12 @@ struct worker_job {
     unsigned *working;  // how many jobs of the same address are under way: counted here, under the workers' lock
 };
 
+struct workers_rules {
+    unsigned threads_max, share, prompt, patience_ms;
+};
+
 // NULL: no memory.
-struct workers *workers_new(unsigned threads_max, unsigned share);
+struct workers *workers_new(const struct workers_rules *rules);
 
 // Waits until all jobs are done. NULL is fine.
 void workers_free(struct workers *workers);

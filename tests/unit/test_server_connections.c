@@ -215,7 +215,8 @@ static void take(struct workers *workers, struct tasks *of, struct task *task, u
 
 static void an_address_leaves_threads_to_others(void **state) {
     (void)state;
-    struct workers *workers = workers_new(2, 1);
+    const struct workers_rules rules = {.threads_max = 2, .share = 1, .prompt = 2};
+    struct workers *workers = workers_new(&rules);
     struct tasks of = {.lock = PTHREAD_MUTEX_INITIALIZER};
     struct task greedy[3], other;
     unsigned of_one = 0, of_other = 0;
@@ -233,6 +234,54 @@ static void an_address_leaves_threads_to_others(void **state) {
     workers_free(workers);
 }
 
+enum { MANY = 100 };
+
+static void let_end(struct tasks *of, size_t count) {
+    for (size_t i = 0; i < count; i++) sem_post(&of->may_end);
+}
+
+// However many there are: none begins before one of the first has ended, unless that takes longer than an hour.
+static void few_are_at_work_while_jobs_end(void **state) {
+    (void)state;
+    const struct workers_rules rules = {.threads_max = MANY, .share = MANY, .prompt = 2, .patience_ms = 3600000};
+    struct workers *workers = workers_new(&rules);
+    struct tasks of = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    struct task tasks[MANY];
+    unsigned working = 0;
+    sem_init(&of.begun, 0, 0);
+    sem_init(&of.may_end, 0, 0);
+    for (size_t i = 0; i < MANY; i++) take(workers, &of, &tasks[i], &working);
+    for (size_t i = 0; i < MANY; i++) {
+        sem_wait(&of.begun);
+        if (i + 1 >= rules.prompt) {
+            assert_int_not_equal(sem_trywait(&of.begun), 0);
+            let_end(&of, 1);
+        }
+    }
+    let_end(&of, rules.prompt);
+    workers_finish(workers);
+    assert_int_equal(of.count, MANY);
+    workers_free(workers);
+}
+
+// None ends, and all of them begin nevertheless.
+static void jobs_that_are_held_up_hold_up_no_others(void **state) {
+    (void)state;
+    const struct workers_rules rules = {.threads_max = MANY, .share = MANY, .prompt = 2, .patience_ms = 1};
+    struct workers *workers = workers_new(&rules);
+    struct tasks of = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    struct task tasks[MANY];
+    unsigned working = 0;
+    sem_init(&of.begun, 0, 0);
+    sem_init(&of.may_end, 0, 0);
+    for (size_t i = 0; i < MANY; i++) take(workers, &of, &tasks[i], &working);
+    for (size_t i = 0; i < MANY; i++) sem_wait(&of.begun);
+    let_end(&of, MANY);
+    workers_finish(workers);
+    assert_int_equal(working, 0);
+    workers_free(workers);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(longest_waiting_makes_room),
@@ -242,6 +291,8 @@ int main(void) {
         cmocka_unit_test(slowest_body_makes_room),
         cmocka_unit_test(body_has_a_limit),
         cmocka_unit_test(an_address_leaves_threads_to_others),
+        cmocka_unit_test(few_are_at_work_while_jobs_end),
+        cmocka_unit_test(jobs_that_are_held_up_hold_up_no_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
