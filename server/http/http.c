@@ -12,6 +12,7 @@
 #include "analysis/base/memory_room.h"
 #include "analysis/base/processors.h"
 #include "server/http/access.h"
+#include "server/http/door.h"
 #include "server/http/exchange.h"
 #include "server/http/head.h"
 #include "server/http/http_tls.h"
@@ -31,6 +32,7 @@ enum {
 struct http_server {
     const struct app *app;
     struct MHD_Daemon *daemon;
+    struct door *door;
     struct lobby *lobby;
     struct workers *workers;
     struct bodies *bodies;
@@ -321,15 +323,32 @@ static void end(void *server, struct MHD_Connection *handle, void **state, enum 
     lobby_now(owner->lobby, &connection->guest, GUEST_WAITS, 0);
 }
 
-static struct connection *welcome(struct http_server *server, struct MHD_Connection *handle) {
+static bool let_in(void *server, int socket, const struct sockaddr *peer, socklen_t peer_size) {
+    struct http_server *owner = server;
+    return MHD_add_connection(owner->daemon, socket, peer, peer_size) == MHD_YES;
+}
+
+static int socket_of(struct MHD_Connection *handle) {
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(handle, MHD_CONNECTION_INFO_CONNECTION_FD);
-    struct connection *connection = info ? calloc(1, sizeof *connection) : NULL;
+    return info ? info->connect_fd : -1;
+}
+
+static struct connection *welcome(struct http_server *server, struct MHD_Connection *handle) {
+    int socket = socket_of(handle);
+    struct connection *connection = calloc(1, sizeof *connection);
     if (!connection) return NULL;
     *connection = (struct connection){.server = server, .handle = handle};
-    if (lobby_enter(server->lobby, &connection->guest, info->connect_fd, peer_of(handle))) return connection;
-    shutdown(info->connect_fd, SHUT_RDWR);
+    if (lobby_enter(server->lobby, &connection->guest, socket, peer_of(handle))) return connection;
+    shutdown(socket, SHUT_RDWR);
     free(connection);
     return NULL;
+}
+
+static void take_leave(struct http_server *server, struct connection *connection) {
+    if (!connection) return;
+    exchange_free(connection->exchange);
+    lobby_leave(server->lobby, &connection->guest);
+    free(connection);
 }
 
 static void notify_connection(void *server, struct MHD_Connection *handle, void **context,
@@ -339,12 +358,9 @@ static void notify_connection(void *server, struct MHD_Connection *handle, void 
         *context = welcome(owner, handle);
         return;
     }
-    struct connection *connection = *context;
-    if (!connection) return;
-    exchange_free(connection->exchange);
-    lobby_leave(owner->lobby, &connection->guest);
-    free(connection);
+    take_leave(owner, *context);
     *context = NULL;
+    door_left(owner->door, socket_of(handle));
 }
 
 // --- Start and stop ---
@@ -368,22 +384,32 @@ static size_t connections_possible(void) {
     return possible > 2 * kept ? (size_t)(possible - kept) : (size_t)(possible / 4 + 1);
 }
 
-static bool start_daemon(struct http_server *server, int listening_socket, size_t connections_max) {
+// Each loop may have all connections: the door counts them, and libmicrohttpd's own limit is for none to meet.
+static bool start_daemon(struct http_server *server, size_t connections_max) {
     struct MHD_OptionItem items[HTTP_TLS_OPTIONS];
     const struct tls_files *tls = server->app->tls;
-    unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_TURBO | (tls ? MHD_USE_TLS : 0);
+    unsigned loops = processors_usable(HTTP_LOOPS_MAX), limit = (unsigned)(connections_max + 1) * loops;
+    unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_NO_LISTEN_SOCKET | MHD_USE_ITC | MHD_ALLOW_SUSPEND_RESUME |
+                     MHD_USE_TURBO | (tls ? MHD_USE_TLS : 0);
     http_tls_options(tls, items);
     server->daemon = MHD_start_daemon(
-        flags, 0, NULL, NULL, handle, server, MHD_OPTION_LISTEN_SOCKET, listening_socket, MHD_OPTION_THREAD_POOL_SIZE,
-        processors_usable(HTTP_LOOPS_MAX), MHD_OPTION_CONNECTION_LIMIT, (unsigned)(connections_max + CONNECTIONS_SPARE),
+        flags, 0, NULL, NULL, handle, server, MHD_OPTION_THREAD_POOL_SIZE, loops, MHD_OPTION_CONNECTION_LIMIT, limit,
         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)HTTP_STALL_SECONDS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
         (size_t)HTTP_HEADERS_MAX_BYTES, MHD_OPTION_URI_LOG_CALLBACK, begin, server, MHD_OPTION_NOTIFY_COMPLETED, end,
         server, MHD_OPTION_NOTIFY_CONNECTION, notify_connection, server, MHD_OPTION_ARRAY, items, MHD_OPTION_END);
     return server->daemon;
 }
 
+static bool open_door(struct http_server *server, int listening_socket, size_t connections_max) {
+    if (!start_daemon(server, connections_max)) return false;
+    server->door = door_open(listening_socket, connections_max, let_in, server);
+    if (!server->door) MHD_stop_daemon(server->daemon);
+    return server->door;
+}
+
 static void free_server(struct http_server *server) {
     workers_free(server->workers);
+    door_free(server->door);
     lobby_free(server->lobby);
     bodies_free(server->bodies);
     pthread_mutex_destroy(&server->lock);
@@ -407,7 +433,7 @@ struct http_server *http_start(const struct app *app, int listening_socket) {
     server->bodies = bodies_new(bodies_share());
     bool is_good = server->workers && server->lobby && server->bodies;
     if (is_good) live_on_news(app->live, hear_news, server);
-    if (is_good && start_daemon(server, listening_socket, connections_max)) return server;
+    if (is_good && open_door(server, listening_socket, connections_max + CONNECTIONS_SPARE)) return server;
     if (is_good) live_on_news(app->live, NULL, NULL);
     free_server(server);
     return NULL;
@@ -418,6 +444,7 @@ void http_stop(struct http_server *server) {
     pthread_mutex_lock(&server->lock);
     server->is_stopping = true;
     pthread_mutex_unlock(&server->lock);
+    door_close(server->door);
     live_on_news(server->app->live, NULL, NULL);
     hear_news(server);
     workers_finish(server->workers);

@@ -1,11 +1,12 @@
 // HTTP by libmicrohttpd: with http_tls.c and response.c the only place that includes its header.
 //
-//     loop (epoll): accepts, reads heads and bodies, sends                 workers: a thread for each request
+//     door (door.h): accepts
+//     loop (epoll): reads heads and bodies, sends                          workers: a few threads, more when they wait
 //        what is at hand (app.answer_at_once) is answered there
 //        else the connection is suspended, a job -------------------------> handler makes the reply
 //        reply goes out as fast as its reader takes it <---- resumed ------ done
 //
-// There is a loop for each core it may use, up to HTTP_LOOPS_MAX; a connection stays with the one that accepted it.
+// There is a loop for each core it may use, up to HTTP_LOOPS_MAX, which get the connections by turns and keep them.
 // So an idle, dripping or slowly reading client costs a descriptor and a buffer, and never a thread; whoever dawdles is
 // dropped (lobby.h). A load that takes long holds a worker, of which no address gets all (workers.h). Streams of events
 // are suspended while nothing is new (live_on_news). With a certificate (app.tls) the loop encrypts as well; the

@@ -9,6 +9,8 @@
 #include <unistd.h>
 
 #include "server/http/bodies.h"
+#include "server/http/door.h"
+#include "server/http/listener.h"
 #include "server/http/lobby.h"
 #include "server/http/workers.h"
 
@@ -282,6 +284,112 @@ static void jobs_that_are_held_up_hold_up_no_others(void **state) {
     workers_free(workers);
 }
 
+// --- The door ---
+
+struct hall {
+    sem_t came;
+    int sockets[MANY];
+    size_t count;
+    bool is_full;  // refuses, and closes
+    bool is_rude;  // closes, and says nothing
+};
+
+static bool let_in(void *of, int socket, const struct sockaddr *peer, socklen_t peer_size) {
+    struct hall *hall = of;
+    assert_int_equal(peer->sa_family, AF_INET);
+    assert_int_equal(peer_size, sizeof(struct sockaddr_in));
+    if (hall->is_full || hall->is_rude)
+        close(socket);
+    else
+        hall->sockets[hall->count++] = socket;
+    sem_post(&hall->came);
+    return !hall->is_full;
+}
+
+static int connect_to(int port) {
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    int socket_fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(connect(socket_fd, (struct sockaddr *)&to, sizeof to), 0);
+    return socket_fd;
+}
+
+static struct door *open_door(struct hall *hall, size_t most, int *port) {
+    struct listener listener;
+    char problem[LISTENER_PROBLEM_BYTES];
+    *hall = (struct hall){0};
+    sem_init(&hall->came, 0, 0);
+    assert_true(listener_open(NULL, false, 0, &listener, problem));
+    *port = listener.port;
+    return door_open(listener.socket, most, let_in, hall);
+}
+
+static void go(int *clients, size_t count, struct hall *hall) {
+    for (size_t i = 0; i < count; i++) close(clients[i]);
+    for (size_t i = 0; i < hall->count; i++) close(hall->sockets[i]);
+    sem_destroy(&hall->came);
+}
+
+// No client has said a word, and nobody serves those who are in.
+static void all_are_let_in_at_once(void **state) {
+    (void)state;
+    struct hall hall;
+    int port, clients[MANY];
+    struct door *door = open_door(&hall, MANY, &port);
+    for (size_t i = 0; i < MANY; i++) clients[i] = connect_to(port);
+    for (size_t i = 0; i < MANY; i++) sem_wait(&hall.came);
+    door_close(door);
+    door_free(door);
+    go(clients, MANY, &hall);
+}
+
+static void who_finds_no_room_waits_until_somebody_left(void **state) {
+    (void)state;
+    struct hall hall;
+    int port, clients[3];
+    struct door *door = open_door(&hall, 2, &port);
+    for (size_t i = 0; i < 3; i++) clients[i] = connect_to(port);
+    for (size_t i = 0; i < 2; i++) sem_wait(&hall.came);
+    assert_int_not_equal(sem_trywait(&hall.came), 0);
+    door_left(door, clients[0]);  // who was never in
+    assert_int_not_equal(sem_trywait(&hall.came), 0);
+    door_left(door, hall.sockets[0]);
+    sem_wait(&hall.came);
+    door_close(door);
+    door_free(door);
+    go(clients, 3, &hall);
+}
+
+static void come_one_by_one(struct hall *hall, struct door *door, int port) {
+    for (size_t i = 0; i < MANY; i++) {
+        int client = connect_to(port);
+        sem_wait(&hall->came);
+        close(client);
+    }
+    door_close(door);
+    door_free(door);
+    go(NULL, 0, hall);
+}
+
+static void who_is_refused_takes_no_room(void **state) {
+    (void)state;
+    struct hall hall;
+    int port;
+    struct door *door = open_door(&hall, 1, &port);
+    hall.is_full = true;
+    come_one_by_one(&hall, door, port);
+}
+
+// Both ends of each have the numbers of the one before.
+static void who_left_without_a_word_takes_no_room(void **state) {
+    (void)state;
+    struct hall hall;
+    int port;
+    struct door *door = open_door(&hall, 2, &port);
+    hall.is_rude = true;
+    come_one_by_one(&hall, door, port);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(longest_waiting_makes_room),
@@ -293,6 +401,10 @@ int main(void) {
         cmocka_unit_test(an_address_leaves_threads_to_others),
         cmocka_unit_test(few_are_at_work_while_jobs_end),
         cmocka_unit_test(jobs_that_are_held_up_hold_up_no_others),
+        cmocka_unit_test(all_are_let_in_at_once),
+        cmocka_unit_test(who_finds_no_room_waits_until_somebody_left),
+        cmocka_unit_test(who_is_refused_takes_no_room),
+        cmocka_unit_test(who_left_without_a_word_takes_no_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
