@@ -90,11 +90,34 @@ static void a_key_that_is_none_is_said(void **state) {
     arena_free(&arena);
 }
 
+// OpenSSL's allocator, where that is the library behind it.
+void *CRYPTO_malloc(size_t size, const char *file, int line) __attribute__((weak));
+
+// A refusal of another moment: what no memory is left for now and what is no key stay different.
+static void a_key_that_is_none_is_said_after_a_refusal(void **state) {
+#ifndef IS_INSTRUMENTED  // sanitizers end the program
+    struct arena arena;
+    struct bytes signature;
+    struct error error;
+    arena_init(&arena, 0);
+    if (CRYPTO_malloc) assert_null(CRYPTO_malloc(SIZE_MAX / 2, __FILE__, __LINE__));
+    assert_false(crypto_sign_rs256(BYTES("secret words"), BYTES("text"), &arena, &signature, &error));
+    assert_int_equal(error.code, ERROR_MALFORMED);
+    arena_free(&arena);
+#endif
+    (void)state;
+}
+
+static int begin(void **state) {
+    (void)state;
+    return crypto_begin() ? 0 : -1;
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(aws_example_of_a_range),     cmocka_unit_test(aws_example_of_a_list),
         cmocka_unit_test(a_session_token_is_signed),  cmocka_unit_test(texts_are_escaped_once_and_come_back),
-        cmocka_unit_test(a_key_that_is_none_is_said),
+        cmocka_unit_test(a_key_that_is_none_is_said), cmocka_unit_test(a_key_that_is_none_is_said_after_a_refusal),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, begin, NULL);
 }
