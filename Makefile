@@ -213,7 +213,7 @@ mutate-inputs: $(BIN)  ## every prefix of small inputs and N mutations of all ki
 	HBMVIEW=$(BIN) PYTHONDONTWRITEBYTECODE=1 python3 tests/inputs/mutate_inputs.py $(N)
 .PHONY: check-faults
 check: check-faults
-check-faults: $(BIN)  ## each allocation, read, open, look and write fails once: an error or the right answer; HBMVIEW_FAULTS=all: every one of them (slow)
+check-faults: $(BIN)  ## each allocation, read, open, look, write and thread fails once: an error or the right answer; HBMVIEW_FAULTS=all: every one of them (slow)
 	HBMVIEW=$(BIN) tests/run-python.sh faults
 check-agents: $(BIN)  ## hbmview mcp through the protocol's own client package (from PyPI, once)
 	PYTHON=$$(scripts/test-venv agents) HBMVIEW=$(BIN) tests/run-python.sh agents

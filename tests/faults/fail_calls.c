@@ -1,7 +1,8 @@
-// Lets one call of a program fail: the FAIL_AT-th of its allocations, reads, opens, looks at files and writes. Loaded
-// before the C library (LD_PRELOAD) and steered through a file that both sides map, which FAIL_CONTROL names:
+// Lets one call of a program fail: the FAIL_AT-th of its allocations, reads, opens, looks at files, writes and threads.
+// Loaded before the C library (LD_PRELOAD) and steered through a file that both sides map, which FAIL_CONTROL names:
 //
-//     uint64_t [ armed: 0 or 1 | fail_at: 0 for none | calls so far | what failed: 'm' 'r' 'o' 's' 'w' | traces[...] ]
+//     uint64_t [ armed: 0 or 1 | fail_at: 0 for none | calls so far | what failed: 'm' 'r' 'o' 's' 'w' 't' ]
+//     uint64_t traces[...]
 //
 // While it is armed each call is counted and the hash of who called goes into `traces`: a call from a place that was
 // tried before need not be tried again. A command is not started anew for each try: with FAIL_FORKS its main() becomes
@@ -14,6 +15,7 @@
 #include <errno.h>
 #include <execinfo.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -157,6 +159,12 @@ static bool is_file(int fd) {
 
 ssize_t write(int fd, const void *from, size_t size) {
     return is_file(fd) && fails_as('w', ENOSPC) ? -1 : NEXT(write)(fd, from, size);
+}
+
+// --- Threads ---
+
+int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *), void *context) {
+    return fails('t') ? EAGAIN : NEXT(pthread_create)(thread, attributes, start, context);
 }
 
 // --- A command, again and again ---

@@ -6,8 +6,8 @@
             for number in shim.calls_to_try():           # of the run before
                 command.run(number)                      # that call fails
 
-Each place of the program (a stack of callers) that allocates, reads, opens, looks or writes is tried once; with
-HBMVIEW_FAULTS=all every call is, which takes long.
+Each place of the program (a stack of callers) that allocates, reads, opens, looks, writes or starts a thread is tried
+once; with HBMVIEW_FAULTS=all every call is, which takes long.
 """
 import collections
 import mmap
@@ -23,7 +23,8 @@ UNREADABLE = 3
 HEAD, TRACES_MAX = 4, 1 << 20
 ARMED, FAIL_AT, CALLS, KIND = range(HEAD)
 KINDS = {0: "nothing", ord("m"): "memory", ord("r"): "a read", ord("o"): "an open", ord("s"): "a look at a file",
-         ord("w"): "a write"}
+         ord("w"): "a write", ord("t"): "a thread"}
+OF_MEMORY = ("memory", "a thread")  # the system refuses both for want of memory
 PROGRAM = str((REPO / os.environ.get("HBMVIEW", "build/hbmview")).resolve())
 
 Run = collections.namedtuple("Run", "code out errors")

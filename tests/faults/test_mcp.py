@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 import unittest
 
-from failing import PROGRAM, REPO, Shim
+from failing import OF_MEMORY, PROGRAM, REPO, Shim
 
 FIXTURES = REPO / "tests" / "fixtures"
 PROFILES = FIXTURES / "logdir" / "plugins" / "profile"
@@ -75,6 +75,7 @@ class Tools(unittest.TestCase):
         shutil.copy(FIXTURES / "device_memory" / "two_devices.memory.prof", arrays)
         self.files = [path for path in self.root.rglob("*") if path.is_file()]
         self.shim, self.tried = self.enterContext(Shim()), set()
+        self.said_of_threads = []
         self.agent = self.enterContext(Agent(self.shim, self.root))
 
     def make_anew(self):
@@ -93,7 +94,7 @@ class Tools(unittest.TestCase):
         """What is wrong with an answer during which a call failed; None: nothing."""
         if answer in (ENDED, whole):
             return ENDED if answer == ENDED else None
-        expected = "out_of_memory" if self.shim.failed() == "memory" else "unreadable"
+        expected = "out_of_memory" if self.shim.failed() in OF_MEMORY else "unreadable"
         if "error" in answer:
             is_said = answer["error"]["code"] == NO_MEMORY and expected == "out_of_memory"
             return None if is_said else f"another refusal: {answer}"
@@ -110,8 +111,10 @@ class Tools(unittest.TestCase):
         for number in numbers:
             answer = self.ask_failing(number, question)
             errors += answer != whole
+            if self.shim.failed() == "a thread":
+                self.said_of_threads.append(answer)
             problem = self.wrong(question[0], whole, answer)
-            if self.shim.failed() != "memory":
+            if self.shim.failed() not in OF_MEMORY:
                 self.make_anew()  # the figures of a program that could not be read are kept for that version
             after = self.agent.ask(question)
             if after != whole:
@@ -129,6 +132,8 @@ class Tools(unittest.TestCase):
                 reached += errors
                 self.assertEqual(found, [], "\n" + "\n".join(found))
         self.assertGreater(reached, 500, "the faults reach the answers")
+        codes = [answer.get("error", {}).get("code") for answer in self.said_of_threads]
+        self.assertIn(NO_MEMORY, codes, "a call whose thread is refused is answered nevertheless")
 
 
 if __name__ == "__main__":
