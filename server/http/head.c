@@ -1,5 +1,6 @@
 #include "server/http/head.h"
 
+#include <string.h>
 #include <strings.h>
 
 static const struct {
@@ -25,12 +26,51 @@ static const struct {
 #undef NAME
 };
 
-void head_take(struct head *head, const char *name, size_t name_size, const char *value) {
+// --- What others could read otherwise ---
+
+enum { LENGTH_DIGITS_MAX = 18 };  // some more and the library takes it for a body of unknown length
+
+static bool has_space_or_control(const char *name, size_t size) {
+    for (size_t i = 0; i < size; i++) {
+        if ((unsigned char)name[i] <= ' ' || name[i] == 0x7F) return true;
+    }
+    return false;
+}
+
+static bool has_control(const char *value, size_t size) {
+    for (size_t i = 0; i < size; i++) {
+        if (((unsigned char)value[i] < ' ' && value[i] != '\t') || value[i] == 0x7F) return true;
+    }
+    return false;
+}
+
+static bool is_length(const char *value) {
+    size_t digits = strspn(value, "0123456789");
+    return digits && digits <= LENGTH_DIGITS_MAX && !value[digits];
+}
+
+static bool is_odd_value(size_t field, const char *value) {
+    if (field == HEAD_CONTENT_LENGTH) return !is_length(value);
+    return field == HEAD_TRANSFER_ENCODING && strcasecmp(value, "chunked") != 0;
+}
+
+// --- The head ---
+
+static size_t field_of(const char *name, size_t name_size) {
     size_t i = 0;
     while (i < HEAD_FIELDS && (names[i].size != name_size || strncasecmp(names[i].name, name, name_size) != 0)) i++;
-    if (i < HEAD_FIELDS && !head->counts[i]++) head->values[i] = value;
+    return i;
+}
+
+void head_take(struct head *head, const char *name, size_t name_size, const char *value, size_t value_size) {
+    size_t field = field_of(name, name_size);
+    const char *text = value ? value : "";
+    head->has_odd_line |= has_space_or_control(name, name_size) || has_control(text, value ? value_size : 0) ||
+                          is_odd_value(field, text);
+    if (field < HEAD_FIELDS && !head->counts[field]++) head->values[field] = value;
 }
 
 bool head_is_ambiguous(const struct head *head) {
-    return head->counts[HEAD_HOST] > 1 || head->counts[HEAD_CONTENT_LENGTH] + head->counts[HEAD_TRANSFER_ENCODING] > 1;
+    unsigned lengths = head->counts[HEAD_CONTENT_LENGTH] + head->counts[HEAD_TRANSFER_ENCODING];
+    return head->has_odd_line || head->counts[HEAD_HOST] > 1 || lengths > 1;
 }

@@ -4,7 +4,8 @@
 //     Cookie: a=1             values[HEAD_COOKIE] "a=1"         counts[HEAD_COOKIE] 1
 //     User-Agent: ...         not kept
 //
-// Of several with one name the first counts. It borrows the values, and says nothing of what is in them.
+// Of several with one name the first counts. It borrows the values, and of what is in them it says only whether another
+// reader could see more or less there: a control character, a space before the colon, a length that is none.
 #pragma once
 
 #include <stdbool.h>
@@ -31,9 +32,11 @@ enum head_field {
 struct head {
     const char *values[HEAD_FIELDS];  // NULL: absent
     unsigned counts[HEAD_FIELDS];
+    bool has_odd_line;
 };
 
-void head_take(struct head *head, const char *name, size_t name_size, const char *value);
+// NULL: there is no value.
+void head_take(struct head *head, const char *name, size_t name_size, const char *value, size_t value_size);
 
 // Two readers could take it for different requests: a proxy before us, and us.
 bool head_is_ambiguous(const struct head *head);

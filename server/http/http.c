@@ -110,8 +110,8 @@ static void *begin(void *server, const char *target, struct MHD_Connection *hand
 
 static enum MHD_Result take_header(void *head, enum MHD_ValueKind kind, const char *name, size_t name_size,
                                    const char *value, size_t value_size) {
-    (void)kind, (void)value_size;
-    head_take(head, name, name_size, value);
+    (void)kind;
+    head_take(head, name, name_size, value, value_size);
     return MHD_YES;
 }
 

@@ -163,6 +163,13 @@ class Http(ServedCase):
                                 b"Content-Length: 6\r\n\r\nhello",
                  "length and coding": b"POST /api/v1/explain HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\n"
                                       b"Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n"}
+        post = b"POST /api/v1/explain HTTP/1.1\r\nHost: localhost\r\n"
+        twice |= {"a space before the colon": post + b"Transfer-Encoding : chunked\r\nContent-Length: 5\r\n\r\nhello",
+                  "another coding": post + b"Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n",
+                  "several codings": post + b"Transfer-Encoding: identity, chunked\r\n\r\n0\r\n\r\n",
+                  "a length of all bits": post + b"Content-Length: 18446744073709551615\r\n\r\nhello",
+                  "a line in a line": b"GET /runs HTTP/1.1\r\nHost: localhost\r\nX: y\rContent-Length: 5\r\n\r\nhello",
+                  "a name with a space": b"GET /runs HTTP/1.1\r\nHost: localhost\r\nHost : evil.example\r\n\r\n"}
         smuggled = b"GET /api/v1/sessions HTTP/1.1\r\nHost: localhost\r\n\r\n"
         for what, head in twice.items():
             with self.subTest(what):
