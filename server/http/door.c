@@ -93,22 +93,23 @@ static void *run(void *of) {
 
 // --- Beginning and end ---
 
-struct door *door_open(int listening_socket, size_t most, door_let_in *let_in, void *context) {
+struct door *door_new(size_t most, door_let_in *let_in, void *context) {
     struct door *door = calloc(1, sizeof *door);
     if (!door) return NULL;
-    door->listening_socket = listening_socket;
     door->most = most;
     door->let_in = let_in;
     door->context = context;
     pthread_mutex_init(&door->lock, NULL);
     pthread_cond_init(&door->changed, NULL);
-    if (pthread_create(&door->thread, NULL, run, door) == 0) return door;
-    free(door);
-    return NULL;
+    return door;
+}
+
+bool door_open(struct door *door, int listening_socket) {
+    door->listening_socket = listening_socket;
+    return pthread_create(&door->thread, NULL, run, door) == 0;
 }
 
 void door_close(struct door *door) {
-    if (!door) return;
     pthread_mutex_lock(&door->lock);
     door->is_over = true;
     pthread_cond_signal(&door->changed);

@@ -18,10 +18,13 @@ enum { DOOR_SOCKETS_MAX = 1 << 16 };  // no connection has a descriptor of this 
 // It owns the client's socket from then on, and has closed it when it returns false.
 typedef bool door_let_in(void *context, int socket, const struct sockaddr *peer, socklen_t peer_size);
 
-// Owns the listening socket, unless it could not be opened (NULL).
-struct door *door_open(int listening_socket, size_t most, door_let_in *let_in, void *context);
+// NULL: no memory.
+struct door *door_new(size_t most, door_let_in *let_in, void *context);
 
-// Nobody is let in any more when it returns. NULL is fine.
+// From now on it lets in, and owns the listening socket. False: there is no thread for it.
+bool door_open(struct door *door, int listening_socket);
+
+// Nobody is let in any more when it returns. Of one that was opened.
 void door_close(struct door *door);
 void door_free(struct door *door);  // and all have left; NULL is fine
 

@@ -400,11 +400,11 @@ static bool start_daemon(struct http_server *server, size_t connections_max) {
     return server->daemon;
 }
 
-static bool open_door(struct http_server *server, int listening_socket, size_t connections_max) {
+static bool start_serving(struct http_server *server, int listening_socket, size_t connections_max) {
     if (!start_daemon(server, connections_max)) return false;
-    server->door = door_open(listening_socket, connections_max, let_in, server);
-    if (!server->door) MHD_stop_daemon(server->daemon);
-    return server->door;
+    if (door_open(server->door, listening_socket)) return true;
+    MHD_stop_daemon(server->daemon);
+    return false;
 }
 
 static void free_server(struct http_server *server) {
@@ -425,15 +425,16 @@ static size_t bodies_share(void) {
 struct http_server *http_start(const struct app *app, int listening_socket) {
     struct http_server *server = calloc(1, sizeof *server);
     if (!server) return NULL;
-    size_t connections_max = connections_possible();
+    size_t connections_max = connections_possible(), connections_most = connections_max + CONNECTIONS_SPARE;
     server->app = app;
     pthread_mutex_init(&server->lock, NULL);
     server->workers = workers_new(&worker_rules);
     server->lobby = lobby_new(connections_max, connections_max * 3 / 4, hear_news, server);
     server->bodies = bodies_new(bodies_share());
-    bool is_good = server->workers && server->lobby && server->bodies;
+    server->door = door_new(connections_most, let_in, server);
+    bool is_good = server->workers && server->lobby && server->bodies && server->door;
     if (is_good) live_on_news(app->live, hear_news, server);
-    if (is_good && open_door(server, listening_socket, connections_max + CONNECTIONS_SPARE)) return server;
+    if (is_good && start_serving(server, listening_socket, connections_most)) return server;
     if (is_good) live_on_news(app->live, NULL, NULL);
     free_server(server);
     return NULL;

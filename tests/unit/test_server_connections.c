@@ -321,7 +321,9 @@ static struct door *open_door(struct hall *hall, size_t most, int *port) {
     sem_init(&hall->came, 0, 0);
     assert_true(listener_open(NULL, false, 0, &listener, problem));
     *port = listener.port;
-    return door_open(listener.socket, most, let_in, hall);
+    struct door *door = door_new(most, let_in, hall);
+    assert_true(door && door_open(door, listener.socket));
+    return door;
 }
 
 static void go(int *clients, size_t count, struct hall *hall) {
