@@ -548,19 +548,18 @@ FAMILIES = {
     "accumulate_named_10": Family(of(structures.accumulation(10, 640, 2560, 10, 24000, 8, 8, 512))),
     "cache_dict_6": Family(of(structures.cache_in_dict(6, 1024, 3584, 8, 4, 24000, 24, 1536)), (
         "donate_inputs", *SIZES)),
-    "cache_stack_7": Family(of(structures.cache_in_one_array(7, 1024, 8, 20000, 12, 1024)), ("donate_inputs", *SIZES),
-                            held_out=True),
-    "gru_768": Family(of(structures.gated_recurrent(768, 128, 192)), held_out=True),
+    "cache_stack_7": Family(of(structures.cache_in_one_array(7, 1024, 8, 20000, 12, 1024)), ("donate_inputs", *SIZES)),
+    "gru_768": Family(of(structures.gated_recurrent(768, 128, 192))),
     "eights_4": Family(of(structures.eights(4, 1024, 2048, 24000, 512))),
     "lora_8": Family(of(structures.low_rank(8, 1536, 4096, 12, 32000, 16, 4, 1024))),
     "bottlenecks_2352": Family(of(structures.bottlenecks((2, 3, 5, 2), 64, 160, 64))),
-    "u_net_4": Family(of(structures.u_net((32, 64, 128, 256), 256, 16)), held_out=True),
+    "u_net_4": Family(of(structures.u_net((32, 64, 128, 256), 256, 16))),
     "two_towers_6": Family(of(structures.two_towers(6, 300000, 64, 20, 512, 8192))),
     "graph_3": Family(of(structures.message_passing(3, 60000, 400000, 128)), (
         "donate_inputs", "bf16_parameters", "rematerialize", "shard_parameters")),
-    "mixer_12": Family(of(later.mixer(12, 196, 768, 384, 16, 128)), held_out=True),
-    "grouped_16": Family(of(later.grouped_heads(16, 2048, 5632, 4, 16, 32000, 4, 1024)), held_out=True),
-    "denoiser_128": Family(of(later.denoiser((64, 128, 256), 128, 64)), ("donate_inputs", *SIZES), held_out=True),
+    "mixer_12": Family(of(later.mixer(12, 196, 768, 384, 16, 128))),
+    "grouped_16": Family(of(later.grouped_heads(16, 2048, 5632, 4, 16, 32000, 4, 1024))),
+    "denoiser_128": Family(of(later.denoiser((64, 128, 256), 128, 64)), ("donate_inputs", *SIZES)),
     "gpt_print": Family(transformer(SMALL), ("remove_debug_print",), Change(prints=True)),
 }
 ALSO = {

@@ -269,8 +269,6 @@ MODELS = {
     "long_3": Family(h100(common.transformer, LONG), (*ONE_CHIP, "shard_parameters")),  # two are not split four ways
     "flash_scan_6": Family(flash_decoder(Sizes(6, 1024, 4096, 16000, 16, 8, 2048), scanned=True), ONE_CHIP),
     "towers": Family(two_towers(1_000_000, 64, 16384, 20), ("donate_inputs", *SIZES)),
-}
-HELD_OUT = {
     "vision_4": Family(vision(4, 768, 12, 64, 224, 16, False)),
     "vision_scan_8": Family(vision(8, 512, 8, 32, 256, 16, True)),
     "autoencoder": Family(autoencoder((64, 128, 256), 128, 64)),
@@ -283,10 +281,9 @@ HELD_OUT = {
     "moe_scan": Family(h100(common.transformer, Sizes(6, 512, 1024, 16000, 8, 8, 512, experts=8), scanned=True)),
 }
 KINDS = (("library", {"xla_gpu_enable_triton_gemm": False}), ("triton", {"xla_gpu_enable_triton_gemm": True}))
-HELD_OUT = {name: dataclasses.replace(family, held_out=True) for name, family in HELD_OUT.items()}
 UNSEEN = common.unseen_families(unseen.GPU | unseen.LAST_GPU, H100)
 FAMILIES = {f"{name}_{kind}": dataclasses.replace(family, options=options) for kind, options in KINDS
-            for name, family in (MODELS | HELD_OUT | UNSEEN).items()}
+            for name, family in (MODELS | UNSEEN).items()}
 for _name in ("vision_4_triton", "masked_encoder_4_triton"):
     del FAMILIES[_name]  # of which the compiler says "INTERNAL: Couldn't find output tile sizes"
 
