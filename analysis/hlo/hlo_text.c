@@ -76,7 +76,8 @@ static bool encode_assignment(const struct hlo_text *texts, const struct hlo_tex
     encode_buffers(w, program, assignment);
     for (size_t i = 0; i < assignment->allocation_count; i++) {
         const struct hlo_text_allocation *allocation = &assignment->allocations[i];
-        encode_allocation(w, allocation, assignment->values + allocation->first_value);
+        bool has_values = allocation->value_count > 0;  // there are none at all where no allocation has any
+        encode_allocation(w, allocation, has_values ? assignment->values + allocation->first_value : NULL);
     }
     if (texts->live_range.path) {
         if (!hlo_text_read_live_range(&texts->live_range, assignment, program->arena, &range, error)) return false;
