@@ -10,6 +10,7 @@
 #include "analysis/advice/loop_steps.h"
 #include "analysis/advice/sharding_habits.h"
 #include "analysis/advice/weight_products.h"
+#include "analysis/base/common_divisor.h"
 
 enum { BF16_BITS = 16 };
 
@@ -77,15 +78,6 @@ static bool mark_weights(struct advisor *advisor, struct split *split) {
     split->is_by_features = is_of_pictures(advisor);
     dimension_flow_run(&split->flow);
     return true;
-}
-
-static int64_t common_divisor(int64_t a, int64_t b) {
-    while (b) {
-        int64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
 }
 
 // Of the marked dimensions, one is split, not two: what more chips share, the first of several. -1: none.
@@ -263,7 +255,8 @@ static void widen_by_waiting(const struct advisor *advisor, const struct waiting
                     size_string(waiting->fewest, advisor->arena), size_string(waiting->most, advisor->arena));
 }
 
-// Of frames, patches and the like, rather than tokens, a TPU's chips gather from nothing to nearly all of what they share.
+// Of frames, patches and the like, rather than tokens, a TPU's chips gather from nothing to nearly all of what they
+// share.
 static void doubt_frames(struct advisor *advisor, const struct sharding_habits *habits) {
     bool is_for_tpu = advisor->what_if.fast_bytes > 0;
     if (!is_for_tpu || !advisor->roles.is_training || habits->has_tokens || !habits->has_frames) return;

@@ -1,6 +1,7 @@
 #include "analysis/advice/block_stages.h"
 
 #include "analysis/advice/loop_steps.h"
+#include "analysis/base/common_divisor.h"
 #include "analysis/program/op_name.h"
 
 enum { INPUTS_MAX = 4096, OPS_MAX = 256 };
@@ -21,15 +22,6 @@ static uint32_t count_alike(const struct advisor *advisor, uint32_t input) {
             count += array_same_dimensions(shape, &advisor->graph.leaves[roles->inputs[k].leaf]);
     }
     return count;
-}
-
-static uint32_t common_divisor(uint32_t a, uint32_t b) {
-    while (b) {
-        uint32_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
 }
 
 struct layers {
@@ -53,7 +45,7 @@ static struct layers count_layers(const struct advisor *advisor) {
             if (pass == 0 && bytes > most) most = bytes;
             if (pass == 0 || bytes * LITTLE_DIVISOR < most) continue;
             layers.is_even &= !layers.count || layers.count == count;
-            layers.count = common_divisor(count, layers.count);
+            layers.count = (uint32_t)common_divisor(count, layers.count);
         }
     }
     return layers;
@@ -258,7 +250,7 @@ static void choose_stream(const struct residuals *residuals, struct block_stages
         bool is_everywhere = group->is_stacked || group->count + 1 >= stage->blocks / 2;
         if (!is_of_stage(residuals, stages, g, s)) continue;
         stage->dropped_bytes += bytes_of_group(group);
-        if (is_everywhere && bytes * STATISTIC_DIVISOR >= largest && (!smallest || bytes < smallest)) smallest = bytes;
+        if (is_everywhere && bytes >= largest / STATISTIC_DIVISOR && (!smallest || bytes < smallest)) smallest = bytes;
     }
     stage->stream_bytes = smallest;
     stage->kept_bytes = (double)smallest * stage->blocks;
