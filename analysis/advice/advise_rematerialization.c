@@ -6,7 +6,8 @@
 //     today   forward  |        | backward
 //     then    K + E    |   K    | K + E
 //
-// Blocks come in stages (block_stages.h): what one holds while it runs again is its stage's.
+// Blocks come in stages (block_stages.h): what one holds while it runs again is its stage's. Gradients of what blocks
+// keep may wait in the backward pass, for products that a schedule with room makes last: then one block's are there.
 #include "analysis/advice/block_stages.h"
 #include "analysis/advice/saved_products.h"
 
@@ -69,18 +70,36 @@ static bool is_at_border(double live, double one) {
     return fabs(blocks - round(blocks)) < nearly;
 }
 
-// Bytes of dropped arrays that each step begins with, less those it ends with; NULL at the arena's limit.
-static int64_t *dropped_by_step(const struct advisor *advisor, const struct residuals *residuals) {
+// Gradients of what blocks keep, which wait for the products that make weights' gradients of them: a schedule that has
+// room makes those last. A block that runs again is done with before the next one begins.
+static bool is_waiting(const struct advisor *advisor, const struct residuals *residuals, uint32_t span) {
+    const struct heap_span *one = &replay_of(advisor)->spans[span];
+    uint32_t node = advisor->module->buffers[one->buffer].instruction, leaf = advisor_leaf(advisor, one->buffer);
+    bool is_later = one->start_step >= advisor->phases.turn_step && node != HLO_NONE && leaf != HLO_NONE;
+    if (!is_later || residuals->loop_length || !advisor->batch.marks[leaf]) return false;
+    return advisor->phases.of_node[node] == PHASE_BACKWARD &&
+           residuals_has_shape(residuals, &advisor->graph.leaves[leaf]);
+}
+
+typedef bool is_counted(const struct advisor *advisor, const struct residuals *residuals, uint32_t span);
+
+static bool is_dropped(const struct advisor *advisor, const struct residuals *residuals, uint32_t span) {
+    (void)advisor;
+    return residuals_has(residuals, span);
+}
+
+// Bytes of such arrays that each step begins with, less those it ends with; NULL at the arena's limit.
+static int64_t *bytes_by_step(const struct advisor *advisor, const struct residuals *residuals, is_counted *counts) {
     const struct heap_replay *replay = replay_of(advisor);
-    int64_t *dropped = arena_new(advisor->arena, int64_t, (size_t)replay->step_count + 2);
-    for (uint32_t i = 0; dropped && i < replay->span_count; i++) {
-        if (!residuals_has(residuals, i)) continue;
+    int64_t *bytes = arena_new(advisor->arena, int64_t, (size_t)replay->step_count + 2);
+    for (uint32_t i = 0; bytes && i < replay->span_count; i++) {
+        if (!counts(advisor, residuals, i)) continue;
         const struct heap_span *span = &replay->spans[i];
-        int64_t bytes = advisor->module->buffers[span->buffer].size_bytes;
-        dropped[span->start_step + 1] += bytes;
-        dropped[span->end_step + 1 <= replay->step_count ? span->end_step + 1 : replay->step_count + 1] -= bytes;
+        int64_t size = advisor->module->buffers[span->buffer].size_bytes;
+        bytes[span->start_step + 1] += size;
+        bytes[span->end_step + 1 <= replay->step_count ? span->end_step + 1 : replay->step_count + 1] -= size;
     }
-    return dropped;
+    return bytes;
 }
 
 // Of all blocks `live` bytes are left: which stage is at work, and what do those before it hold?
@@ -117,19 +136,43 @@ static double held_instead(const struct block_stages *stages, double live, bool 
     return work.kept_before + work.stage->kept_bytes * part + (inside < live ? inside : live);
 }
 
-static int64_t new_peak(const struct advisor *advisor, const struct blocks *blocks, const int64_t *dropped) {
+// Of the gradients that wait, what is there besides those of one block.
+static double waiting_beyond(const struct block_stages *stages, double live, double waiting) {
+    struct at_work work = stage_at_work(stages, live);
+    double one = work.stage ? work.stage->dropped_bytes / work.stage->blocks : 0;
+    return one > 0 && waiting > one ? waiting - one : 0;
+}
+
+static int64_t new_peak(const struct advisor *advisor, const struct blocks *blocks, const int64_t *dropped,
+                        const int64_t *waiting_change) {
     const struct heap_replay *replay = replay_of(advisor);
     uint32_t again = first_step_again(advisor, &blocks->residuals);
-    int64_t live = 0, peak = 0;
+    int64_t live = 0, waiting = 0, peak = 0;
     for (uint32_t step = 0; step <= replay->step_count; step++) {
         live += dropped[step];
+        waiting += waiting_change[step];
         bool is_between = again ? step < again : (double)live > 0.999 * (double)blocks->residuals.dropped_bytes;
         bool may_rest = step > advisor->phases.turn_step && !dropped[step + 1];
         double then = (double)(replay->heap_bytes[step] - live) +
-                      held_instead(&blocks->stages, (double)live, is_between, may_rest);
+                      held_instead(&blocks->stages, (double)live, is_between, may_rest) -
+                      waiting_beyond(&blocks->stages, (double)live, (double)waiting);
         if (what_if_bytes(then) > peak) peak = what_if_bytes(then);
     }
     return peak;
+}
+
+// At once, at most. More than blocks keep is no wait for their weights, but gradients of gradients, say: then nothing
+// waits.
+static int64_t settle_waiting(const struct advisor *advisor, const struct residuals *residuals, int64_t *change) {
+    uint32_t step_count = replay_of(advisor)->step_count;
+    int64_t now = 0, most = 0;
+    for (uint32_t step = 0; step <= step_count; step++) {
+        now += change[step];
+        if (now > most) most = now;
+    }
+    if (most <= residuals->dropped_bytes) return most;
+    memset(change, 0, ((size_t)step_count + 2) * sizeof *change);
+    return 0;
 }
 
 // What the blocks drop is packed as what they keep of it; what a block holds while it runs again comes on top.
@@ -243,9 +286,11 @@ static bool advise_on_blocks(struct advisor *advisor, enum kept kept, struct adv
         return say_no_use(advisor, item, "No repeated block keeps arrays of its forward pass for the backward pass.");
     if (!choose_kept(advisor, kept, &blocks))
         return advisor_no_use(advisor, item, "No product with weights was found in the repeated blocks.");
-    const int64_t *dropped = dropped_by_step(advisor, &blocks.residuals);
-    if (!dropped) return error_set(advisor->error, ERROR_TOO_BIG, "no memory left for the residuals");
-    int64_t peak = new_peak(advisor, &blocks, dropped);
+    const int64_t *dropped = bytes_by_step(advisor, &blocks.residuals, is_dropped);
+    int64_t *waiting = bytes_by_step(advisor, &blocks.residuals, is_waiting);
+    if (!dropped || !waiting) return error_set(advisor->error, ERROR_TOO_BIG, "no memory left for the residuals");
+    int64_t waiting_bytes = settle_waiting(advisor, &blocks.residuals, waiting);
+    int64_t peak = new_peak(advisor, &blocks, dropped, waiting);
     say_dropped(advisor, &blocks.residuals, item);
     say_kept(advisor, kept, &blocks.stages, item);
     if (kept != KEEPS_PRODUCTS && peak >= replay_of(advisor)->peak_bytes)
@@ -253,7 +298,7 @@ static bool advise_on_blocks(struct advisor *advisor, enum kept kept, struct adv
     struct what_if_result then;
     if (!pack_kept(advisor, &blocks, peak, &then)) return false;
     item->applies = true;
-    advisor->reach.temporary_bytes = blocks.residuals.dropped_bytes;
+    advisor->reach.temporary_bytes = blocks.residuals.dropped_bytes + waiting_bytes;
     advisor->reach.added_bytes = what_if_bytes(saved_bytes(&blocks.stages));
     advisor_set_totals(advisor, &then, 0.12, 0.12, item);
     advice_widen(item, 0.24, advisor_is_over_time(advisor) ? 0.35 : 0.16);

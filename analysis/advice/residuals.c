@@ -93,6 +93,13 @@ int64_t residual_bytes_of_block(const struct residual_group *group) {
     return is_stack ? group->bytes / group->shape.dimensions[0] : group->bytes;
 }
 
+bool residuals_has_shape(const struct residuals *residuals, const struct array_shape *shape) {
+    for (uint32_t g = 0; g < residuals->group_count; g++) {
+        if (residuals->groups[g].is_block && array_same_dimensions(&residuals->groups[g].shape, shape)) return true;
+    }
+    return false;
+}
+
 bool residuals_find(const struct advisor *advisor, struct residuals *residuals) {
     *residuals = (struct residuals){0};
     if (!group_all(advisor, residuals)) return false;
