@@ -272,56 +272,81 @@ static double below_of(const struct advisor *advisor, double above) {
     return advisor->is_for_gpu && above < little ? of_it * above : above;
 }
 
-static bool predict_sharded(struct advisor *advisor, bool is_batch_split, double spread, struct advice_item *item) {
-    struct split split = {0};
-    struct uneven uneven = {0};
-    int64_t *sizes = advisor_sizes(advisor);
-    advisor->doubt = doubt_of_sharding(advisor);
-    if (!sizes || !mark_weights(advisor, &split) || !split.flow.marks || !split.dimension) return false;
+static uint8_t marks_of(const struct advisor *advisor, const struct split *split, bool is_batch_split, uint32_t leaf) {
+    if (split->dimension[leaf] >= 0) return (uint8_t)(1u << split->dimension[leaf]);
+    bool is_of_batch = is_batch_split && advisor->batch.marks[leaf];
+    return is_of_batch ? advisor->batch.marks[leaf] : split->flow.marks[leaf];
+}
+
+// What each buffer weighs on one chip.
+static void resize_split(const struct advisor *advisor, const struct split *split, bool is_batch_split, int64_t *sizes,
+                         struct uneven *uneven) {
     for (uint32_t i = 0; i < advisor->module->buffer_count; i++) {
         uint32_t leaf = advisor_leaf(advisor, i);
         if (leaf == HLO_NONE || !array_is(&advisor->graph.leaves[leaf])) continue;
         if (!is_batch_split && is_data(advisor, i)) continue;
-        uint8_t marks = split.flow.marks[leaf];
-        if (split.dimension[leaf] >= 0)
-            marks = (uint8_t)(1u << split.dimension[leaf]);
-        else if (is_batch_split && advisor->batch.marks[leaf])
-            marks = advisor->batch.marks[leaf];
+        uint8_t marks = marks_of(advisor, split, is_batch_split, leaf);
         struct array_shape part = split_once(&advisor->graph.leaves[leaf], marks, advisor->request.ways);
         sizes[i] = advisor_reshaped(advisor, i, &part);
-        look_for_uneven(advisor, leaf, marks, &uneven);
+        look_for_uneven(advisor, leaf, marks, uneven);
     }
-    advisor->doubt.may_stay_bytes += maybe_gathered(advisor, &split, is_batch_split);
-    if (split.is_by_features)
+}
+
+static void doubt_split(struct advisor *advisor, const struct split *split, const struct sharding_habits *habits,
+                        bool is_batch_split) {
+    advisor->doubt = doubt_of_sharding(advisor);
+    advisor->doubt.may_stay_bytes += maybe_gathered(advisor, split, is_batch_split);
+    if (split->is_by_features)
         advisor->doubt.help =
             "Compile it sharded: the partitioner gathers the input of each convolution that is split by "
             "output features, and may keep it for the backward pass.";
-    if (is_batch_split) few_pictures_doubt(advisor, advisor->roles.batch / advisor->request.ways);
-    struct what_if_change change = {.sizes = sizes};
-    struct what_if_result then;
-    if (!advisor_run(advisor, &change, &then)) return false;
+    if (is_batch_split)
+        few_pictures_doubt(advisor, advisor->roles.batch / advisor->request.ways);
+    else
+        doubt_frames(advisor, habits);
+}
+
+static void add_to_totals(struct advisor *advisor, int64_t added, int64_t hidden, struct what_if_result *then) {
+    advisor->reach.added_bytes = hidden + (added > 0 ? added : 0);
+    if (added < 0) advisor->reach.temporary_bytes -= added;
+    then->total_bytes += added + hidden;
+    then->peak_bytes += added + hidden;
+}
+
+static void say_sharded(const struct advisor *advisor, const struct split *split, bool is_batch_split, int64_t added,
+                        struct advice_item *item) {
+    if (advisor->is_rematerialized && !advisor->is_squeezed)
+        advisor_say(advisor, item,
+                    "The compiler recomputes arrays here for want of memory (names with .remat); with room "
+                    "to spare it will keep more of them.");
+    if (split->is_by_features && !is_batch_split)
+        advisor_say(advisor, item, "Each convolution gathers its whole input first: up to %s at a time.",
+                    size_string(added, advisor->arena));
+}
+
+static bool predict_sharded(struct advisor *advisor, bool is_batch_split, double spread, struct advice_item *item) {
+    struct split split = {0};
+    struct uneven uneven = {0};
     struct sharding_habits habits;
+    struct what_if_result then;
+    int64_t *sizes = advisor_sizes(advisor);
+    if (!sizes || !mark_weights(advisor, &split) || !split.flow.marks || !split.dimension) return false;
+    resize_split(advisor, &split, is_batch_split, sizes, &uneven);
     if (!sharding_habits_find(advisor, uneven.is_any, &habits)) return false;
-    if (!is_batch_split) doubt_frames(advisor, &habits);
+    doubt_split(advisor, &split, &habits, is_batch_split);
+    struct what_if_change change = {.sizes = sizes};
+    if (!advisor_run(advisor, &change, &then)) return false;
     struct waiting_bytes waiting = find_waiting(advisor, is_batch_split, habits.is_pooled, then.temporary_bytes);
     int64_t hidden = advisor->is_rematerialized ? what_if_bytes(HIDDEN * (double)then.temporary_bytes) : 0;
     int64_t added = added_bytes(advisor, &split, is_batch_split, &then) + waiting.likely;
     bool is_regathered = uneven.is_whole && (advisor->is_for_gpu || !is_batch_split);
     if (is_regathered) added += what_if_bytes(REGATHERED * (double)then.temporary_bytes);
-    advisor->reach.added_bytes = hidden + (added > 0 ? added : 0) + waiting.most - waiting.likely;
-    if (added < 0) advisor->reach.temporary_bytes -= added;
-    then.total_bytes += added + hidden;
-    then.peak_bytes += added + hidden;
+    add_to_totals(advisor, added, hidden, &then);
+    advisor->reach.added_bytes += waiting.most - waiting.likely;
     advisor_set_totals(advisor, &then, below_of(advisor, spread), spread, item);
     sharding_widen(&habits, is_batch_split, advisor->is_for_gpu, item);
     widen_by_waiting(advisor, &waiting, item);
-    if (advisor->is_rematerialized && !advisor->is_squeezed)
-        advisor_say(advisor, item,
-                    "The compiler recomputes arrays here for want of memory (names with .remat); with room "
-                    "to spare it will keep more of them.");
-    if (split.is_by_features && !is_batch_split)
-        advisor_say(advisor, item, "Each convolution gathers its whole input first: up to %s at a time.",
-                    size_string(added, advisor->arena));
+    say_sharded(advisor, &split, is_batch_split, added, item);
     return true;
 }
 
