@@ -382,12 +382,13 @@ static void who_is_refused_takes_no_room(void **state) {
     come_one_by_one(&hall, door, port);
 }
 
-// Both ends of each have the numbers of the one before.
+// The two ends of each have the numbers of those before, one or the other: the system takes the number of the next one
+// already while it waits for it.
 static void who_left_without_a_word_takes_no_room(void **state) {
     (void)state;
     struct hall hall;
     int port;
-    struct door *door = open_door(&hall, 2, &port);
+    struct door *door = open_door(&hall, 3, &port);
     hall.is_rude = true;
     come_one_by_one(&hall, door, port);
 }
