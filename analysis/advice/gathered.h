@@ -1,15 +1,13 @@
-// What a program for several chips holds whole, though its weights are split by their rows; TPUs are told of in
-// advise_sharding.c.
+// What a program for several chips holds whole, though its weights are split by their rows.
 //
 //     batch split:  all-gather w  ->  x . w  -> ... ->  dy . w'     a gathered weight serves forward and backward
 //                                                                   pass: all wait for the end of the forward pass
 //     batch whole:  all-gather dy ->  dy . w' -> ... ->  x' . dy    gradients of activations first (the chain of
 //                                                                   collectives), those of weights last
 //
-// Seen in modules that XLA:GPU partitioned with its latency-hiding scheduler (docs/advice.md); a TPU's may gather
-// fewer at a time. Where nothing is trained
-// a gathered weight is free after its product; the scheduler starts gathers early, so that about half of them are there
-// at once. In loops one turn's weights are there.
+// Seen in modules that XLA:GPU partitioned with its latency-hiding scheduler (docs/advice.md); a TPU's may gather fewer
+// at a time. Where nothing is trained a gathered weight is free after its product; the scheduler starts gathers early,
+// so that about half of them are there at once. In loops one turn's weights are there.
 #pragma once
 
 #include "analysis/advice/advisor.h"

@@ -236,31 +236,38 @@ static void an_address_leaves_threads_to_others(void **state) {
     workers_free(workers);
 }
 
-enum { MANY = 100 };
+enum { MANY = 100, PROMPT = 2 };
 
 static void let_end(struct tasks *of, size_t count) {
     for (size_t i = 0; i < count; i++) sem_post(&of->may_end);
 }
 
+// MANY jobs of one address, of which two may begin at once.
+static struct workers *take_many(int patience_ms, struct tasks *of, struct task tasks[MANY], unsigned *working) {
+    const struct workers_rules rules = {
+        .threads_max = MANY, .share = MANY, .prompt = PROMPT, .patience_ms = (unsigned)patience_ms};
+    struct workers *workers = workers_new(&rules);
+    sem_init(&of->begun, 0, 0);
+    sem_init(&of->may_end, 0, 0);
+    for (size_t i = 0; i < MANY; i++) take(workers, of, &tasks[i], working);
+    return workers;
+}
+
 // However many there are: none begins before one of the first has ended, unless that takes longer than an hour.
 static void few_are_at_work_while_jobs_end(void **state) {
     (void)state;
-    const struct workers_rules rules = {.threads_max = MANY, .share = MANY, .prompt = 2, .patience_ms = 3600000};
-    struct workers *workers = workers_new(&rules);
     struct tasks of = {.lock = PTHREAD_MUTEX_INITIALIZER};
     struct task tasks[MANY];
     unsigned working = 0;
-    sem_init(&of.begun, 0, 0);
-    sem_init(&of.may_end, 0, 0);
-    for (size_t i = 0; i < MANY; i++) take(workers, &of, &tasks[i], &working);
+    struct workers *workers = take_many(3600000, &of, tasks, &working);
     for (size_t i = 0; i < MANY; i++) {
         sem_wait(&of.begun);
-        if (i + 1 >= rules.prompt) {
+        if (i + 1 >= PROMPT) {
             assert_int_not_equal(sem_trywait(&of.begun), 0);
             let_end(&of, 1);
         }
     }
-    let_end(&of, rules.prompt);
+    let_end(&of, PROMPT);
     workers_finish(workers);
     assert_int_equal(of.count, MANY);
     workers_free(workers);
@@ -269,14 +276,10 @@ static void few_are_at_work_while_jobs_end(void **state) {
 // None ends, and all of them begin nevertheless.
 static void jobs_that_are_held_up_hold_up_no_others(void **state) {
     (void)state;
-    const struct workers_rules rules = {.threads_max = MANY, .share = MANY, .prompt = 2, .patience_ms = 1};
-    struct workers *workers = workers_new(&rules);
     struct tasks of = {.lock = PTHREAD_MUTEX_INITIALIZER};
     struct task tasks[MANY];
     unsigned working = 0;
-    sem_init(&of.begun, 0, 0);
-    sem_init(&of.may_end, 0, 0);
-    for (size_t i = 0; i < MANY; i++) take(workers, &of, &tasks[i], &working);
+    struct workers *workers = take_many(1, &of, tasks, &working);
     for (size_t i = 0; i < MANY; i++) sem_wait(&of.begun);
     let_end(&of, MANY);
     workers_finish(workers);
