@@ -191,10 +191,10 @@ static void set_offsets(struct builder *b, const uint32_t *row_of_buffer) {
 static bool build_rows(struct builder *b) {
     struct memory_view *view = b->view;
     const struct heap_replay *replay = &view->replay;
-    size_t most = (size_t)b->module->allocation_count + replay->span_count;
+    size_t allocations = b->module->allocation_count;
     uint32_t *row_of_buffer = arena_push_raw(b->arena, b->module->buffer_count, sizeof *row_of_buffer);
-    view->rows = arena_push_raw(b->arena, most, sizeof *view->rows);
-    view->at_peak = arena_push_raw(b->arena, most, sizeof *view->at_peak);
+    view->rows = arena_push_raw(b->arena, allocations + replay->span_count, sizeof *view->rows);
+    view->at_peak = arena_push_raw(b->arena, allocations + replay->live_at_peak_count, sizeof *view->at_peak);
     if (!row_of_buffer || !view->rows || !view->at_peak) return too_big(b);
     if (b->module->buffer_count) memset(row_of_buffer, 0xff, b->module->buffer_count * sizeof *row_of_buffer);
     if (!add_indefinite_rows(b)) return false;

@@ -88,6 +88,25 @@ static void several_temporary_allocations_are_all_counted(void **state) {
     done(&f);
 }
 
+// A buffer that shares the bytes of one after the other, none of which are given back: one row, which is at the peak as
+// often as it took bytes.
+static void one_buffer_takes_the_bytes_of_many(void **state) {
+    (void)state;
+    enum { OTHERS = 1000 };
+    struct fixture f = {0};
+    hlo_build_instruction(&f.build, 1, "t", 1);
+    for (int64_t id = 1; id <= OTHERS + 1; id++) hlo_build_buffer(&f.build, id, 1, 100, 0);
+    hlo_build_allocation(&f.build, (struct hlo_build_allocation){.index = 1, .size = 100, .buffers = {1}});
+    for (int64_t id = 2; id <= OTHERS + 1; id++) hlo_build_event(&f.build, HLO_EVENT_SHARE_WITH, 1, id);
+    hlo_build_end_trace(&f.build);
+    assert_true(view_of(&f, 0, MEMORY_VIEW_EXACT));
+    assert_int_equal(f.view.row_count, 1);
+    assert_int_equal(f.view.peak_bytes, OTHERS * 100);
+    assert_int_equal(f.view.at_peak_count, OTHERS);
+    for (uint32_t i = 0; i < OTHERS; i++) assert_int_equal(f.view.at_peak[i], 0);
+    done(&f);
+}
+
 // With several heaps XLA writes one trace once for each allocation; XProf gives up on it.
 static void one_trace_over_two_allocations(void **state) {
     (void)state;
@@ -316,6 +335,7 @@ int main(void) {
         cmocka_unit_test(the_peak_adds_up),
         cmocka_unit_test(an_unknown_memory_space_is_empty),
         cmocka_unit_test(several_temporary_allocations_are_all_counted),
+        cmocka_unit_test(one_buffer_takes_the_bytes_of_many),
         cmocka_unit_test(one_trace_over_two_allocations),
         cmocka_unit_test(merged_traces_keep_program_order),
         cmocka_unit_test(many_small_traces_merge_in_little_memory),
