@@ -1,6 +1,7 @@
 #include "analysis/oom/oom_facts.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <string.h>
 
 #include "analysis/base/size_text.h"
@@ -43,7 +44,8 @@ bool oom_is_share(int64_t part, int64_t whole, int64_t percent) {
 }
 
 int oom_share_of(int64_t part, int64_t whole) {
-    return whole > 0 ? (int)((double)part * OOM_PERCENT / (double)whole + 0.5) : 0;
+    double percent = whole > 0 ? (double)part * OOM_PERCENT / (double)whole + 0.5 : 0;
+    return percent >= INT_MAX ? INT_MAX : percent <= INT_MIN ? INT_MIN : (int)percent;
 }
 
 void oom_describe_sum(struct oom_facts *facts) {
