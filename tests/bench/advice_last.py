@@ -1,9 +1,9 @@
-"""The last exam of the advice: models that no rule is tuned for, each written as yet another author would.
+"""The second exam of the advice: models that no rule was tuned for then, each as yet another author would write it.
 
 As in advice_structures.py, each maker takes its Arrays and Change, and gives (step, arguments, donated). What they do
 differently: names with dots for weights of [out, in], steps of one example under vmap, a loop over time in a loop over
 layers, skipped sums, few latents that look at a long input, adapters trained in parts of a batch, spectra.
-advice_unseen_families.py lists them apart from those that rules may have been tuned with.
+advice_unseen_families.py lists them.
 """
 import functools
 from typing import NamedTuple

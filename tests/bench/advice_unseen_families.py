@@ -1,12 +1,16 @@
 """The families of advice_unseen.py and its neighbours, for TPUs and GPUs.
 
-They were written by somebody who had seen neither the rules nor any figure of the advice. Those of TPU and GPU were
-judged as they were before rules were changed with all of them in view; those of advice_last.py after that, and are kept
-aside: docs/advice.md has what they said at first sight.
+They were written by people who had seen neither the rules nor any figure of the advice: TPU and GPU first, then those
+of advice_last.py, then BLIND_TPU and BLIND_GPU. Each set was judged once as the rules were then, and rules were changed
+with it in view after that. docs/advice.md has what each said at first sight; the last is told apart as kept aside.
 """
 import dataclasses
 
 from advice_structures import BF16, F32
+import advice_blind as blind
+import advice_blind_scenes as scenes
+import advice_blind_serving as serving
+import advice_blind_time as over_time
 import advice_last as last
 import advice_unseen as unseen
 import advice_unseen_other as other
@@ -63,17 +67,50 @@ GPU = {
 
 # Of advice_last.py.
 LAST_TPU = {
-    "rotary_decoder_8": Listed(last.rotary_decoder(8, 960, 15, 3, 2560, 32000, 8, 1024), True),
-    "adapters_in_parts_14": Listed(last.adapters_in_parts(14, 1280, 10, 4480, 50260, 24, 6, 8, 640), True),
-    "sentence_classifier_6": Listed(last.sentence_classifier(6, 576, 9, 2304, 31000, 20, 64, 208), True),
-    "few_latents_4": Listed(last.few_latents(4, 5, 320, 640, 8, 88, 1000, 16, 9216), True),
-    "token_shift_10": Listed(last.token_shift(10, 768, 2688, 24000, 12, 448), True),
+    "rotary_decoder_8": Listed(last.rotary_decoder(8, 960, 15, 3, 2560, 32000, 8, 1024)),
+    "adapters_in_parts_14": Listed(last.adapters_in_parts(14, 1280, 10, 4480, 50260, 24, 6, 8, 640)),
+    "sentence_classifier_6": Listed(last.sentence_classifier(6, 576, 9, 2304, 31000, 20, 64, 208)),
+    "few_latents_4": Listed(last.few_latents(4, 5, 320, 640, 8, 88, 1000, 16, 9216)),
+    "token_shift_10": Listed(last.token_shift(10, 768, 2688, 24000, 12, 448)),
     # Many short waves: of 4 long ones (half of 8) libtpu fails a check of its own in space_to_batch_converter.cc.
-    "dilated_waves_18": Listed(last.dilated_waves(3, 6, 112, 240, 256, 72, 48, 2048), True),
-    "spoken_frames_7": Listed(last.spoken_frames(7, 544, 8, 72, 80, 4400, 64, 32, 1440), True),
+    "dilated_waves_18": Listed(last.dilated_waves(3, 6, 112, 240, 256, 72, 48, 2048)),
+    "spoken_frames_7": Listed(last.spoken_frames(7, 544, 8, 72, 80, 4400, 64, 32, 1440)),
 }
 LAST_GPU = {
-    "rotary_decoder_6": Listed(last.rotary_decoder(6, 1152, 18, 6, 3072, 26000, 12, 896), True),
-    "adapters_in_parts_10": Listed(last.adapters_in_parts(10, 1536, 12, 5376, 36000, 40, 4, 12, 768), True),
-    "spoken_frames_5": Listed(last.spoken_frames(5, 704, 11, 56, 64, 3600, 48, 48, 1600), True),
+    "rotary_decoder_6": Listed(last.rotary_decoder(6, 1152, 18, 6, 3072, 26000, 12, 896)),
+    "adapters_in_parts_10": Listed(last.adapters_in_parts(10, 1536, 12, 5376, 36000, 40, 4, 12, 768)),
+    "spoken_frames_5": Listed(last.spoken_frames(5, 704, 11, 56, 64, 3600, 48, 48, 1600)),
+}
+
+# Of advice_blind.py and its neighbours.
+BLIND_TPU = {
+    "normed_heads_12": Listed(blind.normed_heads(12, 1024, 4, 4, 64, 2816, 32000, 8, 512), True),
+    "parallel_units_8": Listed(blind.parallel_units(8, 1024, 8, 128, 4096, 32768, 4, 4, 768), True),
+    "sorted_experts_4": Listed(blind.sorted_experts(4, 1024, 16, 32, 4, 384, 32000, 8, 512), True),
+    "taught_6": Listed(blind.taught((16, 1280, 20), (6, 640, 10), 50257, 2.0, 8, 384), True),
+    "matched_texts_8": Listed(blind.matched_texts(8, 768, 12, 1152, 50368, 48, 48, 192), True),
+    "one_key_prefill_16": Listed(serving.one_key_prefill(16, 1536, 6, 256, 6144, 100000, 8, 2048, 4096), True,
+                                 INFERENCE),
+    "paged_step_10": Listed(serving.paged_step(10, 2048, 16, 4, 5632, 32000, 32, 64, 32), True, INFERENCE),
+    "beam_search_6": Listed(serving.beam_search(6, 1024, 16, 4096, 50265, 4, 48, 512, 256, 16), True, INFERENCE),
+    "adaptive_norms_12": Listed(scenes.adaptive_norms(12, 768, 12, 32, 2, 4, 1000, 32), True),
+    "windowed_stages_226": Listed(scenes.windowed_stages((2, 2, 6), (96, 192, 384), (3, 6, 12), 7, 224, 48), True),
+    "forged_pictures_128": Listed(scenes.forged_pictures(128, (512, 256, 128, 64), 128, 64), True),
+    "rays_8": Listed(scenes.rays(8, 256, 10, 192, 2048), True),
+    "selected_states_5": Listed(over_time.selected_states(5, 768, 48, 16, 50280, 8, 512), True),
+    "carried_states_3": Listed(over_time.carried_states((400, 1152, 1152, 400), 33280, 80, 70), True),
+    "tagged_words_512": Listed(over_time.tagged_words(300, 512, 400000, 100, 32, 48, 256, 120, 16), True),
+    "triangles_4": Listed(over_time.triangles(4, 384, 128, 4, 4, 160, 64), True),
+    "near_policy_32": Listed(over_time.near_policy((32, 64, 64), 256, 18, 2, 4, 84, 32, 128), True),
+    "next_goods_2": Listed(over_time.next_goods(2, 128, 2, 1000000, 24, 128, 200), True),
+}
+BLIND_GPU = {
+    "normed_heads_16": Listed(blind.normed_heads(16, 1536, 4, 6, 64, 4096, 48000, 8, 768), True),
+    "taught_5": Listed(blind.taught((20, 1536, 16), (5, 768, 12), 50257, 4.0, 12, 512), True),
+    "paged_step_14": Listed(serving.paged_step(14, 2560, 20, 5, 6912, 50000, 64, 48, 64), True, INFERENCE),
+    "adaptive_norms_10": Listed(scenes.adaptive_norms(10, 1024, 16, 32, 2, 4, 1000, 48), True),
+    "windowed_stages_224": Listed(scenes.windowed_stages((2, 2, 4), (128, 256, 512), (4, 8, 16), 7, 224, 96), True),
+    "triangles_5": Listed(over_time.triangles(5, 256, 128, 4, 8, 192, 64), True),
+    "near_policy_16": Listed(over_time.near_policy((16, 32, 32), 256, 15, 3, 4, 84, 64, 128), True),
+    "selected_states_4": Listed(over_time.selected_states(4, 1024, 64, 16, 50280, 8, 1024), True),
 }
