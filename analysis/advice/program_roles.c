@@ -104,10 +104,17 @@ static double score(const struct finder *f) {
     return f->roles->is_training ? buffers : 1024 * outputs + buffers;
 }
 
+// What random numbers are drawn by: u32[2] of Threefry, u32[4] of Philox.
+static bool is_random_key(const struct array_shape *shape) {
+    enum { U32 = 8, THREEFRY_WORDS = 2, PHILOX_WORDS = 4 };
+    return shape->element_type == U32 && shape->rank == 1 &&
+           (shape->dimensions[0] == THREEFRY_WORDS || shape->dimensions[0] == PHILOX_WORDS);
+}
+
 static int64_t size_of_dimension(const struct finder *f, uint32_t input, int dimension) {
     uint32_t leaf = f->roles->inputs[input].leaf;
     const struct array_shape *shape = leaf == HLO_NONE ? NULL : &f->graph->leaves[leaf];
-    bool has_dimension = shape && array_is(shape) && shape->rank > dimension;
+    bool has_dimension = shape && array_is(shape) && shape->rank > dimension && !is_random_key(shape);
     return has_dimension && shape->dimensions[dimension] > 1 ? shape->dimensions[dimension] : 0;
 }
 
