@@ -10,6 +10,7 @@
 #include "analysis/advice/loop_steps.h"
 #include "analysis/advice/sharding_habits.h"
 #include "analysis/advice/weight_products.h"
+#include "analysis/advice/weight_uses.h"
 #include "analysis/base/common_divisor.h"
 
 enum { BF16_BITS = 16 };
@@ -67,12 +68,14 @@ static bool mark_weights(struct advisor *advisor, struct split *split) {
     split->flow.other = &advisor->batch;
     split->flow.ties_parts = true;
     memset(split->dimension, -1, advisor->graph.leaf_count);
+    struct weight_uses uses = weight_uses_find(advisor);
     for (uint32_t i = 0; i < advisor->roles.input_count; i++) {
         const struct entry_input *input = &advisor->roles.inputs[i];
         if (!is_weight(advisor, i)) continue;
         int d = split_dimension(advisor, input->leaf);
         split->dimension[input->leaf] = (int8_t)d;
-        if (d >= 0) dimension_flow_mark(&split->flow, input->leaf, d);
+        if (d >= 0 && !weight_is_only_added(&uses, &advisor->graph.leaves[input->leaf]))
+            dimension_flow_mark(&split->flow, input->leaf, d);
         if (input->mirror != HLO_NONE) split->dimension[advisor->roles.outputs[input->mirror].leaf] = (int8_t)d;
     }
     split->is_by_features = is_of_pictures(advisor);
@@ -219,7 +222,7 @@ static int64_t added_bytes(const struct advisor *advisor, const struct split *sp
     bool is_for_tpu = advisor->what_if.fast_bytes > 0;
     if (is_batch_split && is_for_tpu)
         return gathered_weight(advisor) - moved_to_fast_memory(advisor, then->small_bytes);
-    if (is_batch_split) return gathered_weights_bytes(advisor);
+    if (is_batch_split) return gathered_weights_bytes(advisor) + exchanged_product_bytes(advisor, &split->flow);
     int64_t added = gathered_inputs(advisor, split);
     if (split->is_by_features) return added;
     if (is_for_tpu) return added + unfused_product_bytes(advisor);
@@ -255,15 +258,16 @@ static void widen_by_waiting(const struct advisor *advisor, const struct waiting
                     size_string(waiting->fewest, advisor->arena), size_string(waiting->most, advisor->arena));
 }
 
-// Of frames, patches and the like, rather than tokens, a TPU's chips gather from nothing to nearly all of what they
-// share.
+// Of frames, patches and the like, rather than tokens, and for pooled rows, a TPU's chips gather from nothing to nearly
+// all of what they share.
 static void doubt_frames(struct advisor *advisor, const struct sharding_habits *habits) {
     bool is_for_tpu = advisor->what_if.fast_bytes > 0;
-    if (!is_for_tpu || !advisor->roles.is_training || habits->has_tokens || !habits->has_frames) return;
+    bool is_of_frames = habits->data.has_frames && (!habits->data.has_tokens || advisor_has_convolutions(advisor));
+    if (!is_for_tpu || !advisor->roles.is_training || !(is_of_frames || habits->is_pooled)) return;
     advisor->doubt.may_stay_bytes += advisor->at_peak.batch;
     advisor->doubt.help =
-        "Compile it sharded: of data that are no tokens, what the chips gather whole differs from model "
-        "to model.";
+        "Compile it sharded: of data that are no tokens, or rows that are pooled, what the chips gather whole differs "
+        "from model to model.";
 }
 
 // XLA:GPU gathers more often than it does not, where little is open.
@@ -324,6 +328,36 @@ static void say_sharded(const struct advisor *advisor, const struct split *split
                     size_string(added, advisor->arena));
 }
 
+// The table of some size that is split by its columns, since the chips do not divide its rows. What is looked up is
+// split so too, and has no more chips for its examples. NULL: none.
+static const struct array_shape *table_in_columns(const struct advisor *advisor, const struct split *split) {
+    const double some = 0.005;
+    for (uint32_t i = 0; i < advisor->graph.node_count; i++) {
+        const struct graph_node *node = &advisor->graph.nodes[i];
+        uint32_t from = node->opcode == OPCODE_GATHER ? flow_operand_leaf(&advisor->batch, node, 0) : HLO_NONE;
+        if (from == HLO_NONE || split->flow.marks[from] != 1u << 1 || advisor->batch.marks[from]) continue;
+        const struct array_shape *table = &advisor->graph.leaves[from];
+        if (table->rank == 2 && table->dimensions[0] % advisor->request.ways != 0 &&
+            (double)array_shape_bytes(table) > some * (double)advisor->what_if.total_bytes)
+            return table;
+    }
+    return NULL;
+}
+
+// Then it may come to what it takes with the batch whole.
+static void widen_by_table(const struct advisor *advisor, const struct split *split, struct advice_item *item) {
+    const double about = 1.12;
+    const struct array_shape *table = advisor->roles.is_training ? table_in_columns(advisor, split) : NULL;
+    int64_t whole = what_if_bytes(about * (double)advisor->told[ADVICE_SHARD_PARAMETERS].total_bytes);
+    if (!table) return;
+    if (whole > item->high_bytes) item->high_bytes = whole;
+    int64_t rows = table->dimensions[0], ways = advisor->request.ways;
+    advisor_say(advisor, item,
+                "A table of %lld rows, which %lld chips do not divide, is split by columns: what is looked up follows "
+                "it, so that the batch may stay whole. Pad it to %lld rows.",
+                (long long)rows, (long long)ways, (long long)(rows + ways - rows % ways));
+}
+
 static bool predict_sharded(struct advisor *advisor, bool is_batch_split, double spread, struct advice_item *item) {
     struct split split = {0};
     struct uneven uneven = {0};
@@ -346,6 +380,7 @@ static bool predict_sharded(struct advisor *advisor, bool is_batch_split, double
     advisor_set_totals(advisor, &then, below_of(advisor, spread), spread, item);
     sharding_widen(&habits, is_batch_split, advisor->is_for_gpu, item);
     widen_by_waiting(advisor, &waiting, item);
+    if (is_batch_split) widen_by_table(advisor, &split, item);
     say_sharded(advisor, &split, is_batch_split, added, item);
     return true;
 }

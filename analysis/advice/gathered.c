@@ -57,3 +57,49 @@ int64_t unfused_product_bytes(const struct advisor *advisor) {
     }
     return what_if_bytes(largest);
 }
+
+// Bytes at the peak of arrays of about as many elements: cut by a word, say, it is still the same array.
+static double bytes_at_peak_of(const struct advisor *advisor, int64_t elements) {
+    const double nearly = 0.95;
+    const struct heap_replay *replay = &advisor->what_if.replay;
+    double bytes = 0;
+    for (uint32_t i = 0; i < replay->live_at_peak_count; i++) {
+        uint32_t leaf = advisor_leaf(advisor, replay->live_at_peak[i]);
+        if (leaf == HLO_NONE || !advisor->batch.marks[leaf]) continue;
+        const struct array_shape *shape = &advisor->graph.leaves[leaf];
+        int64_t those = array_shape_elements(shape);
+        if (those <= elements && (double)those >= nearly * (double)elements) bytes += (double)array_shape_bytes(shape);
+    }
+    return bytes;
+}
+
+static bool is_split_beside_batch(const struct advisor *advisor, const struct dimension_flow *split, uint32_t leaf) {
+    return split->marks[leaf] & ~advisor->batch.marks[leaf];
+}
+
+// The largest product whose weight keeps its split, since it has more elements than what it is multiplied with.
+static bool find_exchanged(const struct advisor *advisor, const struct dimension_flow *split,
+                           struct weight_product *largest) {
+    const struct array_shape *leaves = advisor->graph.leaves;
+    struct weight_product product;
+    int64_t most = 0;
+    for (uint32_t i = 0; i < advisor->graph.node_count && advisor->roles.is_training; i++) {
+        if (!weight_product_read(advisor, i, &product) || product.weight == HLO_NONE || product.is_in_loop) continue;
+        int64_t elements = array_shape_elements(&leaves[product.result]);
+        bool keeps = array_shape_elements(&leaves[product.weight]) > array_shape_elements(&leaves[product.activation]);
+        if (!keeps || elements <= most || !is_split_beside_batch(advisor, split, product.result)) continue;
+        most = elements;
+        *largest = product;
+    }
+    return most > 0;
+}
+
+int64_t exchanged_product_bytes(const struct advisor *advisor, const struct dimension_flow *split) {
+    enum { AT_ONCE = 3, F32_BYTES = 4 };  // in columns, on its way, and in rows
+    struct weight_product product;
+    if (!find_exchanged(advisor, split, &product)) return 0;
+    int64_t elements = array_shape_elements(&advisor->graph.leaves[product.result]);
+    double now = bytes_at_peak_of(advisor, elements);
+    double then = AT_ONCE * F32_BYTES * (double)elements + weight_product_bytes(advisor, &product);
+    return now > 0 && then > now ? what_if_bytes((then - now) / (double)advisor->request.ways) : 0;
+}

@@ -29,3 +29,11 @@ struct waiting_bytes gathered_on_tpu(const struct advisor *advisor, bool is_pool
 // With the batch whole, where nothing is trained: a sum over chips is an array of its own, which a fusion around the
 // product was not. The largest, in bytes.
 int64_t unfused_product_bytes(const struct advisor *advisor);
+
+// With the batch split too, of a program for GPUs: a weight that is split by the columns of its product, and larger
+// than what it is multiplied with, keeps its split (logits of a table, or of weights [out, in]).
+//
+//     x [8,512,768] . w' [768,32000/4]  -> f32[32,512,8000] -> exchanged -> f32[8,512,32000]
+//
+// Bytes at the peak that come on top of the product's; 0 where it is not at the peak. `split` is that of the weights.
+int64_t exchanged_product_bytes(const struct advisor *advisor, const struct dimension_flow *split);

@@ -9,13 +9,13 @@
 // Says nothing of convolutions and graphs, which advise_sharding.c doubts by their bytes.
 #pragma once
 
-#include "analysis/advice/advisor.h"
+#include "analysis/advice/data_kind.h"
 
 struct sharding_habits {
+    struct data_kind data;
     bool is_uneven;     // an array of some size has a dimension to split that the chips do not divide
     bool is_over_time;  // loops whose turns share their weights
     bool is_pooled;
-    bool has_tokens, has_frames;  // integers, or numbers, of each example and time or place
 };
 
 // `is_uneven` is the caller's, who splits. False at the arena's limit, with the error set.
