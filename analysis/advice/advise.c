@@ -95,19 +95,28 @@ static void hold_bounds(struct advisor *advisor, struct advice_item *item) {
             size_string(item->touched_bytes, advisor->arena), size_string(item->added_bytes, advisor->arena));
 }
 
-static void give_up(const struct advisor *advisor, struct advice_item *item) {
+static const char *why_untold(const struct advisor *advisor) {
     const struct advice_doubt *doubt = &advisor->doubt;
+    return arena_printf(advisor->kept,
+                        "Cannot tell from this program: of %s that this is about, what %s is cannot be seen. %s",
+                        size_string(what_if_bytes(doubt->population_bytes), advisor->arena),
+                        size_string(what_if_bytes(doubt->may_go_bytes + doubt->may_stay_bytes), advisor->arena),
+                        doubt->help ? doubt->help : "");
+}
+
+static const char *why_too_wide(const struct advisor *advisor, const struct advice_item *item) {
+    return arena_printf(advisor->kept,
+                        "Cannot tell from this program: anything from %s to %s is possible. Compile it so to know.",
+                        size_string(item->low_bytes, advisor->arena), size_string(item->high_bytes, advisor->arena));
+}
+
+static void give_up(const struct advisor *advisor, const char *why, struct advice_item *item) {
     struct what_if_result now = advisor_now(advisor);
     item->applies = item->has_dimension = false;
     item->followed_total_bytes = 0;
     advisor_set_totals(advisor, &now, 0, 0, item);
     if (item->evidence_count == ADVICE_EVIDENCE_MAX) item->evidence_count--;
     for (size_t i = item->evidence_count++; i > 0; i--) item->evidence[i] = item->evidence[i - 1];
-    const char *why = arena_printf(
-        advisor->kept, "Cannot tell from this program: of %s that this is about, what %s is cannot be seen. %s",
-        size_string(what_if_bytes(doubt->population_bytes), advisor->arena),
-        size_string(what_if_bytes(doubt->may_go_bytes + doubt->may_stay_bytes), advisor->arena),
-        doubt->help ? doubt->help : "");
     item->evidence[0] = why ? why : "Cannot tell from this program.";
 }
 
@@ -147,7 +156,9 @@ static bool make_item(struct advisor *advisor, enum advice_id id, struct advice_
     if (!interventions[id].make(advisor, item)) return false;
     hold_bounds(advisor, item);
     widen_by_waste(advisor, item);
-    if (understanding_judge(&advisor->what_if, &advisor->doubt, item)) give_up(advisor, item);
+    enum understood understood = understanding_judge(&advisor->what_if, &advisor->doubt, item);
+    if (understood == UNDERSTOOD_TOO_LITTLE) give_up(advisor, why_untold(advisor), item);
+    if (understood == UNDERSTOOD_TOO_WIDELY) give_up(advisor, why_too_wide(advisor, item), item);
     widen_squeezed(advisor, item);
     return true;
 }

@@ -93,9 +93,11 @@ int64_t residual_bytes_of_block(const struct residual_group *group) {
     return is_stack ? group->bytes / group->shape.dimensions[0] : group->bytes;
 }
 
-bool residuals_has_shape(const struct residuals *residuals, const struct array_shape *shape) {
+bool residuals_has_as_large(const struct residuals *residuals, const struct array_shape *shape) {
+    int64_t elements = array_shape_elements(shape);
     for (uint32_t g = 0; g < residuals->group_count; g++) {
-        if (residuals->groups[g].is_block && array_same_dimensions(&residuals->groups[g].shape, shape)) return true;
+        const struct residual_group *group = &residuals->groups[g];
+        if (group->is_block && array_shape_elements(&group->shape) == elements) return true;
     }
     return false;
 }

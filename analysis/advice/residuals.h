@@ -36,8 +36,8 @@ MUST_USE bool residuals_find(const struct advisor *advisor, struct residuals *re
 // Bytes of one, of a stack of one turn.
 int64_t residual_bytes_of_block(const struct residual_group *group);
 
-// Do blocks keep arrays of these dimensions, of whatever type?
-bool residuals_has_shape(const struct residuals *residuals, const struct array_shape *shape);
+// Do blocks keep arrays of as many elements, of whatever type, in whatever order?
+bool residuals_has_as_large(const struct residuals *residuals, const struct array_shape *shape);
 
 // Is it the blocks'?
 static inline bool residuals_has(const struct residuals *residuals, uint32_t span) {

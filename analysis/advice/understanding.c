@@ -7,6 +7,7 @@ enum { F32 = 11, WEIGHTS_MAX = 4096 };
 #define WIDEN_BELOW 0.8
 #define TELL_FROM 0.5
 #define LEAST_PART 0.05  // of the total: less is not held against a prediction
+#define WIDE_PART 0.25   // of the total: a range that is wider tells little
 
 // --- Weights and what is like them ---
 
@@ -90,10 +91,14 @@ struct peak_bytes understanding_of_peak(const struct what_if *what_if, const str
 
 // --- What follows from it ---
 
+static double in_thousandths(double share) {
+    return floor(share * 1000) / 1000;
+}
+
 static double share_understood(const struct what_if *now, const struct advice_doubt *doubt) {
     double unknown = doubt->may_go_bytes + doubt->may_stay_bytes;
     if (doubt->population_bytes <= 0 || unknown <= 0) return 1;
-    double share = floor((1 - unknown / doubt->population_bytes) * 1000) / 1000;
+    double share = in_thousandths(1 - unknown / doubt->population_bytes);
     if (share < WIDEN_BELOW && unknown < LEAST_PART * (double)now->total_bytes) return WIDEN_BELOW;
     return share > 0 ? share : 0;
 }
@@ -115,9 +120,18 @@ static void widen(const struct what_if *now, const struct advice_doubt *doubt, s
     if (high > item->high_bytes) item->high_bytes = high;
 }
 
-bool understanding_judge(const struct what_if *now, const struct advice_doubt *doubt, struct advice_item *item) {
+static double share_of_range(const struct what_if *now, const struct advice_item *item) {
+    double width = (double)item->high_bytes - (double)item->low_bytes, predicted = (double)item->predicted_total_bytes;
+    bool is_wide = width > predicted && width > WIDE_PART * (double)now->total_bytes;
+    return item->applies && is_wide ? in_thousandths(predicted / (2 * width)) : 1;
+}
+
+enum understood understanding_judge(const struct what_if *now, const struct advice_doubt *doubt,
+                                    struct advice_item *item) {
     item->understood = share_understood(now, doubt);
-    item->cannot_tell = item->understood < TELL_FROM;
     if (item->understood < WIDEN_BELOW) widen(now, doubt, item);
-    return item->cannot_tell;
+    bool is_little = item->understood < TELL_FROM, is_wide = share_of_range(now, item) < TELL_FROM;
+    item->cannot_tell = is_little || is_wide;
+    if (is_wide && !is_little) item->understood = share_of_range(now, item);
+    return is_little ? UNDERSTOOD_TOO_LITTLE : is_wide ? UNDERSTOOD_TOO_WIDELY : UNDERSTOOD_WELL;
 }

@@ -8,6 +8,9 @@
 //     <  0.8     low goes down by what may go as well, high up by what may stay after all
 //     <  0.5     no figure: cannot tell
 //
+// A range wider than the prediction itself, and than a quarter of the program, tells nothing either: then `understood`
+// is half of the part of the range that the prediction makes, which is less than 0.5.
+//
 // What is unknown counts only from a twentieth of the program's total on: less moves no total by much.
 #pragma once
 
@@ -41,5 +44,12 @@ bool understanding_is_unknown_input(const struct program_roles *roles, const str
 struct peak_bytes understanding_of_peak(const struct what_if *what_if, const struct program_graph *graph,
                                         const struct program_roles *roles, const struct dimension_flow *batch);
 
-// Sets `understood`, widens the range, and gives up the prediction where too little is known: then true.
-bool understanding_judge(const struct what_if *now, const struct advice_doubt *doubt, struct advice_item *item);
+enum understood {
+    UNDERSTOOD_WELL,
+    UNDERSTOOD_TOO_LITTLE,  // of the bytes that it is about
+    UNDERSTOOD_TOO_WIDELY,  // the range
+};
+
+// Sets `understood` and `cannot_tell`, and widens the range.
+enum understood understanding_judge(const struct what_if *now, const struct advice_doubt *doubt,
+                                    struct advice_item *item);
