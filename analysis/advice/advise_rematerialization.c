@@ -10,6 +10,7 @@
 // keep may wait in the backward pass, for products that a schedule with room makes last: then one block's are there.
 #include "analysis/advice/block_stages.h"
 #include "analysis/advice/data_kind.h"
+#include "analysis/advice/loop_steps.h"
 #include "analysis/advice/saved_products.h"
 
 #include <math.h>
@@ -230,6 +231,23 @@ static struct advice_doubt doubt_of_blocks(const struct advisor *advisor, const 
     return doubt;
 }
 
+// Loops over time in each of several layers: is a turn the block, or a layer with its whole loop? They differ by far.
+static void doubt_loops_in_layers(struct advisor *advisor, const struct residuals *residuals) {
+    enum { LAYERS = 4 };
+    uint32_t loops = 0;
+    for (uint32_t i = 0; i < advisor->graph.node_count && residuals->loop_length; i++) {
+        int64_t length = 0;
+        if (advisor->graph.nodes[i].opcode != OPCODE_WHILE || advisor->phases.of_node[i] != PHASE_FORWARD) continue;
+        loops += loop_steps_carried(&advisor->steps, &advisor->batch, i, &length) > 0 &&
+                 length == residuals->loop_length;
+    }
+    if (loops < LAYERS || !advisor_is_over_time(advisor)) return;
+    advisor->doubt.may_go_bytes = advisor->doubt.population_bytes;
+    advisor->doubt.help =
+        "Each of several layers has a loop over time: compile the step with one layer, or one turn, in "
+        "jax.checkpoint.";
+}
+
 enum kept { KEEPS_INPUTS, KEEPS_PRODUCTS, KEEPS_ON_HOST };
 
 // What blocks keep with each policy; of products, each stage its part. False: there are none of these.
@@ -309,6 +327,7 @@ static bool advise_on_blocks(struct advisor *advisor, enum kept kept, struct adv
     struct blocks blocks;
     if (!find_blocks(advisor, &blocks)) return false;
     advisor->doubt = doubt_of_blocks(advisor, &blocks);
+    doubt_loops_in_layers(advisor, &blocks.residuals);
     if (!advisor->roles.is_training || blocks.residuals.dropped_count == 0 || blocks.stages.blocks < 2)
         return say_no_use(advisor, item, "No repeated block keeps arrays of its forward pass for the backward pass.");
     if (!choose_kept(advisor, kept, &blocks))

@@ -321,6 +321,11 @@ class Predictions(unittest.TestCase):
         self.assertLess(item["predicted_total_bytes"], 1.4 * truth)
         self.assertTrue(item["low_bytes"] <= truth <= item["high_bytes"], item)
 
+    def test_of_loops_in_layers_no_block_is_known(self):
+        item = by_id(self.documents["loops_in_layers"])["rematerialize"]  # a turn of 128, or one of four layers?
+        self.assertIsNone(item["predicted_total_bytes"])
+        self.assertIn("Each of several layers has a loop over time", item["evidence"][0])
+
     def test_a_key_of_random_numbers_is_no_batch(self):
         self.assertEqual(self.documents["random_key"]["batch"], 2048)
 
