@@ -351,11 +351,11 @@ static void widen_by_table(const struct advisor *advisor, const struct split *sp
     int64_t whole = what_if_bytes(about * (double)advisor->told[ADVICE_SHARD_PARAMETERS].total_bytes);
     if (!table) return;
     if (whole > item->high_bytes) item->high_bytes = whole;
-    int64_t rows = table->dimensions[0], ways = advisor->request.ways;
+    unsigned long long rows = (uint64_t)table->dimensions[0], ways = (uint64_t)advisor->request.ways;
     advisor_say(advisor, item,
-                "A table of %lld rows, which %lld chips do not divide, is split by columns: what is looked up follows "
-                "it, so that the batch may stay whole. Pad it to %lld rows.",
-                (long long)rows, (long long)ways, (long long)(rows + ways - rows % ways));
+                "A table of %llu rows, which %llu chips do not divide, is split by columns: what is looked up follows "
+                "it, so that the batch may stay whole. Pad it to %llu rows.",
+                rows, ways, rows + ways - rows % ways);
 }
 
 static bool predict_sharded(struct advisor *advisor, bool is_batch_split, double spread, struct advice_item *item) {

@@ -29,5 +29,6 @@ struct weight_uses weight_uses_find(const struct advisor *advisor) {
 }
 
 bool weight_is_only_added(const struct weight_uses *uses, const struct array_shape *shape) {
-    return shape->rank == 2 && uses->count && !has_elements(uses, array_shape_elements(shape));
+    bool is_known = uses->count > 0 && uses->count < WEIGHT_USES_MAX;  // none is told of what may have been left out
+    return shape->rank == 2 && is_known && !has_elements(uses, array_shape_elements(shape));
 }
