@@ -6,7 +6,6 @@ struct guest {
     uint32_t buffer;  // the largest of those that are one array
     int64_t size_bytes;
     uint32_t start, end;  // times
-    uint32_t first_event, end_event;
     uint32_t host_handed_to;
 };
 
@@ -146,12 +145,6 @@ static uint32_t first_at_least(const uint32_t *times, uint32_t count, uint32_t t
     return low;
 }
 
-static int by_first_event(const void *left, const void *right) {
-    const struct guest *a = left, *b = right;
-    if (a->first_event != b->first_event) return (a->first_event > b->first_event) - (a->first_event < b->first_event);
-    return (a->buffer > b->buffer) - (a->buffer < b->buffer);
-}
-
 static struct hlo_event guest_event(const struct finder *f, uint32_t guest, uint32_t buffer, enum hlo_event_kind kind,
                                     struct bytes at) {
     return (struct hlo_event){.instruction_name = at,
@@ -161,64 +154,56 @@ static struct hlo_event guest_event(const struct finder *f, uint32_t guest, uint
                               .kind = (uint8_t)kind};
 }
 
-struct late_event {  // of a guest that comes after the last event of the program's own
+struct coming {  // or going, of a guest
     uint32_t time, guest;
     enum hlo_event_kind kind;
 };
 
 // One that goes at a time makes room before another comes.
 static int by_time(const void *left, const void *right) {
-    const struct late_event *a = left, *b = right;
+    const struct coming *a = left, *b = right;
     if (a->time != b->time) return (a->time > b->time) - (a->time < b->time);
     bool goes_a = a->kind == HLO_EVENT_FREE, goes_b = b->kind == HLO_EVENT_FREE;
     if (goes_a != goes_b) return goes_b - goes_a;
     return (a->guest > b->guest) - (a->guest < b->guest);
 }
 
-// Guests from `first` on, at the end of `woven`: a gradient of a table, say, which only the last operations need. A
-// guest is there until after its last use.
-static bool weave_late(struct finder *f, uint32_t first, uint32_t first_guest, struct arena *arena,
-                       struct hlo_event *woven, uint32_t *count) {
-    uint32_t late_count = 0;
-    struct late_event *late = arena_push_raw(arena, (size_t)(f->guest_count - first) * 2, sizeof *late);
-    if (!late) return false;
-    for (uint32_t g = first; g < f->guest_count; g++) {
-        late[late_count++] = (struct late_event){f->guests[g].start, g, HLO_EVENT_ALLOC};
-        late[late_count++] = (struct late_event){f->guests[g].end + 1, g, HLO_EVENT_FREE};
+// A guest is there until after its last use. NULL: no memory.
+static struct coming *list_comings(const struct finder *f, struct arena *arena) {
+    struct coming *comings = arena_push_raw(arena, (size_t)f->guest_count * 2, sizeof *comings);
+    if (!comings) return NULL;
+    for (uint32_t g = 0; g < f->guest_count; g++) {
+        comings[2 * g] = (struct coming){f->guests[g].start, g, HLO_EVENT_ALLOC};
+        comings[2 * g + 1] = (struct coming){f->guests[g].end + 1, g, HLO_EVENT_FREE};
     }
-    qsort(late, late_count, sizeof *late, by_time);
-    for (uint32_t i = 0; i < late_count; i++)
-        woven[(*count)++] = guest_event(f, late[i].guest, first_guest + late[i].guest, late[i].kind, (struct bytes){0});
-    return true;
+    if (f->guest_count) qsort(comings, (size_t)f->guest_count * 2, sizeof *comings, by_time);
+    return comings;
 }
 
-// The program's events with those of the guests between them: a guest that comes is written before the event it comes
-// at, one that goes after the last event that needs it.
-static bool weave(struct finder *f, struct heap_events events, struct arena *arena, struct residents *residents) {
+// The program's events with those of the guests between them, in order of time: also of guests that come and go between
+// two of the program's, or after its last.
+static bool weave(struct finder *f, struct heap_events events, const uint32_t *times, struct arena *arena,
+                  struct residents *residents) {
     uint32_t total = events.count + 2 * f->guest_count, count = 0, next = 0;
     struct hlo_event *woven = arena_push_raw(arena, total, sizeof *woven);
-    uint32_t *first_end = arena_push_raw(arena, (size_t)events.count + 1, sizeof *first_end);
-    uint32_t *next_end = arena_push_raw(arena, f->guest_count, sizeof *next_end);
-    uint32_t *woven_at = arena_push_raw(arena, (size_t)events.count + 1, sizeof *woven_at);
-    if (!woven || !first_end || !next_end || !woven_at) return false;
-    memset(first_end, 0xff, ((size_t)events.count + 1) * sizeof *first_end);
+    uint32_t *woven_times = arena_push_raw(arena, total, sizeof *woven_times);
+    const struct coming *comings = list_comings(f, arena);
+    if (!woven || !woven_times || !comings) return false;
     for (uint32_t e = 0; e <= events.count; e++) {
-        woven_at[e] = count;
-        struct bytes at = e < events.count ? events.events[e].instruction_name : (struct bytes){0};
-        for (uint32_t g = first_end[e]; g != UINT32_MAX; g = next_end[g])
-            woven[count++] = guest_event(f, g, residents->first_guest + g, HLO_EVENT_FREE, at);
-        for (; next < f->guest_count && f->guests[next].first_event == e && e < events.count; next++) {
-            uint32_t end = f->guests[next].end_event;
-            woven[count++] = guest_event(f, next, residents->first_guest + next, HLO_EVENT_ALLOC, at);
-            if (end <= e) end = e + 1;
-            next_end[next] = first_end[end];
-            first_end[end] = next;
+        bool is_last = e == events.count;
+        struct bytes at = is_last ? (struct bytes){0} : events.events[e].instruction_name;
+        for (; next < 2 * f->guest_count && (is_last || comings[next].time <= times[e]); next++) {
+            woven_times[count] = comings[next].time;
+            woven[count++] = guest_event(f, comings[next].guest, residents->first_guest + comings[next].guest,
+                                         comings[next].kind, at);
         }
-        if (e < events.count) woven[count++] = events.events[e];
+        if (is_last) break;
+        woven_times[count] = times[e];
+        woven[count++] = events.events[e];
     }
-    if (!weave_late(f, next, residents->first_guest, arena, woven, &count)) return false;
     residents->events = (struct heap_events){woven, count};
-    for (uint32_t h = 0; h < f->host_count; h++) f->hosts[h].first_step = woven_at[f->hosts[h].first_step];
+    for (uint32_t h = 0; h < f->host_count; h++)
+        f->hosts[h].first_step = first_at_least(woven_times, count, f->owned_from[h]);
     return true;
 }
 
@@ -267,14 +252,8 @@ bool residents_find(const struct hlo_module *module, struct program_graph *graph
     if (!times || !find_guests(&f, arena)) return false;
     if (!sum_guests(&f, &guest_bytes)) return true;
     residents->guest_bytes = guest_bytes;
-    for (uint32_t g = 0; g < f.guest_count; g++) {
-        f.guests[g].first_event = first_at_least(times, events.count, f.guests[g].start);
-        f.guests[g].end_event = first_at_least(times, events.count, f.guests[g].end + 1);
-    }
-    for (uint32_t h = 0; h < f.host_count; h++)
-        f.hosts[h].first_step = first_at_least(times, events.count, f.owned_from[h]);
-    qsort(f.guests, f.guest_count, sizeof *f.guests, by_first_event);
+    qsort(f.guests, f.guest_count, sizeof *f.guests, by_start);
     residents->guest_count = f.guest_count;
-    return weave(&f, events, arena, residents) && extend_columns(&f, arena, residents) &&
+    return weave(&f, events, times, arena, residents) && extend_columns(&f, arena, residents) &&
            keep_hosts(&f, arena, residents);
 }

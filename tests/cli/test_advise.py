@@ -286,8 +286,7 @@ class Predictions(unittest.TestCase):
     def test_logits_in_columns_are_exchanged_for_rows(self):
         item, truth = (of["gpu_rows_out"] for of in (self.documents, PROGRAMS))
         item, truth = by_id(item)["shard_all"], truth["after"]["shard_all"]
-        self.assertTrue(item["low_bytes"] <= truth <= item["high_bytes"], item)
-        self.assertLess(item["high_bytes"] - item["low_bytes"], item["predicted_total_bytes"] / 10)
+        self.assertLessEqual(abs(item["predicted_total_bytes"] - truth), 0.05 * truth, item)
 
     def test_what_a_block_holds_when_it_runs_again_is_open(self):
         at_loss, in_blocks = (by_id(self.documents[name])["rematerialize"] for name in ("experts", "convolutions"))
@@ -320,6 +319,11 @@ class Predictions(unittest.TestCase):
         truth = 798082536  # compiled
         self.assertLess(item["predicted_total_bytes"], 1.4 * truth)
         self.assertTrue(item["low_bytes"] <= truth <= item["high_bytes"], item)
+
+    def test_what_outputs_hold_one_after_the_other_needs_room_once(self):
+        item = by_id(self.documents["gpu_vision_scanned"])["donate_inputs"]
+        truth = 3453039288  # compiled: half of what lies in the outputs is never there together
+        self.assertLessEqual(abs(item["predicted_total_bytes"] - truth), 0.015 * truth, item)
 
     def test_of_loops_in_layers_no_block_is_known(self):
         item = by_id(self.documents["loops_in_layers"])["rematerialize"]  # a turn of 128, or one of four layers?
