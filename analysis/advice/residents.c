@@ -172,9 +172,10 @@ static int by_time(const void *left, const void *right) {
 static struct coming *list_comings(const struct finder *f, struct arena *arena) {
     struct coming *comings = arena_push_raw(arena, (size_t)f->guest_count * 2, sizeof *comings);
     if (!comings) return NULL;
+    struct coming *next = comings;
     for (uint32_t g = 0; g < f->guest_count; g++) {
-        comings[2 * g] = (struct coming){f->guests[g].start, g, HLO_EVENT_ALLOC};
-        comings[2 * g + 1] = (struct coming){f->guests[g].end + 1, g, HLO_EVENT_FREE};
+        *next++ = (struct coming){f->guests[g].start, g, HLO_EVENT_ALLOC};
+        *next++ = (struct coming){f->guests[g].end + 1, g, HLO_EVENT_FREE};
     }
     if (f->guest_count) qsort(comings, (size_t)f->guest_count * 2, sizeof *comings, by_time);
     return comings;
