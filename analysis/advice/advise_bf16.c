@@ -8,6 +8,7 @@
 // A module computed in float32 does not tell which of the last two its source would do: the first is predicted, the
 // range goes down to the second, and both are told.
 #include "analysis/advice/advisor.h"
+#include "analysis/advice/shape_set.h"
 #include "analysis/hlo/shape.h"
 #include "analysis/program/op_name.h"
 
@@ -26,28 +27,14 @@ static bool is_f32(const struct advisor *advisor, uint32_t leaf) {
 
 // --- What a careful program computes in float32 on purpose: what exponentials are taken of ---
 
-enum { EXPONENTIALS_MAX = 64 };
-
-struct exponentials {
-    const struct array_shape *shapes[EXPONENTIALS_MAX];
-    int count;
-};
-
-static bool has_exponential(const struct exponentials *exponentials, const struct array_shape *shape) {
-    for (int i = 0; i < exponentials->count; i++) {
-        if (array_same_dimensions(exponentials->shapes[i], shape)) return true;
-    }
-    return false;
-}
-
-static struct exponentials find_exponentials(const struct advisor *advisor) {
-    struct exponentials found = {.count = 0};
-    for (uint32_t leaf = 0; leaf < advisor->graph.leaf_count && found.count < EXPONENTIALS_MAX; leaf++) {
+static struct shape_set find_exponentials(const struct advisor *advisor) {
+    struct shape_set found = {.count = 0};
+    for (uint32_t leaf = 0; leaf < advisor->graph.leaf_count && found.count < SHAPE_SET_MAX; leaf++) {
         const struct array_shape *shape = &advisor->graph.leaves[leaf];
         const struct graph_node *node = &advisor->graph.nodes[advisor->graph.node_of_leaf[leaf]];
         bool is_exp = array_is(shape) && is_f32(advisor, leaf) && advisor->batch.marks[leaf] &&
                       bytes_equal(op_name_primitive(node->op_name), BYTES("exp"));
-        if (is_exp && !has_exponential(&found, shape)) found.shapes[found.count++] = shape;
+        if (is_exp) shape_set_add(&found, shape);
     }
     return found;
 }
@@ -66,17 +53,17 @@ static bool is_stored(const struct advisor *advisor, uint32_t buffer) {
 enum computed { COMPUTED_WIDE, COMPUTED_AS_BEFORE, COMPUTED_AS_STORED };
 
 static bool becomes_narrow(const struct advisor *advisor, uint32_t buffer, uint32_t leaf, enum computed computed,
-                           const struct exponentials *exponentials) {
+                           const struct shape_set *exponentials) {
     if (!is_f32(advisor, leaf) || advisor->types.classes[leaf] != TYPE_NARROW) return false;
     if (is_stored(advisor, buffer)) return true;
     if (computed == COMPUTED_AS_BEFORE) return !advisor->batch.marks[leaf];
-    return computed == COMPUTED_AS_STORED && !has_exponential(exponentials, &advisor->graph.leaves[leaf]);
+    return computed == COMPUTED_AS_STORED && !shape_set_has(exponentials, &advisor->graph.leaves[leaf]);
 }
 
 static bool predict_parameters(struct advisor *advisor, enum computed computed, struct what_if_result *result) {
     int64_t *sizes = advisor_sizes(advisor);
     struct what_if_change change = {.sizes = sizes};
-    struct exponentials exponentials = find_exponentials(advisor);
+    struct shape_set exponentials = find_exponentials(advisor);
     if (!sizes) return false;
     for (uint32_t i = 0; i < advisor->module->buffer_count; i++) {
         uint32_t leaf = advisor_leaf(advisor, i);
@@ -171,8 +158,7 @@ static bool is_named_wide(const struct advisor *advisor, uint32_t leaf) {
 
 // What exponentials are taken of may become half as large after all; what a step in bfloat16 has in float32 by such a
 // name it has so on purpose.
-static struct advice_doubt doubt_of_temporaries(const struct advisor *advisor,
-                                                const struct exponentials *exponentials) {
+static struct advice_doubt doubt_of_temporaries(const struct advisor *advisor, const struct shape_set *exponentials) {
     const struct heap_replay *replay = &advisor->what_if.replay;
     struct advice_doubt doubt = {.population_bytes = advisor->at_peak.other_f32,
                                  .may_go_bytes = advisor->at_peak.other_f32,
@@ -185,7 +171,7 @@ static struct advice_doubt doubt_of_temporaries(const struct advisor *advisor,
         if (!is_f32(advisor, leaf) || !advisor->batch.marks[leaf]) continue;
         double bytes = (double)advisor->module->buffers[buffer].size_bytes;
         doubt.population_bytes += bytes;
-        if (!has_exponential(exponentials, &advisor->graph.leaves[leaf])) continue;
+        if (!shape_set_has(exponentials, &advisor->graph.leaves[leaf])) continue;
         doubt.may_go_bytes += is_on_purpose && is_named_wide(advisor, leaf) ? bytes : bytes / 2;
     }
     return doubt;
@@ -195,7 +181,7 @@ static struct advice_doubt doubt_of_temporaries(const struct advisor *advisor,
 bool advise_bf16_temporaries(struct advisor *advisor, struct advice_item *item) {
     int64_t *sizes = advisor_sizes(advisor);
     int64_t narrowed_bytes = 0, wide_bytes = 0;
-    struct exponentials exponentials = find_exponentials(advisor);
+    struct shape_set exponentials = find_exponentials(advisor);
     item->how =
         "Cast the inputs of the model to bfloat16 and compute in it, x = x.astype(jnp.bfloat16), with the weights "
         "cast where they are used; keep sums and losses in float32.";
@@ -203,7 +189,7 @@ bool advise_bf16_temporaries(struct advisor *advisor, struct advice_item *item) 
     for (uint32_t i = 0; i < advisor->what_if.replay.span_count; i++) {
         uint32_t buffer = advisor->what_if.replay.spans[i].buffer, leaf = advisor_leaf(advisor, buffer);
         if (!is_f32(advisor, leaf) || !advisor->batch.marks[leaf]) continue;
-        bool is_wide = has_exponential(&exponentials, &advisor->graph.leaves[leaf]);
+        bool is_wide = shape_set_has(&exponentials, &advisor->graph.leaves[leaf]);
         *(is_wide ? &wide_bytes : &narrowed_bytes) += advisor->module->buffers[buffer].size_bytes;
         if (!is_wide) sizes[buffer] = narrowed(advisor, buffer, leaf);
     }

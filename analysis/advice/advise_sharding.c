@@ -333,8 +333,7 @@ static void say_sharded(const struct advisor *advisor, const struct split *split
 static const struct array_shape *table_in_columns(const struct advisor *advisor, const struct split *split) {
     const double some = 0.005;
     for (uint32_t i = 0; i < advisor->graph.node_count; i++) {
-        const struct graph_node *node = &advisor->graph.nodes[i];
-        uint32_t from = node->opcode == OPCODE_GATHER ? flow_operand_leaf(&advisor->batch, node, 0) : HLO_NONE;
+        uint32_t from = weight_looked_up(advisor, i);
         if (from == HLO_NONE || split->flow.marks[from] != 1u << 1 || advisor->batch.marks[from]) continue;
         const struct array_shape *table = &advisor->graph.leaves[from];
         if (table->rank == 2 && table->dimensions[0] % advisor->request.ways != 0 &&

@@ -1,10 +1,12 @@
 #include "analysis/advice/block_stages.h"
 
 #include "analysis/advice/loop_steps.h"
+#include "analysis/advice/shape_set.h"
+#include "analysis/advice/weight_uses.h"
 #include "analysis/base/common_divisor.h"
 #include "analysis/program/op_name.h"
 
-enum { INPUTS_MAX = 4096, OPS_MAX = 256, TABLES_MAX = 64 };
+enum { INPUTS_MAX = 4096, OPS_MAX = 256 };
 
 static const struct heap_replay *replay_of(const struct advisor *advisor) {
     return &advisor->what_if.replay;
@@ -24,27 +26,13 @@ static uint32_t count_alike(const struct advisor *advisor, uint32_t input) {
     return count;
 }
 
-// Dimensions of arrays that rows are taken of. A weight of such is no block's: tables stand at the ends, with a head
-// that may be as large.
-struct tables {
-    const struct array_shape *shapes[TABLES_MAX];
-    uint32_t count;
-};
-
-static bool is_as_a_table(const struct tables *tables, const struct array_shape *shape) {
-    for (uint32_t i = 0; i < tables->count; i++) {
-        if (array_same_dimensions(tables->shapes[i], shape)) return true;
-    }
-    return false;
-}
-
-static struct tables find_tables(const struct advisor *advisor) {
-    struct tables tables = {.count = 0};
-    for (uint32_t i = 0; i < advisor->graph.node_count && tables.count < TABLES_MAX; i++) {
-        const struct graph_node *node = &advisor->graph.nodes[i];
-        uint32_t from = node->opcode == OPCODE_GATHER ? flow_operand_leaf(&advisor->batch, node, 0) : HLO_NONE;
-        if (from == HLO_NONE || is_as_a_table(&tables, &advisor->graph.leaves[from])) continue;
-        tables.shapes[tables.count++] = &advisor->graph.leaves[from];
+// What rows are taken of. A weight of such dimensions is no block's: tables stand at the ends, with a head that may be
+// as large.
+static struct shape_set find_tables(const struct advisor *advisor) {
+    struct shape_set tables = {.count = 0};
+    for (uint32_t i = 0; i < advisor->graph.node_count && tables.count < SHAPE_SET_MAX; i++) {
+        uint32_t table = weight_looked_up(advisor, i);
+        if (table != HLO_NONE) shape_set_add(&tables, &advisor->graph.leaves[table]);
     }
     return tables;
 }
@@ -59,7 +47,7 @@ struct layers {
 static struct layers count_layers(const struct advisor *advisor) {
     enum { LITTLE_DIVISOR = 16 };
     double most = 0;
-    struct tables tables = find_tables(advisor);
+    struct shape_set tables = find_tables(advisor);
     struct layers layers = {.is_even = true};
     for (int pass = 0; pass < 2; pass++) {
         for (uint32_t i = 0; i < advisor->roles.input_count && i < INPUTS_MAX; i++) {
@@ -69,7 +57,7 @@ static struct layers count_layers(const struct advisor *advisor) {
             double bytes = count * (double)array_shape_bytes(shape);
             if (count < 2) continue;
             if (pass == 0 && bytes > most) most = bytes;
-            if (pass == 0 || bytes * LITTLE_DIVISOR < most || is_as_a_table(&tables, shape)) continue;
+            if (pass == 0 || bytes * LITTLE_DIVISOR < most || shape_set_has(&tables, shape)) continue;
             layers.is_even &= !layers.count || layers.count == count;
             layers.count = (uint32_t)common_divisor(count, layers.count);
         }

@@ -2,6 +2,11 @@
 
 #include "analysis/advice/weight_products.h"
 
+uint32_t weight_looked_up(const struct advisor *advisor, uint32_t index) {
+    const struct graph_node *node = &advisor->graph.nodes[index];
+    return node->opcode == OPCODE_GATHER ? flow_operand_leaf(&advisor->batch, node, 0) : HLO_NONE;
+}
+
 static bool has_elements(const struct weight_uses *uses, int64_t elements) {
     for (uint32_t i = 0; i < uses->count; i++) {
         if (uses->elements[i] == elements) return true;
@@ -18,12 +23,9 @@ static void note(const struct advisor *advisor, uint32_t leaf, struct weight_use
 struct weight_uses weight_uses_find(const struct advisor *advisor) {
     struct weight_uses uses = {.count = 0};
     for (uint32_t i = 0; i < advisor->graph.node_count; i++) {
-        const struct graph_node *node = &advisor->graph.nodes[i];
         struct weight_product product;
-        if (node->opcode == OPCODE_GATHER)
-            note(advisor, flow_operand_leaf(&advisor->batch, node, 0), &uses);
-        else if (weight_product_read(advisor, i, &product))
-            note(advisor, product.weight, &uses);
+        note(advisor, weight_looked_up(advisor, i), &uses);
+        if (weight_product_read(advisor, i, &product)) note(advisor, product.weight, &uses);
     }
     return uses;
 }

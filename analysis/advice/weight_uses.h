@@ -20,3 +20,6 @@ struct weight_uses weight_uses_find(const struct advisor *advisor);
 
 // A matrix that is not: what it is added to does not follow its split.
 bool weight_is_only_added(const struct weight_uses *uses, const struct array_shape *shape);
+
+// The leaf that node `index` takes rows of, at numbers that it is given; HLO_NONE: it takes none.
+uint32_t weight_looked_up(const struct advisor *advisor, uint32_t index);
