@@ -1,102 +1,43 @@
-// Marks carried through single operations of a graph made by hand:
+// Marks carried through single operations of a graph made by hand; behind a library's result lies its workspace:
 //
-//     x = parameter(t, (struct dimensions){2, {8192, 768}});         the leaf of its array
-//     y = library(t, "__cublas$lt$matmul", ..., 2, (uint32_t[]){x, w});   a result; its workspace is leaf y + 1
+//     y = library(t, "__cublas$lt$matmul", ..., 2, (uint32_t[]){x, w});   the workspace is leaf y + 1
 #include "analysis/advice/dimension_flow.h"
 
 #include "analysis/advice/dimension_ties.h"
 #include "proto/hlo_fields.h"
 #include "tests/unit/cmocka_all.h"
-#include "tests/unit/wire_build.h"
-
-enum { NODES_MAX = 8, LEAVES_MAX = 16 };
+#include "tests/unit/graph_by_hand.h"
 
 struct flow_test {
-    struct graph_node nodes[NODES_MAX];
-    struct wire_build messages[NODES_MAX];
-    struct array_shape leaves[LEAVES_MAX];
-    uint32_t operands[2 * LEAVES_MAX], node_of_leaf[LEAVES_MAX];
-    struct graph_computation entry;
-    struct program_graph graph;
-    struct arena arena;
+    struct graph_by_hand hand;
     struct dimension_flow flow;
-};
-
-struct dimensions {
-    int rank;
-    int64_t sizes[ARRAY_RANK_MAX];
 };
 
 static int set_up(void **state) {
     struct flow_test *t = calloc(1, sizeof *t);
-    arena_init(&t->arena, 0);
-    t->entry.is_entry = true;
-    t->graph = (struct program_graph){.nodes = t->nodes,
-                                      .operands = t->operands,
-                                      .leaves = t->leaves,
-                                      .node_of_leaf = t->node_of_leaf,
-                                      .computations = &t->entry,
-                                      .computation_count = 1};
+    hand_init(&t->hand);
     *state = t;
     return 0;
 }
 
 static int tear_down(void **state) {
     struct flow_test *t = *state;
-    for (int i = 0; i < NODES_MAX; i++) wire_build_free(&t->messages[i]);
-    arena_free(&t->arena);
+    hand_free(&t->hand);
     free(t);
     return 0;
-}
-
-static struct array_shape shape_of(struct dimensions dimensions) {
-    struct array_shape shape = {.rank = (uint8_t)dimensions.rank, .element_type = 11, .element_bits = 32};
-    for (int d = 0; d < dimensions.rank; d++) {
-        shape.dimensions[d] = dimensions.sizes[d];
-        shape.minor_to_major[d] = (uint8_t)(dimensions.rank - 1 - d);
-    }
-    return shape;
-}
-
-static uint32_t add_leaf(struct flow_test *t, struct dimensions dimensions) {
-    t->leaves[t->graph.leaf_count] = shape_of(dimensions);
-    t->node_of_leaf[t->graph.leaf_count] = t->graph.node_count - 1;
-    t->nodes[t->graph.node_count - 1].leaf_count++;
-    return t->graph.leaf_count++;
-}
-
-// The new node's leaf.
-static uint32_t add(struct flow_test *t, enum opcode opcode, struct dimensions dimensions, int count,
-                    const uint32_t *operands) {
-    struct graph_node *node = &t->nodes[t->graph.node_count++];
-    *node = (struct graph_node){.opcode = opcode,
-                                .first_leaf = t->graph.leaf_count,
-                                .first_operand = t->graph.operand_count,
-                                .operand_count = (uint32_t)count};
-    for (int i = 0; i < count; i++) t->operands[t->graph.operand_count++] = t->node_of_leaf[operands[i]];
-    return add_leaf(t, dimensions);
-}
-
-static uint32_t parameter(struct flow_test *t, struct dimensions dimensions) {
-    return add(t, OPCODE_PARAMETER, dimensions, 0, NULL);
-}
-
-static void text(struct flow_test *t, uint32_t field, const char *value) {
-    wire_build_text(&t->messages[t->graph.node_count - 1], field, value);
-    t->nodes[t->graph.node_count - 1].message = wire_build_view(&t->messages[t->graph.node_count - 1]);
 }
 
 // A custom call with a workspace behind its result.
 static uint32_t library(struct flow_test *t, const char *target, struct dimensions dimensions, int count,
                         const uint32_t *operands) {
-    uint32_t leaf = add(t, OPCODE_CUSTOM_CALL, dimensions, count, operands);
-    add_leaf(t, (struct dimensions){1, {dimensions.sizes[0]}});
-    text(t, HLO_INSTRUCTION_CUSTOM_CALL_TARGET, target);
+    uint32_t leaf = hand_add(&t->hand, OPCODE_CUSTOM_CALL, dimensions, count, operands);
+    hand_add_leaf(&t->hand, (struct dimensions){1, {dimensions.sizes[0]}});
+    hand_text(&t->hand, HLO_INSTRUCTION_CUSTOM_CALL_TARGET, target);
     return leaf;
 }
 
 static void follow(struct flow_test *t, uint32_t leaf, int dimension) {
-    if (!t->flow.marks) assert_true(dimension_flow_init(&t->flow, &t->graph, &t->arena));
+    if (!t->flow.marks) assert_true(dimension_flow_init(&t->flow, &t->hand.graph, &t->hand.arena));
     dimension_flow_clear(&t->flow);
     dimension_flow_mark(&t->flow, leaf, dimension);
     dimension_flow_run(&t->flow);
@@ -110,13 +51,14 @@ static void check(struct flow_test *t, uint32_t leaf, unsigned marks) {
 
 static void test_a_product_of_cublas(void **state) {
     struct flow_test *t = *state;
-    uint32_t x = parameter(t, (struct dimensions){2, {768, 768}}), w = parameter(t, (struct dimensions){2, {768, 768}});
-    uint32_t c = parameter(t, (struct dimensions){2, {768, 768}});
+    uint32_t x = hand_parameter(&t->hand, (struct dimensions){2, {768, 768}}),
+             w = hand_parameter(&t->hand, (struct dimensions){2, {768, 768}});
+    uint32_t c = hand_parameter(&t->hand, (struct dimensions){2, {768, 768}});
     uint32_t y = library(t, "__cublas$lt$matmul", (struct dimensions){2, {768, 768}}, 3, (uint32_t[]){x, w, c});
-    text(t, HLO_INSTRUCTION_BACKEND_CONFIG,
-         "{\"operation_queue_id\":\"0\",\"gemm_backend_config\":{\"alpha_real\":1,\"dot_dimension_numbers\":"
-         "{\"lhs_contracting_dimensions\":[\"1\"],\"rhs_contracting_dimensions\":[ \"0\" ],"
-         "\"lhs_batch_dimensions\":[],\"rhs_batch_dimensions\":[]},\"beta\":0}}");
+    hand_text(&t->hand, HLO_INSTRUCTION_BACKEND_CONFIG,
+              "{\"operation_queue_id\":\"0\",\"gemm_backend_config\":{\"alpha_real\":1,\"dot_dimension_numbers\":"
+              "{\"lhs_contracting_dimensions\":[\"1\"],\"rhs_contracting_dimensions\":[ \"0\" ],"
+              "\"lhs_batch_dimensions\":[],\"rhs_batch_dimensions\":[]},\"beta\":0}}");
     follow(t, x, 0);
     check(t, y, 1);
     check(t, c, 1);
@@ -134,13 +76,13 @@ static void test_a_product_of_cublas(void **state) {
 
 static void test_a_batch_of_products(void **state) {
     struct flow_test *t = *state;
-    uint32_t x = parameter(t, (struct dimensions){3, {96, 512, 64}}),
-             w = parameter(t, (struct dimensions){3, {96, 64, 512}});
+    uint32_t x = hand_parameter(&t->hand, (struct dimensions){3, {96, 512, 64}}),
+             w = hand_parameter(&t->hand, (struct dimensions){3, {96, 64, 512}});
     uint32_t y = library(t, "__cublas$gemm", (struct dimensions){3, {96, 512, 512}}, 2, (uint32_t[]){x, w});
-    text(t, HLO_INSTRUCTION_BACKEND_CONFIG,
-         "{\"dot_dimension_numbers\": {\"lhs_contracting_dimensions\": [\"2\"], \"rhs_contracting_dimensions\": "
-         "[\"1\"], "
-         "\"lhs_batch_dimensions\": [\"0\"], \"rhs_batch_dimensions\": [\"0\"]}}");
+    hand_text(&t->hand, HLO_INSTRUCTION_BACKEND_CONFIG,
+              "{\"dot_dimension_numbers\": {\"lhs_contracting_dimensions\": [\"2\"], \"rhs_contracting_dimensions\": "
+              "[\"1\"], "
+              "\"lhs_batch_dimensions\": [\"0\"], \"rhs_batch_dimensions\": [\"0\"]}}");
     follow(t, x, 0);
     check(t, w, 1);
     check(t, y, 1);
@@ -151,9 +93,11 @@ static void test_a_batch_of_products(void **state) {
 
 static void test_numbers_that_are_none(void **state) {
     struct flow_test *t = *state;
-    uint32_t x = parameter(t, (struct dimensions){2, {8, 8}}), w = parameter(t, (struct dimensions){2, {8, 8}});
+    uint32_t x = hand_parameter(&t->hand, (struct dimensions){2, {8, 8}}),
+             w = hand_parameter(&t->hand, (struct dimensions){2, {8, 8}});
     uint32_t y = library(t, "__cublas$gemm", (struct dimensions){2, {8, 8}}, 2, (uint32_t[]){x, w});
-    text(t, HLO_INSTRUCTION_BACKEND_CONFIG, "{\"dot_dimension_numbers\":{\"lhs_contracting_dimensions\":[\"1\"");
+    hand_text(&t->hand, HLO_INSTRUCTION_BACKEND_CONFIG,
+              "{\"dot_dimension_numbers\":{\"lhs_contracting_dimensions\":[\"1\"");
     follow(t, x, 0);
     check(t, y, 0);
 }
@@ -176,9 +120,7 @@ static void numbers(struct flow_test *t) {
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
         for (int k = 0; k < fields[i].count; k++) wire_build_varint(&n, fields[i].field, fields[i].dimensions[k]);
     }
-    struct wire_build *message = &t->messages[t->graph.node_count - 1];
-    wire_build_message(message, HLO_INSTRUCTION_CONVOLUTION, &n);
-    t->nodes[t->graph.node_count - 1].message = wire_build_view(message);
+    hand_message(&t->hand, HLO_INSTRUCTION_CONVOLUTION, &n);
 }
 
 static const struct dimensions images = {4, {128, 32, 32, 64}}, features = {4, {128, 16, 16, 256}},
@@ -186,7 +128,7 @@ static const struct dimensions images = {4, {128, 32, 32, 64}}, features = {4, {
 
 static void test_a_convolution_of_cudnn(void **state) {
     struct flow_test *t = *state;
-    uint32_t x = parameter(t, images), w = parameter(t, kernel);
+    uint32_t x = hand_parameter(&t->hand, images), w = hand_parameter(&t->hand, kernel);
     uint32_t y = library(t, "__cudnn$convBiasActivationForward", features, 2, (uint32_t[]){x, w});
     numbers(t);
     follow(t, x, 0);
@@ -199,7 +141,7 @@ static void test_a_convolution_of_cudnn(void **state) {
 
 static void test_a_gradient_of_the_input(void **state) {
     struct flow_test *t = *state;
-    uint32_t dy = parameter(t, features), w = parameter(t, kernel);
+    uint32_t dy = hand_parameter(&t->hand, features), w = hand_parameter(&t->hand, kernel);
     uint32_t dx = library(t, "__cudnn$convBackwardInput", images, 2, (uint32_t[]){dy, w});
     numbers(t);
     follow(t, dy, 0);
@@ -213,7 +155,7 @@ static void test_a_gradient_of_the_input(void **state) {
 
 static void test_a_gradient_of_the_kernel(void **state) {
     struct flow_test *t = *state;
-    uint32_t x = parameter(t, images), dy = parameter(t, features);
+    uint32_t x = hand_parameter(&t->hand, images), dy = hand_parameter(&t->hand, features);
     uint32_t dw = library(t, "__cudnn$convBackwardFilter", kernel, 2, (uint32_t[]){x, dy});
     numbers(t);
     follow(t, x, 0);
@@ -229,12 +171,13 @@ static void test_a_gradient_of_the_kernel(void **state) {
 static void test_attention(void **state) {
     struct flow_test *t = *state;
     const struct dimensions rows = {4, {4, 1024, 8, 64}}, seen = {4, {4, 256, 8, 64}};
-    uint32_t q = parameter(t, rows), k = parameter(t, seen), v = parameter(t, seen);
-    uint32_t y = add(t, OPCODE_CUSTOM_CALL, (struct dimensions){4, {4, 8, 1024, 64}}, 3, (uint32_t[]){q, k, v});
-    uint32_t statistics = add_leaf(t, (struct dimensions){3, {4, 8, 1024}});
-    text(t, HLO_INSTRUCTION_CUSTOM_CALL_TARGET, "__cudnn$fmhaSoftmax");
-    text(
-        t, HLO_INSTRUCTION_BACKEND_CONFIG,
+    uint32_t q = hand_parameter(&t->hand, rows), k = hand_parameter(&t->hand, seen), v = hand_parameter(&t->hand, seen);
+    uint32_t y = hand_add(&t->hand, OPCODE_CUSTOM_CALL, (struct dimensions){4, {4, 8, 1024, 64}}, 3,
+                          (uint32_t[]){q, k, v});
+    uint32_t statistics = hand_add_leaf(&t->hand, (struct dimensions){3, {4, 8, 1024}});
+    hand_text(&t->hand, HLO_INSTRUCTION_CUSTOM_CALL_TARGET, "__cudnn$fmhaSoftmax");
+    hand_text(
+        &t->hand, HLO_INSTRUCTION_BACKEND_CONFIG,
         "{\"cudnn_fmha_backend_config\":{\"bmm1_dot_dimension_numbers\":{\"lhs_contracting_dimensions\":[\"3\"],"
         "\"rhs_contracting_dimensions\":[\"3\"],\"lhs_batch_dimensions\":[\"0\",\"2\"],\"rhs_batch_dimensions\":[\"0\","
         "\"2\"]},\"bmm2_dot_dimension_numbers\":{\"lhs_contracting_dimensions\":[\"3\"],\"rhs_contracting_dimensions\":"
@@ -256,10 +199,10 @@ static void test_attention(void **state) {
 static void test_attention_backward(void **state) {
     struct flow_test *t = *state;
     const struct dimensions rows = {4, {4, 1024, 8, 64}}, turned = {4, {4, 8, 1024, 64}};
-    uint32_t q = parameter(t, rows), k = parameter(t, rows), v = parameter(t, rows);
-    uint32_t dq = add(t, OPCODE_CUSTOM_CALL, turned, 3, (uint32_t[]){q, k, v});
-    uint32_t dk = add_leaf(t, turned);
-    text(t, HLO_INSTRUCTION_CUSTOM_CALL_TARGET, "__cudnn$fmhaSoftmaxBackward");
+    uint32_t q = hand_parameter(&t->hand, rows), k = hand_parameter(&t->hand, rows), v = hand_parameter(&t->hand, rows);
+    uint32_t dq = hand_add(&t->hand, OPCODE_CUSTOM_CALL, turned, 3, (uint32_t[]){q, k, v});
+    uint32_t dk = hand_add_leaf(&t->hand, turned);
+    hand_text(&t->hand, HLO_INSTRUCTION_CUSTOM_CALL_TARGET, "__cudnn$fmhaSoftmaxBackward");
     follow(t, q, 0);
     check(t, dq, 1);
     check(t, dk, 1);
@@ -272,8 +215,8 @@ static const struct dimensions by_head = {4, {8, 12, 512, 64}}, merged = {3, {96
 
 static void test_a_factor_comes_out_where_it_went_in(void **state) {
     struct flow_test *t = *state;
-    uint32_t x = parameter(t, by_head), y = add(t, OPCODE_BITCAST, merged, 1, &x);
-    uint32_t z = add(t, OPCODE_RESHAPE, by_head, 1, &y);
+    uint32_t x = hand_parameter(&t->hand, by_head), y = hand_add(&t->hand, OPCODE_BITCAST, merged, 1, &x);
+    uint32_t z = hand_add(&t->hand, OPCODE_RESHAPE, by_head, 1, &y);
     follow(t, x, 1);
     check(t, y, 1);
     check(t, z, 2);
@@ -285,12 +228,12 @@ static void test_a_factor_comes_out_where_it_went_in(void **state) {
 // Heads are split where the batch, which may not be, is merged with them.
 static void test_another_factor_is_forbidden(void **state) {
     struct flow_test *t = *state;
-    uint32_t x = parameter(t, by_head), y = add(t, OPCODE_BITCAST, merged, 1, &x);
-    uint32_t z = add(t, OPCODE_BITCAST, by_head, 1, &y);
+    uint32_t x = hand_parameter(&t->hand, by_head), y = hand_add(&t->hand, OPCODE_BITCAST, merged, 1, &x);
+    uint32_t z = hand_add(&t->hand, OPCODE_BITCAST, by_head, 1, &y);
     follow(t, x, 0);
     struct dimension_flow batch = t->flow;
     t->flow = (struct dimension_flow){0};
-    assert_true(dimension_flow_init(&t->flow, &t->graph, &t->arena));
+    assert_true(dimension_flow_init(&t->flow, &t->hand.graph, &t->hand.arena));
     t->flow.other = &batch;
     follow(t, x, 1);
     check(t, z, 2);
@@ -301,12 +244,12 @@ static void test_another_factor_is_forbidden(void **state) {
 // s32[4,1024]{1,0:T(4,128)} as its eight tiles.
 static void test_tiles(void **state) {
     struct flow_test *t = *state;
-    uint32_t x = parameter(t, (struct dimensions){2, {4, 1024}});
-    uint32_t y = add(t, OPCODE_BITCAST, (struct dimensions){4, {1, 8, 4, 128}}, 1, &x);
+    uint32_t x = hand_parameter(&t->hand, (struct dimensions){2, {4, 1024}});
+    uint32_t y = hand_add(&t->hand, OPCODE_BITCAST, (struct dimensions){4, {1, 8, 4, 128}}, 1, &x);
     for (uint32_t leaf = x; leaf <= y; leaf++) {
-        t->leaves[leaf].tile_rank = 2;
-        t->leaves[leaf].tile[0] = 128;
-        t->leaves[leaf].tile[1] = 4;
+        t->hand.leaves[leaf].tile_rank = 2;
+        t->hand.leaves[leaf].tile[0] = 128;
+        t->hand.leaves[leaf].tile[1] = 4;
     }
     follow(t, x, 0);
     check(t, y, 1u << 2);
@@ -316,8 +259,8 @@ static void test_tiles(void **state) {
 
 static void test_parts(void **state) {
     struct flow_test *t = *state;
-    uint32_t x = parameter(t, (struct dimensions){3, {8, 1024, 5632}});
-    uint32_t gate = add(t, OPCODE_RESIZING, (struct dimensions){3, {8, 1, 2816}}, 1, &x);
+    uint32_t x = hand_parameter(&t->hand, (struct dimensions){3, {8, 1024, 5632}});
+    uint32_t gate = hand_add(&t->hand, OPCODE_RESIZING, (struct dimensions){3, {8, 1, 2816}}, 1, &x);
     follow(t, gate, 2);
     check(t, x, 0);
     t->flow.ties_parts = true;
