@@ -7,11 +7,10 @@
 #include "analysis/advice/advisor.h"
 #include "analysis/advice/few_pictures.h"
 #include "analysis/advice/gathered.h"
-#include "analysis/advice/loop_steps.h"
 #include "analysis/advice/sharding_habits.h"
+#include "analysis/advice/sharding_split.h"
 #include "analysis/advice/weight_products.h"
 #include "analysis/advice/weight_uses.h"
-#include "analysis/base/common_divisor.h"
 
 enum { BF16_BITS = 16 };
 
@@ -26,88 +25,6 @@ enum { BF16_BITS = 16 };
 #define GATHERED_OF_SPLIT_BATCH 0.4
 #define GATHERED_OF_SPLIT_BATCH_ON_TPU 0.75
 
-// The dimension that is split: the first of a matrix, after the layers of a stack; the output features of a
-// convolution. -1 when none can be.
-static int split_dimension(const struct advisor *advisor, uint32_t leaf) {
-    const struct array_shape *shape = &advisor->graph.leaves[leaf];
-    int64_t ways = advisor->request.ways;
-    int first = loop_steps_is_stack(&advisor->steps, leaf) ? 1 : 0;
-    if (shape->rank - first < 2) return -1;
-    if (shape->rank - first == 4 && shape->dimensions[shape->rank - 1] % ways == 0) return shape->rank - 1;
-    for (int d = first; d < shape->rank; d++) {
-        if (shape->dimensions[d] % ways == 0) return d;
-    }
-    return -1;
-}
-
-static bool is_weight(const struct advisor *advisor, uint32_t input) {
-    const struct entry_input *in = &advisor->roles.inputs[input];
-    if (in->leaf == HLO_NONE || !array_is(&advisor->graph.leaves[in->leaf])) return false;
-    if (advisor->roles.is_training) return in->is_state || in->is_frozen;
-    return !advisor->batch.marks[in->leaf];
-}
-
-struct split {
-    struct dimension_flow flow;
-    int8_t *dimension;    // of each leaf: the one that is split by being a weight or its mirror; -1 none
-    bool is_by_features;  // convolutions: split by output features, so that each gathers its whole input
-};
-
-// Are convolutions what it holds? Patches that one convolution makes of pictures are rows from then on.
-static bool is_of_pictures(const struct advisor *advisor) {
-    const double little = 0.05;
-    return advisor_has_convolutions(advisor) &&
-           pictures_bytes_at_peak(advisor) > little * (double)advisor->what_if.total_bytes;
-}
-
-static bool mark_weights(struct advisor *advisor, struct split *split) {
-    split->dimension = arena_push_raw(advisor->arena, advisor->graph.leaf_count, sizeof *split->dimension);
-    bool has_room = dimension_flow_init(&split->flow, &advisor->graph, advisor->arena);
-    if (!split->dimension || !has_room || !split->flow.marks)
-        return error_set(advisor->error, ERROR_TOO_BIG, "no memory left to follow the split dimensions");
-    split->flow.other = &advisor->batch;
-    split->flow.ties_parts = true;
-    memset(split->dimension, -1, advisor->graph.leaf_count);
-    struct weight_uses uses = weight_uses_find(advisor);
-    for (uint32_t i = 0; i < advisor->roles.input_count; i++) {
-        const struct entry_input *input = &advisor->roles.inputs[i];
-        if (!is_weight(advisor, i)) continue;
-        int d = split_dimension(advisor, input->leaf);
-        split->dimension[input->leaf] = (int8_t)d;
-        if (d >= 0 && !weight_is_only_added(&uses, &advisor->graph.leaves[input->leaf]))
-            dimension_flow_mark(&split->flow, input->leaf, d);
-        if (input->mirror != HLO_NONE) split->dimension[advisor->roles.outputs[input->mirror].leaf] = (int8_t)d;
-    }
-    split->is_by_features = is_of_pictures(advisor);
-    dimension_flow_run(&split->flow);
-    return true;
-}
-
-// Of the marked dimensions, one is split, not two: what more chips share, the first of several. -1: none.
-static int split_of(const struct array_shape *shape, uint8_t marks, int64_t ways, int64_t *parts) {
-    int split = -1;
-    *parts = 1;
-    for (int d = 0; d < shape->rank; d++) {
-        if (!(marks >> d & 1) || shape->dimensions[d] <= 0) continue;
-        int64_t shared = common_divisor(shape->dimensions[d], ways);
-        if (split >= 0 && shared <= *parts) continue;
-        split = d;
-        *parts = shared;
-    }
-    return split;
-}
-
-// Into no more parts than divide it: of 720 = 9 x 80 columns on four chips come nine heads whole, of 480 = 6 x 80 six
-// in two halves (compatiblePrefixNoConflictsWithinFactor in
-// shardy/dialect/sdy/transforms/propagation/basic_factor_propagation.cc; openxla/shardy a0277a83).
-static struct array_shape split_once(const struct array_shape *shape, uint8_t marks, int64_t ways) {
-    struct array_shape part = *shape;
-    int64_t parts;
-    int d = split_of(shape, marks, ways, &parts);
-    if (d >= 0) part.dimensions[d] /= parts;
-    return part;
-}
-
 struct uneven {     // arrays of some size with a dimension to split
     bool is_any;    // that the chips do not divide
     bool is_whole;  // nor any part of the chips
@@ -117,7 +34,7 @@ static void look_for_uneven(const struct advisor *advisor, uint32_t leaf, uint8_
     const double some = 0.005;
     const struct array_shape *shape = &advisor->graph.leaves[leaf];
     int64_t parts;
-    if (split_of(shape, marks, advisor->request.ways, &parts) < 0) return;
+    if (sharding_split_of(shape, marks, advisor->request.ways, &parts) < 0) return;
     if ((double)array_shape_bytes(shape) <= some * (double)advisor->what_if.total_bytes) return;
     uneven->is_any |= parts < advisor->request.ways;
     uneven->is_whole |= parts == 1;
@@ -126,7 +43,7 @@ static void look_for_uneven(const struct advisor *advisor, uint32_t leaf, uint8_
 // With the batch whole, sums over a split dimension come together as whole arrays, one at a time: the blocks' input,
 // unless fast memory holds that.
 // A convolution split by output features gathers its input, and the gradient of its output, in float32.
-static int64_t gathered_inputs(const struct advisor *advisor, const struct split *split) {
+static int64_t gathered_inputs(const struct advisor *advisor, const struct sharding_split *split) {
     const double gathered_element_bytes = 8;  // two of float32
     int64_t largest = 0;
     const struct heap_replay *replay = &advisor->what_if.replay;
@@ -157,7 +74,7 @@ static int64_t gathered_weight(const struct advisor *advisor) {
     int64_t largest = 0;
     int looked_for = 0;
     for (uint32_t i = 0; i < advisor->roles.input_count; i++) {
-        if (!is_weight(advisor, i) || advisor->roles.inputs[i].is_frozen) continue;
+        if (!sharding_is_weight(advisor, i) || advisor->roles.inputs[i].is_frozen) continue;
         struct array_shape shape = advisor->graph.leaves[advisor->roles.inputs[i].leaf];
         bool is_stacked = shape.rank > 2;  // of a stack, or of experts, a part is gathered at a time
         int64_t bytes = is_stacked ? 0 : array_shape_bytes(&shape);
@@ -181,14 +98,14 @@ static bool is_data(const struct advisor *advisor, uint32_t buffer) {
     uint32_t a = buffer < advisor->what_if.module->buffer_count ? module->allocation_of_buffer[buffer] : HLO_NONE;
     if (a == HLO_NONE || !module->allocations[a].is_entry_parameter) return false;
     int64_t number = module->allocations[a].parameter_number;
-    return number >= 0 && number < advisor->roles.input_count && !is_weight(advisor, (uint32_t)number);
+    return number >= 0 && number < advisor->roles.input_count && !sharding_is_weight(advisor, (uint32_t)number);
 }
 
 // Are most weights in arrays of one dimension, which the program cuts into matrices by itself?
 static bool is_flat(const struct advisor *advisor) {
     double flat = 0, others = 0;
     for (uint32_t i = 0; i < advisor->roles.input_count; i++) {
-        if (!is_weight(advisor, i)) continue;
+        if (!sharding_is_weight(advisor, i)) continue;
         const struct array_shape *shape = &advisor->graph.leaves[advisor->roles.inputs[i].leaf];
         double *sum = shape->rank == 1 ? &flat : &others;
         *sum += (double)array_shape_bytes(shape);
@@ -210,14 +127,14 @@ static struct advice_doubt doubt_of_sharding(const struct advisor *advisor) {
         double bytes = (double)advisor->module->allocations[in->allocation].size_bytes;
         if (in->mirror != HLO_NONE && !in->is_donated) bytes *= 2;
         bool is_doubted = understanding_is_unknown_input(&advisor->roles, &advisor->batch, i);
-        doubt.population_bytes += is_doubted || is_weight(advisor, i) ? bytes : 0;
+        doubt.population_bytes += is_doubted || sharding_is_weight(advisor, i) ? bytes : 0;
         doubt.may_stay_bytes += is_doubted ? bytes : 0;
     }
     return doubt;
 }
 
 // What comes on top of the split arrays, `then` being the program of these.
-static int64_t added_bytes(const struct advisor *advisor, const struct split *split, bool is_batch_split,
+static int64_t added_bytes(const struct advisor *advisor, const struct sharding_split *split, bool is_batch_split,
                            const struct what_if_result *then) {
     bool is_for_tpu = advisor->what_if.fast_bytes > 0;
     if (is_batch_split && is_for_tpu)
@@ -232,7 +149,7 @@ static int64_t added_bytes(const struct advisor *advisor, const struct split *sp
 
 // Between convolutions, and along edges, the partitioner keeps some activations split and gathers others. With the
 // batch split as well, most of them stay split.
-static double maybe_gathered(const struct advisor *advisor, const struct split *split, bool is_batch_split) {
+static double maybe_gathered(const struct advisor *advisor, const struct sharding_split *split, bool is_batch_split) {
     double of_split = advisor->what_if.fast_bytes > 0 ? GATHERED_OF_SPLIT_BATCH_ON_TPU : GATHERED_OF_SPLIT_BATCH;
     double bytes = advisor->roles.is_graph ? advisor->at_peak.batch : pictures_bytes_at_peak(advisor);
     if (!split->is_by_features && !advisor->roles.is_graph) return 0;
@@ -276,28 +193,22 @@ static double below_of(const struct advisor *advisor, double above) {
     return advisor->is_for_gpu && above < little ? of_it * above : above;
 }
 
-static uint8_t marks_of(const struct advisor *advisor, const struct split *split, bool is_batch_split, uint32_t leaf) {
-    if (split->dimension[leaf] >= 0) return (uint8_t)(1u << split->dimension[leaf]);
-    bool is_of_batch = is_batch_split && advisor->batch.marks[leaf];
-    return is_of_batch ? advisor->batch.marks[leaf] : split->flow.marks[leaf];
-}
-
 // What each buffer weighs on one chip.
-static void resize_split(const struct advisor *advisor, const struct split *split, bool is_batch_split, int64_t *sizes,
-                         struct uneven *uneven) {
+static void resize_split(const struct advisor *advisor, const struct sharding_split *split, bool is_batch_split,
+                         int64_t *sizes, struct uneven *uneven) {
     for (uint32_t i = 0; i < advisor->module->buffer_count; i++) {
         uint32_t leaf = advisor_leaf(advisor, i);
         if (leaf == HLO_NONE || !array_is(&advisor->graph.leaves[leaf])) continue;
         if (!is_batch_split && is_data(advisor, i)) continue;
-        uint8_t marks = marks_of(advisor, split, is_batch_split, leaf);
-        struct array_shape part = split_once(&advisor->graph.leaves[leaf], marks, advisor->request.ways);
+        uint8_t marks = sharding_split_marks(split, leaf);
+        struct array_shape part = sharding_split_once(&advisor->graph.leaves[leaf], marks, advisor->request.ways);
         sizes[i] = advisor_reshaped(advisor, i, &part);
         look_for_uneven(advisor, leaf, marks, uneven);
     }
 }
 
-static void doubt_split(struct advisor *advisor, const struct split *split, const struct sharding_habits *habits,
-                        bool is_batch_split) {
+static void doubt_split(struct advisor *advisor, const struct sharding_split *split,
+                        const struct sharding_habits *habits, bool is_batch_split) {
     advisor->doubt = doubt_of_sharding(advisor);
     advisor->doubt.may_stay_bytes += maybe_gathered(advisor, split, is_batch_split);
     if (split->is_by_features)
@@ -317,8 +228,8 @@ static void add_to_totals(struct advisor *advisor, int64_t added, int64_t hidden
     then->peak_bytes += added + hidden;
 }
 
-static void say_sharded(const struct advisor *advisor, const struct split *split, bool is_batch_split, int64_t added,
-                        struct advice_item *item) {
+static void say_sharded(const struct advisor *advisor, const struct sharding_split *split, bool is_batch_split,
+                        int64_t added, struct advice_item *item) {
     if (advisor->is_rematerialized && !advisor->is_squeezed)
         advisor_say(advisor, item,
                     "The compiler recomputes arrays here for want of memory (names with .remat); with room "
@@ -330,7 +241,7 @@ static void say_sharded(const struct advisor *advisor, const struct split *split
 
 // The table of some size that is split by its columns, since the chips do not divide its rows. What is looked up is
 // split so too, and has no more chips for its examples. NULL: none.
-static const struct array_shape *table_in_columns(const struct advisor *advisor, const struct split *split) {
+static const struct array_shape *table_in_columns(const struct advisor *advisor, const struct sharding_split *split) {
     const double some = 0.005;
     for (uint32_t i = 0; i < advisor->graph.node_count; i++) {
         uint32_t from = weight_looked_up(advisor, i);
@@ -343,13 +254,9 @@ static const struct array_shape *table_in_columns(const struct advisor *advisor,
     return NULL;
 }
 
-// Then it may come to what it takes with the batch whole.
-static void widen_by_table(const struct advisor *advisor, const struct split *split, struct advice_item *item) {
-    const double about = 1.12;
+static void say_table(const struct advisor *advisor, const struct sharding_split *split, struct advice_item *item) {
     const struct array_shape *table = advisor->roles.is_training ? table_in_columns(advisor, split) : NULL;
-    int64_t whole = what_if_bytes(about * (double)advisor->told[ADVICE_SHARD_PARAMETERS].total_bytes);
     if (!table) return;
-    if (whole > item->high_bytes) item->high_bytes = whole;
     unsigned long long rows = (uint64_t)table->dimensions[0], ways = (uint64_t)advisor->request.ways;
     advisor_say(advisor, item,
                 "A table of %llu rows, which %llu chips do not divide, is split by columns: what is looked up follows "
@@ -358,12 +265,12 @@ static void widen_by_table(const struct advisor *advisor, const struct split *sp
 }
 
 static bool predict_sharded(struct advisor *advisor, bool is_batch_split, double spread, struct advice_item *item) {
-    struct split split = {0};
+    struct sharding_split split;
     struct uneven uneven = {0};
     struct sharding_habits habits;
     struct what_if_result then;
     int64_t *sizes = advisor_sizes(advisor);
-    if (!sizes || !mark_weights(advisor, &split) || !split.flow.marks || !split.dimension) return false;
+    if (!sizes || !sharding_split_find(advisor, is_batch_split, &split)) return false;
     resize_split(advisor, &split, is_batch_split, sizes, &uneven);
     if (!sharding_habits_find(advisor, uneven.is_any, &habits)) return false;
     doubt_split(advisor, &split, &habits, is_batch_split);
@@ -379,7 +286,7 @@ static bool predict_sharded(struct advisor *advisor, bool is_batch_split, double
     advisor_set_totals(advisor, &then, below_of(advisor, spread), spread, item);
     sharding_widen(&habits, is_batch_split, advisor->is_for_gpu, item);
     widen_by_waiting(advisor, &waiting, item);
-    if (is_batch_split) widen_by_table(advisor, &split, item);
+    if (is_batch_split) say_table(advisor, &split, item);
     say_sharded(advisor, &split, is_batch_split, added, item);
     return true;
 }
@@ -387,10 +294,10 @@ static bool predict_sharded(struct advisor *advisor, bool is_batch_split, double
 static void say_weights(const struct advisor *advisor, struct advice_item *item) {
     int64_t split_bytes = 0, whole_bytes = 0;
     for (uint32_t i = 0; i < advisor->roles.input_count; i++) {
-        if (!is_weight(advisor, i)) continue;
+        if (!sharding_is_weight(advisor, i)) continue;
         uint32_t leaf = advisor->roles.inputs[i].leaf;
         int64_t bytes = array_shape_bytes(&advisor->graph.leaves[leaf]);
-        bool is_split = split_dimension(advisor, leaf) >= 0;
+        bool is_split = sharding_weight_dimension(advisor, leaf) >= 0;
         int64_t *sum = is_split ? &split_bytes : &whole_bytes;
         *sum = what_if_bytes((double)*sum + (bytes > 0 ? (double)bytes : 0));
     }
@@ -401,14 +308,16 @@ static void say_weights(const struct advisor *advisor, struct advice_item *item)
 
 static bool has_weights(const struct advisor *advisor) {
     for (uint32_t i = 0; i < advisor->roles.input_count; i++) {
-        if (is_weight(advisor, i) && advisor->graph.leaves[advisor->roles.inputs[i].leaf].rank > 1) return true;
+        if (sharding_is_weight(advisor, i) && advisor->graph.leaves[advisor->roles.inputs[i].leaf].rank > 1)
+            return true;
     }
     return false;
 }
 
 static bool can_split_weights(const struct advisor *advisor) {
     for (uint32_t i = 0; i < advisor->roles.input_count; i++) {
-        if (is_weight(advisor, i) && split_dimension(advisor, advisor->roles.inputs[i].leaf) >= 0) return true;
+        if (sharding_is_weight(advisor, i) && sharding_weight_dimension(advisor, advisor->roles.inputs[i].leaf) >= 0)
+            return true;
     }
     return false;
 }

@@ -1,7 +1,9 @@
 #include "analysis/advice/dimension_marks.h"
 
+#include "analysis/base/common_divisor.h"
+
 bool dimension_flow_init(struct dimension_flow *flow, const struct program_graph *graph, struct arena *arena) {
-    *flow = (struct dimension_flow){.graph = graph};
+    *flow = (struct dimension_flow){.graph = graph, .level = FLOW_ALL};
     flow->marks = arena_new(arena, uint8_t, graph->leaf_count);
     flow->is_blocked = arena_new(arena, uint8_t, graph->leaf_count);
     flow->starts = arena_push_raw(arena, (size_t)graph->leaf_count * ARRAY_RANK_MAX, sizeof *flow->starts);
@@ -26,14 +28,22 @@ static bool is_forbidden(const struct dimension_flow *flow, uint32_t leaf, int d
     return other && (other->marks[leaf] >> dimension & 1) && *start_of(other, leaf, dimension) == start;
 }
 
+// From that factor on.
+static bool can_share(const struct dimension_flow *flow, uint32_t leaf, int dimension, double start) {
+    double size = (double)flow->graph->leaves[leaf].dimensions[dimension] / (start > 1 ? start : 1);
+    return !flow->marks[leaf] && common_divisor(size < 1 ? 1 : (int64_t)size, flow->chips) > 1;
+}
+
 void dimension_flow_mark_factor(struct dimension_flow *flow, uint32_t leaf, int dimension, double start) {
     const struct array_shape *shape = &flow->graph->leaves[leaf];
     if (!has_dimension(shape, dimension) || flow->is_blocked[leaf] || (flow->marks[leaf] >> dimension & 1)) return;
+    if (flow->chips && !can_share(flow, leaf, dimension, start)) return;
     uint32_t whole = start < UINT32_MAX ? (uint32_t)start : UINT32_MAX;
     if (is_forbidden(flow, leaf, dimension, whole)) return;
     flow->marks[leaf] |= (uint8_t)(1u << dimension);
     *start_of(flow, leaf, dimension) = whole;
     flow->has_changed = true;
+    if (flow->newly_marked) flow->newly_marked[flow->newly_marked_count++] = leaf;
 }
 
 void dimension_flow_mark(struct dimension_flow *flow, uint32_t leaf, int dimension) {

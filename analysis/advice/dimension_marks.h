@@ -8,6 +8,14 @@
 
 #include "analysis/program/program_graph.h"
 
+// How far marks go; each level comprises those before it.
+enum flow_level {
+    FLOW_ALIKE,   // between elementwise operands and results, other arrangements of the same elements, calls and loops
+    FLOW_KEPT,    // along dimensions that operands of any operation share with its results, or a broadcast has already
+    FLOW_SUMMED,  // along those that are summed over
+    FLOW_ALL,     // into what is broadcast
+};
+
 struct dimension_flow {
     const struct program_graph *graph;
     uint8_t *marks;       // of each leaf: bit d for dimension d
@@ -15,8 +23,12 @@ struct dimension_flow {
     uint8_t *is_blocked;  // leaves that take no marks (weights, when the batch is followed)
     const uint8_t *forbidden;            // of each leaf: bits of dimensions that take none; NULL: none
     const struct dimension_flow *other;  // a factor that it marks takes none here; NULL: none
-    bool follows_cuts;  // a slice of nearly all of a dimension, and what is padded by little, follow it
-    bool ties_parts;    // so does any slice of it
+    bool follows_cuts;      // a slice of nearly all of a dimension, and what is padded by little, follow it
+    bool ties_parts;        // so does any slice of it
+    int64_t chips;          // that share what is marked: an array takes one mark, the first that they can; 0: any marks
+    enum flow_level level;  // FLOW_ALL unless set
+    uint32_t *newly_marked;  // leaves, in order, as many as the graph has at most; NULL: nobody asks
+    uint32_t newly_marked_count;
     bool has_changed;
 };
 

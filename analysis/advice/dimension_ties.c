@@ -17,6 +17,7 @@ static void tie_mapped(struct dimension_flow *flow, const struct graph_node *nod
     int count = dimension_numbers_read(node->message, HLO_INSTRUCTION_DIMENSIONS, map);
     uint32_t operand = flow_operand_leaf(flow, node, 0);
     if (operand == HLO_NONE || node->leaf_count != 1) return;
+    if (!is_transpose && flow->level < FLOW_ALL && flow->marks[operand]) return;
     for (int i = 0; i < count; i++) {
         if (is_transpose)
             dimension_tie(flow, operand, map[i], node->first_leaf, i);
@@ -67,6 +68,7 @@ static void tie_resizing(struct dimension_flow *flow, const struct graph_node *n
         for (uint32_t k = 0; k < node->leaf_count; k++) {
             uint32_t leaf = node->first_leaf + k;
             if (flow_leaf(flow, operand)->rank != flow_leaf(flow, leaf)->rank) continue;
+            if (flow->level < FLOW_KEPT && flow->marks[leaf]) continue;
             for (int d = 0; d < flow_leaf(flow, leaf)->rank; d++) dimension_tie_cut(flow, operand, d, leaf, d);
         }
     }
@@ -204,8 +206,16 @@ static void tie_sliced(struct dimension_flow *flow, const struct graph_node *nod
     }
 }
 
+// Has it dimensions that not all of its arrays have?
+static bool is_of_several(const struct graph_node *node) {
+    return node->opcode == OPCODE_BROADCAST || node->opcode == OPCODE_REDUCE || node->opcode == OPCODE_DOT ||
+           node->opcode == OPCODE_CONVOLUTION || node->opcode == OPCODE_GATHER || node->opcode == OPCODE_SCATTER ||
+           library_call_of(node) != LIBRARY_NONE;
+}
+
 void dimension_ties_apply(struct dimension_flow *flow, uint32_t index) {
     const struct graph_node *node = &flow->graph->nodes[index];
+    if (flow->level < FLOW_KEPT && is_of_several(node)) return;
     switch (node->opcode) {
         case OPCODE_PARAMETER:
         case OPCODE_CONSTANT:

@@ -1,3 +1,4 @@
+#include "analysis/advice/dimension_tie_list.h"
 #include "analysis/advice/dimension_ties.h"
 #include "analysis/program/library_call.h"
 #include "proto/hlo_fields.h"
@@ -16,28 +17,35 @@ static int number_of(struct bytes message, uint32_t field) {
 
 // --- dot: result dimensions are the batch ones, then what is left of the left, then of the right operand ---
 
-static void tie_free(struct dimension_flow *flow, uint32_t operand, unsigned taken, uint32_t result, int *at) {
+static void add_free(struct dimension_tie_list *list, const struct dimension_flow *flow, uint32_t operand,
+                     unsigned taken, uint32_t result, int *at) {
     for (int d = 0; d < flow_leaf(flow, operand)->rank; d++) {
-        if (!(taken >> d & 1)) dimension_tie(flow, operand, d, result, (*at)++);
+        if (!(taken >> d & 1)) dimension_tie_list_add(list, operand, d, result, (*at)++);
     }
 }
 
-// `result` is HLO_NONE where only what is summed over and what is a batch is asked for.
+// What the operands share with each other.
+static void add_shared(struct dimension_tie_list *list, const struct dot_numbers *n, uint32_t left, uint32_t right) {
+    for (int i = 0; i < n->contracted_count; i++)
+        dimension_tie_list_add_summed(list, left, n->contracted_left[i], right, n->contracted_right[i]);
+    for (int i = 0; i < n->batch_count; i++)
+        dimension_tie_list_add(list, left, n->batch_left[i], right, n->batch_right[i]);
+}
+
 static void tie_product(struct dimension_flow *flow, const struct dot_numbers *n, uint32_t left, uint32_t right,
                         uint32_t result) {
     if (left == HLO_NONE || right == HLO_NONE) return;
-    for (int i = 0; i < n->contracted_count; i++)
-        dimension_tie(flow, left, n->contracted_left[i], right, n->contracted_right[i]);
-    for (int i = 0; i < n->batch_count; i++) dimension_tie(flow, left, n->batch_left[i], right, n->batch_right[i]);
-    if (result == HLO_NONE) return;
+    struct dimension_tie_list list = {0};
+    add_shared(&list, n, left, right);
     for (int i = 0; i < n->batch_count; i++) {
-        dimension_tie(flow, left, n->batch_left[i], result, i);
-        dimension_tie(flow, right, n->batch_right[i], result, i);
+        dimension_tie_list_add(&list, left, n->batch_left[i], result, i);
+        dimension_tie_list_add(&list, right, n->batch_right[i], result, i);
     }
     int at = n->batch_count;
     unsigned batch_left = bits_of(n->batch_left, n->batch_count), batch_right = bits_of(n->batch_right, n->batch_count);
-    tie_free(flow, left, bits_of(n->contracted_left, n->contracted_count) | batch_left, result, &at);
-    tie_free(flow, right, bits_of(n->contracted_right, n->contracted_count) | batch_right, result, &at);
+    add_free(&list, flow, left, bits_of(n->contracted_left, n->contracted_count) | batch_left, result, &at);
+    add_free(&list, flow, right, bits_of(n->contracted_right, n->contracted_count) | batch_right, result, &at);
+    dimension_tie_list_apply(flow, &list);
 }
 
 void dimension_ties_of_dot(struct dimension_flow *flow, const struct graph_node *node) {
@@ -61,17 +69,27 @@ static struct convolved convolved_by(const struct dimension_flow *flow, const st
     return (struct convolved){a, b, made};
 }
 
+static int64_t size_of(const struct dimension_flow *flow, uint32_t leaf, int dimension) {
+    const struct array_shape *shape = flow_leaf(flow, leaf);
+    return dimension < shape->rank ? shape->dimensions[dimension] : 0;
+}
+
 // XLA:TPU writes dots as convolutions. A spatial dimension stands for a batch dimension of the dot when it has the same
 // size in all three arrays, for a free or a contracted one when it has in two of them.
-static void tie_spatial(struct dimension_flow *flow, struct convolved c, struct bytes numbers) {
+static void add_spatial(struct dimension_tie_list *list, const struct dimension_flow *flow, struct convolved c,
+                        struct bytes numbers) {
     int in[ARRAY_RANK_MAX], kernel[ARRAY_RANK_MAX], out[ARRAY_RANK_MAX];
     int count = dimension_numbers_read(numbers, CONVOLUTION_INPUT_SPATIAL, in);
     if (dimension_numbers_read(numbers, CONVOLUTION_KERNEL_SPATIAL, kernel) != count) return;
     if (dimension_numbers_read(numbers, CONVOLUTION_OUTPUT_SPATIAL, out) != count) return;
     for (int i = 0; i < count; i++) {
-        dimension_tie(flow, c.input, in[i], c.output, out[i]);
-        dimension_tie(flow, c.kernel, kernel[i], c.output, out[i]);
-        dimension_tie(flow, c.input, in[i], c.kernel, kernel[i]);
+        bool is_summed = size_of(flow, c.input, in[i]) != size_of(flow, c.output, out[i]);
+        dimension_tie_list_add(list, c.input, in[i], c.output, out[i]);
+        dimension_tie_list_add(list, c.kernel, kernel[i], c.output, out[i]);
+        if (is_summed)
+            dimension_tie_list_add_summed(list, c.input, in[i], c.kernel, kernel[i]);
+        else
+            dimension_tie_list_add(list, c.input, in[i], c.kernel, kernel[i]);
     }
 }
 
@@ -80,13 +98,15 @@ void dimension_ties_of_convolution(struct dimension_flow *flow, const struct gra
     struct convolved c = convolved_by(flow, node);
     if (!node->leaf_count || c.input == HLO_NONE || c.kernel == HLO_NONE || c.output == HLO_NONE || !numbers.size)
         return;
-    dimension_tie(flow, c.input, number_of(numbers, CONVOLUTION_INPUT_BATCH), c.output,
-                  number_of(numbers, CONVOLUTION_OUTPUT_BATCH));
-    dimension_tie(flow, c.input, number_of(numbers, CONVOLUTION_INPUT_FEATURE), c.kernel,
-                  number_of(numbers, CONVOLUTION_KERNEL_INPUT_FEATURE));
-    dimension_tie(flow, c.kernel, number_of(numbers, CONVOLUTION_KERNEL_OUTPUT_FEATURE), c.output,
-                  number_of(numbers, CONVOLUTION_OUTPUT_FEATURE));
-    tie_spatial(flow, c, numbers);
+    struct dimension_tie_list list = {0};
+    dimension_tie_list_add(&list, c.input, number_of(numbers, CONVOLUTION_INPUT_BATCH), c.output,
+                           number_of(numbers, CONVOLUTION_OUTPUT_BATCH));
+    dimension_tie_list_add_summed(&list, c.input, number_of(numbers, CONVOLUTION_INPUT_FEATURE), c.kernel,
+                                  number_of(numbers, CONVOLUTION_KERNEL_INPUT_FEATURE));
+    dimension_tie_list_add(&list, c.kernel, number_of(numbers, CONVOLUTION_KERNEL_OUTPUT_FEATURE), c.output,
+                           number_of(numbers, CONVOLUTION_OUTPUT_FEATURE));
+    add_spatial(&list, flow, c, numbers);
+    dimension_tie_list_apply(flow, &list);
 }
 
 // --- Calls of libraries: results are tuples that end with a workspace, which is nobody's dimension ---
@@ -107,16 +127,18 @@ static void tie_attention(struct dimension_flow *flow, const struct graph_node *
     uint32_t value = flow_operand_leaf(flow, node, 2), made = node->first_leaf;
     if (query == HLO_NONE || key == HLO_NONE || value == HLO_NONE || !dot_numbers_of_attention(node, &scores, &mixed))
         return;
+    struct dimension_tie_list list = {0};
     int free_query = scores.batch_count, free_value = mixed.batch_count + 1;
-    tie_product(flow, &scores, query, key, HLO_NONE);
-    for (int i = 0; i < scores.batch_count; i++) dimension_tie(flow, query, scores.batch_left[i], made, i);
-    for (int i = 0; i < mixed.batch_count; i++) dimension_tie(flow, value, mixed.batch_right[i], made, i);
-    tie_free(flow, query,
+    add_shared(&list, &scores, query, key);
+    for (int i = 0; i < scores.batch_count; i++) dimension_tie_list_add(&list, query, scores.batch_left[i], made, i);
+    for (int i = 0; i < mixed.batch_count; i++) dimension_tie_list_add(&list, value, mixed.batch_right[i], made, i);
+    add_free(&list, flow, query,
              bits_of(scores.batch_left, scores.batch_count) | bits_of(scores.contracted_left, scores.contracted_count),
              made, &free_query);
-    tie_free(flow, value,
+    add_free(&list, flow, value,
              bits_of(mixed.batch_right, mixed.batch_count) | bits_of(mixed.contracted_right, mixed.contracted_count),
              made, &free_value);
+    dimension_tie_list_apply(flow, &list);
     for (int d = 0; d < 3 && node->leaf_count > 1; d++) dimension_tie(flow, made, d, made + 1, d);
 }
 

@@ -60,8 +60,7 @@ class Predictions(unittest.TestCase):
         untold = [(name, change) for name, program in PROGRAMS.items() for change in program["after"]
                   if by_id(self.documents[name])[change]["predicted_total_bytes"] is None]
         self.assertEqual(untold, [("convolutions", "shard_all"), ("recurrent", "shard_parameters"),
-                                  ("gpu_convolutions", "shard_all"), ("classifier", "shard_all"),
-                                  ("frozen_teacher", "shard_all")])
+                                  ("gpu_convolutions", "shard_all"), ("classifier", "shard_all")])
 
     def test_the_total_before_is_the_compilers(self):
         for name, program in PROGRAMS.items():
@@ -308,9 +307,10 @@ class Predictions(unittest.TestCase):
         truth = PROGRAMS["frozen_teacher"]["after"]["shard_parameters"]
         self.assertLessEqual(abs(item["predicted_total_bytes"] - truth), 0.15 * truth, item)
 
-    def test_a_table_that_the_chips_do_not_divide_is_told(self):
-        item = by_id(self.documents["frozen_teacher"])["shard_all"]
-        self.assertIsNone(item["predicted_total_bytes"])
+    def test_a_table_that_the_chips_do_not_divide_keeps_the_batch_whole(self):
+        item, truth = (of["frozen_teacher"] for of in (self.documents, PROGRAMS))
+        item, truth = by_id(item)["shard_all"], truth["after"]["shard_all"]
+        self.assertLessEqual(abs(item["predicted_total_bytes"] - truth), 0.1 * truth, item)
         self.assertTrue(any("A table of 50258 rows" in words and "Pad it to 50260 rows" in words
                             for words in item["evidence"]), item["evidence"])
 

@@ -1,0 +1,126 @@
+#include "analysis/advice/sharding_split.h"
+
+#include "analysis/advice/few_pictures.h"
+#include "analysis/advice/loop_steps.h"
+#include "analysis/advice/sharding_flow.h"
+#include "analysis/advice/weight_uses.h"
+#include "analysis/base/common_divisor.h"
+
+// --- What the user splits ---
+
+// The dimension that is split: the first of a matrix, after the layers of a stack; the output features of a
+// convolution. -1 when none can be.
+int sharding_weight_dimension(const struct advisor *advisor, uint32_t leaf) {
+    const struct array_shape *shape = &advisor->graph.leaves[leaf];
+    int64_t ways = advisor->request.ways;
+    int first = loop_steps_is_stack(&advisor->steps, leaf) ? 1 : 0;
+    if (shape->rank - first < 2) return -1;
+    if (shape->rank - first == 4 && shape->dimensions[shape->rank - 1] % ways == 0) return shape->rank - 1;
+    for (int d = first; d < shape->rank; d++) {
+        if (shape->dimensions[d] % ways == 0) return d;
+    }
+    return -1;
+}
+
+bool sharding_is_weight(const struct advisor *advisor, uint32_t input) {
+    const struct entry_input *in = &advisor->roles.inputs[input];
+    if (in->leaf == HLO_NONE || !array_is(&advisor->graph.leaves[in->leaf])) return false;
+    if (advisor->roles.is_training) return in->is_state || in->is_frozen;
+    return !advisor->batch.marks[in->leaf];
+}
+
+// Are convolutions what it holds? Patches that one convolution makes of pictures are rows from then on.
+static bool is_of_pictures(const struct advisor *advisor) {
+    const double little = 0.05;
+    return advisor_has_convolutions(advisor) &&
+           pictures_bytes_at_peak(advisor) > little * (double)advisor->what_if.total_bytes;
+}
+
+// A weight, and the output that takes its place in the next step.
+static void mark_weight(const struct advisor *advisor, const struct weight_uses *uses, uint32_t index,
+                        struct sharding_split *split) {
+    const struct entry_input *input = &advisor->roles.inputs[index];
+    int d = sharding_weight_dimension(advisor, input->leaf);
+    split->dimension[input->leaf] = (int8_t)d;
+    if (d >= 0 && !weight_is_only_added(uses, &advisor->graph.leaves[input->leaf]))
+        dimension_flow_mark(&split->flow, input->leaf, d);
+    if (input->mirror != HLO_NONE) split->dimension[advisor->roles.outputs[input->mirror].leaf] = (int8_t)d;
+}
+
+static void mark_weights(const struct advisor *advisor, struct sharding_split *split) {
+    struct weight_uses uses = weight_uses_find(advisor);
+    memset(split->dimension, -1, advisor->graph.leaf_count);
+    for (uint32_t i = 0; i < advisor->roles.input_count; i++) {
+        if (sharding_is_weight(advisor, i)) mark_weight(advisor, &uses, i, split);
+    }
+}
+
+static void mark_batch(const struct advisor *advisor, struct dimension_flow *flow) {
+    for (uint32_t i = 0; i < advisor->roles.input_count; i++) {
+        uint32_t leaf = advisor->roles.inputs[i].leaf;
+        bool is_data = leaf != HLO_NONE && !sharding_is_weight(advisor, i);
+        for (int d = 0; is_data && d < ARRAY_RANK_MAX; d++) {
+            if (advisor->batch.marks[leaf] >> d & 1) dimension_flow_mark(flow, leaf, d);
+        }
+    }
+}
+
+static void block_inputs(const struct advisor *advisor, struct dimension_flow *flow) {
+    for (uint32_t i = 0; i < advisor->roles.input_count; i++) {
+        if (advisor->roles.inputs[i].leaf != HLO_NONE) flow->is_blocked[advisor->roles.inputs[i].leaf] = 1;
+    }
+}
+
+// --- What follows from it ---
+
+static bool follow_both(const struct advisor *advisor, struct dimension_flow *flow) {
+    flow->chips = advisor->request.ways;
+    mark_batch(advisor, flow);
+    block_inputs(advisor, flow);
+    return sharding_flow_run(flow, advisor->arena);
+}
+
+static bool follow_weights(const struct advisor *advisor, struct dimension_flow *flow) {
+    flow->other = &advisor->batch;
+    dimension_flow_run(flow);
+    return true;
+}
+
+bool sharding_split_find(struct advisor *advisor, bool is_batch_split, struct sharding_split *split) {
+    *split = (struct sharding_split){.is_by_features = is_of_pictures(advisor)};
+    split->dimension = arena_push_raw(advisor->arena, advisor->graph.leaf_count, sizeof *split->dimension);
+    bool has_room = split->dimension && dimension_flow_init(&split->flow, &advisor->graph, advisor->arena);
+    split->flow.ties_parts = true;
+    if (has_room) mark_weights(advisor, split);
+    has_room = has_room && (is_batch_split ? follow_both : follow_weights)(advisor, &split->flow);
+    return has_room || error_set(advisor->error, ERROR_TOO_BIG, "no memory left to follow the split dimensions");
+}
+
+uint8_t sharding_split_marks(const struct sharding_split *split, uint32_t leaf) {
+    return split->dimension[leaf] >= 0 ? (uint8_t)(1u << split->dimension[leaf]) : split->flow.marks[leaf];
+}
+
+// Of the marked dimensions, one is split, not two: what more chips share, the first of several. -1: none.
+int sharding_split_of(const struct array_shape *shape, uint8_t marks, int64_t ways, int64_t *parts) {
+    int split = -1;
+    *parts = 1;
+    for (int d = 0; d < shape->rank; d++) {
+        if (!(marks >> d & 1) || shape->dimensions[d] <= 0) continue;
+        int64_t shared = common_divisor(shape->dimensions[d], ways);
+        if (split >= 0 && shared <= *parts) continue;
+        split = d;
+        *parts = shared;
+    }
+    return split;
+}
+
+// Into no more parts than divide it: of 720 = 9 x 80 columns on four chips come nine heads whole, of 480 = 6 x 80 six
+// in two halves (compatiblePrefixNoConflictsWithinFactor in
+// shardy/dialect/sdy/transforms/propagation/basic_factor_propagation.cc; openxla/shardy a0277a83).
+struct array_shape sharding_split_once(const struct array_shape *shape, uint8_t marks, int64_t ways) {
+    struct array_shape part = *shape;
+    int64_t parts;
+    int d = sharding_split_of(shape, marks, ways, &parts);
+    if (d >= 0) part.dimensions[d] /= parts;
+    return part;
+}
