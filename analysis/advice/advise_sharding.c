@@ -342,7 +342,7 @@ bool advise_shard_parameters(struct advisor *advisor, struct advice_item *item) 
     item->how =
         "jax.device_put each weight, and its optimizer state, with NamedSharding(mesh, PartitionSpec('x', None)): "
         "the first dimension split over the chips (after the layers of a stacked one, the output features of a "
-        "convolution), the batch whole on every chip.";
+        "convolution, the largest of four), the batch whole on every chip.";
     if (!has_weights(advisor))
         return advisor_no_use(advisor, item, "No input of two or more dimensions stands for weights.");
     if (!can_split_weights(advisor))

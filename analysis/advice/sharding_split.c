@@ -8,14 +8,25 @@
 
 // --- What the user splits ---
 
-// The dimension that is split: the first of a matrix, after the layers of a stack; the output features of a
-// convolution. -1 when none can be.
+// The largest that the chips divide, the first of equals.
+static int largest_dimension(const struct array_shape *shape, int first, int64_t ways) {
+    int largest = -1;
+    for (int d = first; d < shape->rank; d++) {
+        bool is_larger = largest < 0 || shape->dimensions[d] > shape->dimensions[largest];
+        if (shape->dimensions[d] % ways == 0 && is_larger) largest = d;
+    }
+    return largest;
+}
+
+// Of four dimensions, kernels have their output features last, heads in groups the model's width first or last.
 int sharding_weight_dimension(const struct advisor *advisor, uint32_t leaf) {
     const struct array_shape *shape = &advisor->graph.leaves[leaf];
     int64_t ways = advisor->request.ways;
-    int first = loop_steps_is_stack(&advisor->steps, leaf) ? 1 : 0;
+    int first = loop_steps_is_stack(&advisor->steps, leaf) ? 1 : 0, last = shape->rank - 1;
+    bool is_of_four = shape->rank - first == 4;
     if (shape->rank - first < 2) return -1;
-    if (shape->rank - first == 4 && shape->dimensions[shape->rank - 1] % ways == 0) return shape->rank - 1;
+    if (is_of_four && advisor_has_convolutions(advisor) && shape->dimensions[last] % ways == 0) return last;
+    if (is_of_four) return largest_dimension(shape, first, ways);
     for (int d = first; d < shape->rank; d++) {
         if (shape->dimensions[d] % ways == 0) return d;
     }

@@ -314,6 +314,12 @@ class Predictions(unittest.TestCase):
         self.assertTrue(any("A table of 50258 rows" in words and "Pad it to 50260 rows" in words
                             for words in item["evidence"]), item["evidence"])
 
+    def test_in_a_loop_weights_are_split_before_the_batch_comes(self):
+        items, after = by_id(self.documents["normed_heads"]), PROGRAMS["normed_heads"]["after"]
+        for change, most in ("shard_all", 0.04), ("shard_parameters", 0.01):
+            truth, predicted = after[change], items[change]["predicted_total_bytes"]
+            self.assertLessEqual(abs(predicted - truth), most * truth, items[change])
+
     def test_the_compilers_own_copies_of_stacks_go_with_them(self):
         item = by_id(self.documents["gpu_scanned_groups"])["rematerialize"]  # transposed, with no name of the user's
         truth = 798082536  # compiled
