@@ -40,22 +40,29 @@ static void look_for_uneven(const struct advisor *advisor, uint32_t leaf, uint8_
     uneven->is_whole |= parts == 1;
 }
 
-// With the batch whole, sums over a split dimension come together as whole arrays, one at a time: the blocks' input,
-// unless fast memory holds that.
-// A convolution split by output features gathers its input, and the gradient of its output, in float32.
-static int64_t gathered_inputs(const struct advisor *advisor, const struct sharding_split *split) {
-    const double gathered_element_bytes = 8;  // two of float32
-    int64_t largest = 0;
+static int64_t largest_split_elements(const struct advisor *advisor, const struct sharding_split *split) {
     const struct heap_replay *replay = &advisor->what_if.replay;
-    int64_t stream = split->is_by_features ? 0 : advisor_stream_bytes(advisor);
-    if (!split->is_by_features) return stream > advisor->what_if.fast_bytes / 2 ? stream : 0;
+    int64_t largest = 0;
     for (uint32_t i = 0; i < replay->span_count; i++) {
         uint32_t leaf = advisor_leaf(advisor, replay->spans[i].buffer);
         if (leaf == HLO_NONE || !split->flow.marks[leaf] || !advisor->batch.marks[leaf]) continue;
         int64_t elements = array_shape_elements(&advisor->graph.leaves[leaf]);
         if (elements > largest && elements < INT64_MAX / 16) largest = elements;
     }
-    return what_if_bytes(gathered_element_bytes * (double)largest);
+    return largest;
+}
+
+// With the batch whole, sums over a split dimension come together as whole arrays, one at a time: the blocks' input,
+// unless fast memory holds that.
+// A convolution split by output features gathers its input, and the gradient of its output, in float32. Beside waves
+// stand sequences of the same length that none reads, logits among them.
+static int64_t gathered_inputs(const struct advisor *advisor, const struct sharding_split *split) {
+    const double gathered_element_bytes = 8;  // two of float32
+    int64_t stream = split->is_by_features ? 0 : advisor_stream_bytes(advisor);
+    if (!split->is_by_features) return stream > advisor->what_if.fast_bytes / 2 ? stream : 0;
+    int64_t of_waves = largest_wave_elements(advisor);
+    return what_if_bytes(gathered_element_bytes *
+                         (double)(of_waves ? of_waves : largest_split_elements(advisor, split)));
 }
 
 // Is a weight as large as this one multiplied with activations? Of a table rows are taken, and nothing is gathered.

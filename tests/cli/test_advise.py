@@ -320,6 +320,12 @@ class Predictions(unittest.TestCase):
             truth, predicted = after[change], items[change]["predicted_total_bytes"]
             self.assertLessEqual(abs(predicted - truth), most * truth, items[change])
 
+    def test_no_convolution_gathers_scores_of_words(self):
+        item = by_id(self.documents["waves_beside_words"])["shard_parameters"]  # [16,384,12000] beside [16,384,768]
+        truth = PROGRAMS["waves_beside_words"]["after"]["shard_parameters"]
+        self.assertLessEqual(abs(item["predicted_total_bytes"] - truth), 0.05 * truth, item)
+        self.assertGreater(item["understood"], 0.9)
+
     def test_the_compilers_own_copies_of_stacks_go_with_them(self):
         item = by_id(self.documents["gpu_scanned_groups"])["rematerialize"]  # transposed, with no name of the user's
         truth = 798082536  # compiled
