@@ -11,7 +11,8 @@ struct worklist {
     struct dimension_flow *flow;
     uint32_t *order;  // nodes as the program runs, loops' bodies before them
     uint32_t order_count;
-    uint32_t *caller;               // of each computation: the node; HLO_NONE: not come to yet
+    uint8_t *is_ordered;            // of each computation
+    uint32_t *caller;               // of each computation: the node, or HLO_NONE
     uint32_t *first_user, *users;   // of node n: users[first_user[n]] to users[first_user[n + 1] - 1]
     uint8_t *is_waiting;            // of each node
     struct stack waiting, handing;  // nodes to visit, the next one at the end; those that hand on go before the others
@@ -38,7 +39,7 @@ static void order_called(struct worklist *list, uint32_t index, int depth) {
     if (!is_loop_or_branch(node) && !hands_on(node)) return;
     for (uint32_t i = 0; i < node->called_count; i++) {
         uint32_t called = graph->called[node->first_called + i];
-        if (called >= graph->computation_count || list->caller[called] != HLO_NONE) continue;
+        if (called >= graph->computation_count || list->is_ordered[called]) continue;
         list->caller[called] = index;
         order_computation(list, called, depth + 1);
     }
@@ -51,9 +52,11 @@ static void order_node(struct worklist *list, uint32_t index, int depth) {
     if (is_after) list->order[list->order_count++] = index;
 }
 
+// Once, though a hostile program may call its entry.
 static void order_computation(struct worklist *list, uint32_t computation, int depth) {
     enum { DEPTH_MAX = 32 };
     const struct graph_computation *c = &list->flow->graph->computations[computation];
+    list->is_ordered[computation] = 1;
     for (uint32_t i = 0; i < c->node_count && depth < DEPTH_MAX; i++) order_node(list, c->first_node + i, depth);
 }
 
@@ -83,6 +86,7 @@ static bool worklist_init(struct worklist *list, struct dimension_flow *flow, st
     const struct program_graph *graph = flow->graph;
     *list = (struct worklist){.flow = flow,
                               .order = arena_new(arena, uint32_t, graph->node_count),
+                              .is_ordered = arena_new(arena, uint8_t, graph->computation_count),
                               .caller = arena_new(arena, uint32_t, graph->computation_count),
                               .first_user = arena_new(arena, uint32_t, graph->node_count + 1),
                               .users = arena_new(arena, uint32_t, graph->operand_count),
@@ -90,8 +94,8 @@ static bool worklist_init(struct worklist *list, struct dimension_flow *flow, st
                               .waiting.nodes = arena_new(arena, uint32_t, graph->node_count),
                               .handing.nodes = arena_new(arena, uint32_t, graph->node_count)};
     flow->newly_marked = arena_new(arena, uint32_t, graph->leaf_count);
-    return list->order && list->caller && list->first_user && list->users && list->is_waiting && list->waiting.nodes &&
-           list->handing.nodes && flow->newly_marked;
+    return list->order && list->is_ordered && list->caller && list->first_user && list->users && list->is_waiting &&
+           list->waiting.nodes && list->handing.nodes && flow->newly_marked;
 }
 
 // --- The list ---

@@ -146,6 +146,19 @@ static void test_what_the_chips_can_share(void **state) {
     check(t, y, 2);
 }
 
+// Only the sanitizers see what goes wrong here: a hostile program's nodes would be put in order again and again.
+static void test_an_entry_that_calls_itself(void **state) {
+    struct sharding_test *t = *state;
+    uint32_t entry = 0, x = hand_parameter(&t->hand, rows), y = hand_add(&t->hand, OPCODE_FUSION, rows, 1, &x);
+    t->hand.graph.called = &entry;
+    t->hand.graph.called_count = 1;
+    t->hand.nodes[t->hand.graph.node_count - 1].called_count = 1;
+    split(t, x, 0);
+    run(t, 4);
+    check(t, x, 1);
+    check(t, y, 0);
+}
+
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
@@ -155,6 +168,7 @@ int main(void) {
         TEST(test_what_is_broadcast_comes_last),
         TEST(test_what_the_chips_cannot_share),
         TEST(test_what_the_chips_can_share),
+        TEST(test_an_entry_that_calls_itself),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
