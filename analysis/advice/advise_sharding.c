@@ -1,9 +1,7 @@
-// Sharding the parameters, or parameters and batch, over several chips.
+// Sharding the parameters, or parameters and batch, over several chips: what each array weighs then (sharding_split.h),
+// what comes on top of that, and how much of it is known.
 //
-//     w f32[1024,4096] -> f32[256,4096] on each of 4 chips         parameters, their outputs, optimizer state: a part
-//     x bf16[8,512,1024], batch replicated: the dimension that meets w's split one is split with it (the partitioner's
-//     own propagation, followed here as dimension ties); what no split dimension reaches stays whole
-//     x bf16[8,512,1024], batch split: f32[2,512,1024]
+//     w f32[1024,4096] -> f32[256,4096] on each of 4 chips       + what is gathered of it, or exchanged (gathered.h)
 #include "analysis/advice/advisor.h"
 #include "analysis/advice/few_pictures.h"
 #include "analysis/advice/gathered.h"
@@ -55,7 +53,7 @@ static int64_t largest_split_elements(const struct advisor *advisor, const struc
 // With the batch whole, sums over a split dimension come together as whole arrays, one at a time: the blocks' input,
 // unless fast memory holds that.
 // A convolution split by output features gathers its input, and the gradient of its output, in float32. Beside waves
-// stand sequences of the same length that none reads, logits among them.
+// stand sequences of the same length that none makes, logits among them.
 static int64_t gathered_inputs(const struct advisor *advisor, const struct sharding_split *split) {
     const double gathered_element_bytes = 8;  // two of float32
     int64_t stream = split->is_by_features ? 0 : advisor_stream_bytes(advisor);

@@ -14,10 +14,6 @@ void dimension_flow_clear(struct dimension_flow *flow) {
     if (flow->graph->leaf_count) memset(flow->marks, 0, flow->graph->leaf_count);
 }
 
-static bool has_dimension(const struct array_shape *shape, int dimension) {
-    return array_is(shape) && dimension < shape->rank;
-}
-
 static uint32_t *start_of(const struct dimension_flow *flow, uint32_t leaf, int dimension) {
     return &flow->starts[(size_t)leaf * ARRAY_RANK_MAX + (size_t)dimension];
 }
@@ -35,8 +31,8 @@ static bool can_share(const struct dimension_flow *flow, uint32_t leaf, int dime
 }
 
 void dimension_flow_mark_factor(struct dimension_flow *flow, uint32_t leaf, int dimension, double start) {
-    const struct array_shape *shape = &flow->graph->leaves[leaf];
-    if (!has_dimension(shape, dimension) || flow->is_blocked[leaf] || (flow->marks[leaf] >> dimension & 1)) return;
+    if (!flow_has_dimension(flow, leaf, dimension) || flow->is_blocked[leaf] || (flow->marks[leaf] >> dimension & 1))
+        return;
     if (flow->chips && !can_share(flow, leaf, dimension, start)) return;
     uint32_t whole = start < UINT32_MAX ? (uint32_t)start : UINT32_MAX;
     if (is_forbidden(flow, leaf, dimension, whole)) return;
@@ -55,7 +51,7 @@ double dimension_flow_start(const struct dimension_flow *flow, uint32_t leaf, in
 }
 
 void dimension_tie_padded(struct dimension_flow *flow, uint32_t leaf_a, int a, uint32_t leaf_b, int b) {
-    if (!has_dimension(flow_leaf(flow, leaf_a), a) || !has_dimension(flow_leaf(flow, leaf_b), b)) return;
+    if (!flow_has_dimension(flow, leaf_a, a) || !flow_has_dimension(flow, leaf_b, b)) return;
     bool is_a = flow->marks[leaf_a] >> a & 1, is_b = flow->marks[leaf_b] >> b & 1;
     if (is_a && !is_b) dimension_flow_mark_factor(flow, leaf_b, b, dimension_flow_start(flow, leaf_a, a));
     if (is_b && !is_a) dimension_flow_mark_factor(flow, leaf_a, a, dimension_flow_start(flow, leaf_b, b));
@@ -63,7 +59,7 @@ void dimension_tie_padded(struct dimension_flow *flow, uint32_t leaf_a, int a, u
 
 // `part`: they may differ by that part of their size; 0: by nothing.
 static void tie_within(struct dimension_flow *flow, uint32_t leaf_a, int a, uint32_t leaf_b, int b, int64_t part) {
-    if (!has_dimension(flow_leaf(flow, leaf_a), a) || !has_dimension(flow_leaf(flow, leaf_b), b)) return;
+    if (!flow_has_dimension(flow, leaf_a, a) || !flow_has_dimension(flow, leaf_b, b)) return;
     int64_t size_a = flow_leaf(flow, leaf_a)->dimensions[a], size_b = flow_leaf(flow, leaf_b)->dimensions[b];
     int64_t apart = size_a > size_b ? size_a - size_b : size_b - size_a;
     if (apart <= (part ? size_a / part : 0)) dimension_tie_padded(flow, leaf_a, a, leaf_b, b);
@@ -74,8 +70,7 @@ void dimension_tie(struct dimension_flow *flow, uint32_t leaf_a, int a, uint32_t
 }
 
 static bool is_more_than_one(const struct dimension_flow *flow, uint32_t leaf, int dimension) {
-    const struct array_shape *shape = flow_leaf(flow, leaf);
-    return has_dimension(shape, dimension) && shape->dimensions[dimension] > 1;
+    return flow_has_dimension(flow, leaf, dimension) && flow_leaf(flow, leaf)->dimensions[dimension] > 1;
 }
 
 void dimension_tie_cut(struct dimension_flow *flow, uint32_t leaf_a, int a, uint32_t leaf_b, int b) {

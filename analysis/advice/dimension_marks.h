@@ -1,5 +1,5 @@
 // Which dimensions of which arrays are marked, and what marking one means for another. What dimension_flow.h follows
-// through a program, and its rules carry on; knows no operation.
+// through a program, and its rules carry on; of operations it knows how far they carry.
 //
 //     bf16[8,512,768]   marks 0b001: dimension 0 is marked
 //     bf16[8,12,512,64] marks 0b010 -- bitcast --> bf16[96,512,64]   marks 0b001, starts at 8: of 96 = 8 x 12 the
@@ -10,10 +10,10 @@
 
 // How far marks go; each level comprises those before it.
 enum flow_level {
-    FLOW_ALIKE,   // between elementwise operands and results, other arrangements of the same elements, calls and loops
-    FLOW_KEPT,    // along dimensions that operands of any operation share with its results, or a broadcast has already
-    FLOW_SUMMED,  // along those that are summed over
-    FLOW_ALL,     // into what is broadcast
+    FLOW_ALIKE,   // elementwise operations, other arrangements of the same elements, calls, loops; into slices
+    FLOW_KEPT,    // whatever operands share with results; but from a broadcast only back into its operand
+    FLOW_SUMMED,  // what is summed over
+    FLOW_ALL,     // into broadcasts
 };
 
 struct dimension_flow {
@@ -27,7 +27,7 @@ struct dimension_flow {
     bool ties_parts;        // so does any slice of it
     int64_t chips;          // that share what is marked: an array takes one mark, the first that they can; 0: any marks
     enum flow_level level;  // FLOW_ALL unless set
-    uint32_t *newly_marked;  // leaves, in order, as many as the graph has at most; NULL: nobody asks
+    uint32_t *newly_marked;  // leaves, in order; with chips each once; NULL: nobody asks
     uint32_t newly_marked_count;
     bool has_changed;
 };
@@ -59,6 +59,15 @@ struct array_shape dimension_flow_divided(const struct dimension_flow *flow, uin
 
 static inline const struct array_shape *flow_leaf(const struct dimension_flow *flow, uint32_t leaf) {
     return &flow->graph->leaves[leaf];
+}
+
+// Numbers of dimensions may be any, as files have them; what is no array has none.
+static inline bool flow_has_dimension(const struct dimension_flow *flow, uint32_t leaf, int dimension) {
+    return array_is(flow_leaf(flow, leaf)) && dimension < flow_leaf(flow, leaf)->rank;
+}
+
+static inline bool flow_is_marked(const struct dimension_flow *flow, uint32_t leaf, int dimension) {
+    return flow_has_dimension(flow, leaf, dimension) && (flow->marks[leaf] >> dimension & 1);
 }
 
 // The only array of an operand; HLO_NONE when it is none or a tuple.

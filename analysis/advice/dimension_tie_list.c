@@ -13,9 +13,7 @@ void dimension_tie_list_add_summed(struct dimension_tie_list *list, uint32_t lea
 }
 
 static double marked_elements(const struct dimension_flow *flow, uint32_t leaf, int dimension) {
-    const struct array_shape *shape = flow_leaf(flow, leaf);
-    if (dimension >= shape->rank || !(flow->marks[leaf] >> dimension & 1)) return 0;
-    return (double)array_shape_elements(shape);
+    return flow_is_marked(flow, leaf, dimension) ? (double)array_shape_elements(flow_leaf(flow, leaf)) : 0;
 }
 
 static void weigh(const struct dimension_flow *flow, struct dimension_tie *tie) {

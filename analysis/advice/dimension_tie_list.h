@@ -23,7 +23,7 @@ struct dimension_tie_list {
     int count;
 };
 
-// Numbers of dimensions may be any, as files have them.
+// Numbers of dimensions may be any.
 void dimension_tie_list_add(struct dimension_tie_list *list, uint32_t leaf_a, int a, uint32_t leaf_b, int b);
 void dimension_tie_list_add_summed(struct dimension_tie_list *list, uint32_t leaf_a, int a, uint32_t leaf_b, int b);
 

@@ -17,7 +17,7 @@ static void tie_mapped(struct dimension_flow *flow, const struct graph_node *nod
     int count = dimension_numbers_read(node->message, HLO_INSTRUCTION_DIMENSIONS, map);
     uint32_t operand = flow_operand_leaf(flow, node, 0);
     if (operand == HLO_NONE || node->leaf_count != 1) return;
-    if (!is_transpose && flow->level < FLOW_ALL && flow->marks[operand]) return;
+    if (!is_transpose && flow->level < FLOW_ALL && flow->marks[operand]) return;  // only back
     for (int i = 0; i < count; i++) {
         if (is_transpose)
             dimension_tie(flow, operand, map[i], node->first_leaf, i);
@@ -68,7 +68,7 @@ static void tie_resizing(struct dimension_flow *flow, const struct graph_node *n
         for (uint32_t k = 0; k < node->leaf_count; k++) {
             uint32_t leaf = node->first_leaf + k;
             if (flow_leaf(flow, operand)->rank != flow_leaf(flow, leaf)->rank) continue;
-            if (flow->level < FLOW_KEPT && flow->marks[leaf]) continue;
+            if (flow->level < FLOW_KEPT && flow->marks[leaf]) continue;  // only into it
             for (int d = 0; d < flow_leaf(flow, leaf)->rank; d++) dimension_tie_cut(flow, operand, d, leaf, d);
         }
     }

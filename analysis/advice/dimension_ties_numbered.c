@@ -70,8 +70,7 @@ static struct convolved convolved_by(const struct dimension_flow *flow, const st
 }
 
 static int64_t size_of(const struct dimension_flow *flow, uint32_t leaf, int dimension) {
-    const struct array_shape *shape = flow_leaf(flow, leaf);
-    return dimension < shape->rank ? shape->dimensions[dimension] : 0;
+    return flow_has_dimension(flow, leaf, dimension) ? flow_leaf(flow, leaf)->dimensions[dimension] : 0;
 }
 
 // XLA:TPU writes dots as convolutions. A spatial dimension stands for a batch dimension of the dot when it has the same

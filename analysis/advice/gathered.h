@@ -35,5 +35,6 @@ int64_t unfused_product_bytes(const struct advisor *advisor);
 //
 //     x [8,512,768] . w' [768,32000/4]  -> f32[32,512,8000] -> exchanged -> f32[8,512,32000]
 //
-// Bytes at the peak that come on top of the product's; 0 where it is not at the peak. `split` is that of the weights.
+// Bytes at the peak that come on top of the product's; 0 where it is not at the peak. `split` is that of weights
+// and batch (sharding_split.h): where the batch won the product, nothing is exchanged.
 int64_t exchanged_product_bytes(const struct advisor *advisor, const struct dimension_flow *split);

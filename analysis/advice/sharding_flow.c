@@ -12,7 +12,7 @@ struct worklist {
     uint32_t *order;  // nodes as the program runs, loops' bodies before them
     uint32_t order_count;
     uint8_t *is_ordered;            // of each computation
-    uint32_t *caller;               // of each computation: the node, or HLO_NONE
+    uint32_t *caller;               // of each computation: the first node that calls it, or HLO_NONE
     uint32_t *first_user, *users;   // of node n: users[first_user[n]] to users[first_user[n + 1] - 1]
     uint8_t *is_waiting;            // of each node
     struct stack waiting, handing;  // nodes to visit, the next one at the end; those that hand on go before the others
@@ -56,8 +56,9 @@ static void order_node(struct worklist *list, uint32_t index, int depth) {
 static void order_computation(struct worklist *list, uint32_t computation, int depth) {
     enum { DEPTH_MAX = 32 };
     const struct graph_computation *c = &list->flow->graph->computations[computation];
+    if (depth == DEPTH_MAX) return;
     list->is_ordered[computation] = 1;
-    for (uint32_t i = 0; i < c->node_count && depth < DEPTH_MAX; i++) order_node(list, c->first_node + i, depth);
+    for (uint32_t i = 0; i < c->node_count; i++) order_node(list, c->first_node + i, depth);
 }
 
 // --- Users ---
@@ -125,14 +126,23 @@ static void push_neighbours(struct worklist *list, uint32_t index) {
     list->work_left -= list->first_user[index + 1] - list->first_user[index];
 }
 
+// To carry marks through it.
+static double work_of(const struct graph_node *node) {
+    return 1.0 + node->operand_count + node->leaf_count + (double)node->message.size;
+}
+
 static void visit(struct worklist *list, uint32_t index) {
     struct dimension_flow *flow = list->flow;
     const struct graph_node *node = &flow->graph->nodes[index];
     flow->newly_marked_count = 0;
     dimension_ties_apply(flow, index);
-    for (uint32_t i = 0; i < flow->newly_marked_count; i++)
-        push_neighbours(list, flow->graph->node_of_leaf[flow->newly_marked[i]]);
-    list->work_left -= 1.0 + node->operand_count + node->leaf_count;
+    list->work_left -= work_of(node);
+    uint32_t pushed = HLO_NONE;
+    for (uint32_t i = 0; i < flow->newly_marked_count && list->work_left > 0; i++) {
+        uint32_t changed = flow->graph->node_of_leaf[flow->newly_marked[i]];
+        if (changed != pushed) push_neighbours(list, changed);
+        pushed = changed;
+    }
 }
 
 static void run_level(struct worklist *list, enum flow_level level) {
@@ -148,7 +158,7 @@ bool sharding_flow_run(struct dimension_flow *flow, struct arena *arena) {
     memset(list.caller, 0xff, graph->computation_count * sizeof *list.caller);
     if (graph->entry != HLO_NONE) order_computation(&list, graph->entry, 0);
     find_users(&list);
-    list.work_left = FLOW_PASSES_MAX * ((double)graph->node_count + graph->operand_count + graph->leaf_count);
+    for (uint32_t i = 0; i < graph->node_count; i++) list.work_left += FLOW_PASSES_MAX * work_of(&graph->nodes[i]);
     for (int level = FLOW_ALIKE; level <= FLOW_ALL; level++) run_level(&list, (enum flow_level)level);
     flow->newly_marked = NULL;
     dimension_flow_run(flow);

@@ -18,15 +18,17 @@ static int largest_dimension(const struct array_shape *shape, int first, int64_t
     return largest;
 }
 
-// Of four dimensions, kernels have their output features last, heads in groups the model's width first or last.
+// Of four dimensions, kernels have their output features last, heads in groups the model's width first or last: in a
+// program with convolutions all such weights are taken for kernels.
 int sharding_weight_dimension(const struct advisor *advisor, uint32_t leaf) {
     const struct array_shape *shape = &advisor->graph.leaves[leaf];
     int64_t ways = advisor->request.ways;
     int first = loop_steps_is_stack(&advisor->steps, leaf) ? 1 : 0, last = shape->rank - 1;
     bool is_of_four = shape->rank - first == 4;
     if (shape->rank - first < 2) return -1;
-    if (is_of_four && advisor_has_convolutions(advisor) && shape->dimensions[last] % ways == 0) return last;
-    if (is_of_four) return largest_dimension(shape, first, ways);
+    bool are_kernels = is_of_four && advisor_has_convolutions(advisor);
+    if (are_kernels && shape->dimensions[last] % ways == 0) return last;
+    if (is_of_four && !are_kernels) return largest_dimension(shape, first, ways);
     for (int d = first; d < shape->rank; d++) {
         if (shape->dimensions[d] % ways == 0) return d;
     }

@@ -166,6 +166,23 @@ static void test_a_gradient_of_the_kernel(void **state) {
     check(t, dw, 1);
 }
 
+// What a file calls a convolution may make a token, of dimensions that no array has.
+static void test_a_convolution_of_nothing(void **state) {
+    struct flow_test *t = *state;
+    uint32_t x = hand_parameter(&t->hand, images), w = hand_parameter(&t->hand, kernel);
+    uint32_t y = hand_add(&t->hand, OPCODE_CONVOLUTION, features, 2, (uint32_t[]){x, w});
+    struct wire_build n = {0};
+    wire_build_varint(&n, CONVOLUTION_INPUT_SPATIAL, 200);
+    wire_build_varint(&n, CONVOLUTION_KERNEL_SPATIAL, 200);
+    wire_build_varint(&n, CONVOLUTION_OUTPUT_SPATIAL, 200);
+    wire_build_varint(&n, CONVOLUTION_OUTPUT_BATCH, 201);
+    hand_message(&t->hand, HLO_INSTRUCTION_CONVOLUTION, &n);
+    t->hand.leaves[y].rank = ARRAY_NONE;
+    follow(t, x, 1);
+    check(t, y, 0);
+    check(t, w, 0);
+}
+
 // --- Attention ---
 
 static void test_attention(void **state) {
@@ -279,6 +296,7 @@ int main(void) {
         TEST(test_a_convolution_of_cudnn),
         TEST(test_a_gradient_of_the_input),
         TEST(test_a_gradient_of_the_kernel),
+        TEST(test_a_convolution_of_nothing),
         TEST(test_attention),
         TEST(test_attention_backward),
         TEST(test_a_factor_comes_out_where_it_went_in),
