@@ -17,7 +17,8 @@
 // Bytes at the peak in arrays of the shapes that convolutions of the batch make, of pictures or of waves.
 double pictures_bytes_at_peak(const struct advisor *advisor);
 
-// Elements of the largest array of the batch that a convolution over time makes, forwards or back; 0 where any makes pictures.
+// Elements of the largest array of the batch that a convolution over time makes, forwards or back; 0 where any makes
+// pictures.
 int64_t largest_wave_elements(const struct advisor *advisor);
 
 // The doubt is of what convolutions hold at the peak at least, in bytes, where a change leaves `examples` of the batch

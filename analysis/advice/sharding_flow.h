@@ -19,6 +19,6 @@
 #include "analysis/advice/dimension_flow.h"
 
 // `flow` has the chips, the inputs' marks, and is_blocked for all inputs, which stay as they are given. Marks the rest,
-// at most one dimension an array, none that the chips cannot share. Its work is at most what FLOW_PASSES_MAX passes take:
-// what a hostile program leaves open is marked in program order. False at the arena's limit.
+// at most one dimension an array, none that the chips cannot share. Its work is at most what FLOW_PASSES_MAX passes
+// take: what a hostile program leaves open is marked in program order. False at the arena's limit.
 MUST_USE bool sharding_flow_run(struct dimension_flow *flow, struct arena *arena);
