@@ -3,6 +3,7 @@
 #include "analysis/advice/advise_together.h"
 #include "analysis/advice/loop_steps.h"
 #include "analysis/hlo/parameter_sharding.h"
+#include "analysis/program/op_name.h"
 
 typedef bool advise(struct advisor *advisor, struct advice_item *item);
 
@@ -39,6 +40,15 @@ static bool is_for_gpu(const struct hlo_module *module) {
     return false;
 }
 
+static bool has_convolutions(const struct program_graph *graph) {
+    for (uint32_t i = 0; i < graph->node_count; i++) {
+        struct bytes primitive = op_name_primitive(graph->nodes[i].op_name);
+        if (bytes_contains(primitive, BYTES("conv_general_dilated")) || bytes_contains(primitive, BYTES("Conv2D")))
+            return true;
+    }
+    return false;
+}
+
 static bool read_program(struct advisor *advisor) {
     struct arena *arena = advisor->arena;
     struct error *error = advisor->error;
@@ -47,6 +57,7 @@ static bool read_program(struct advisor *advisor) {
     if (!program_graph_read(module, arena, &advisor->graph, error) ||
         !what_if_init(&advisor->what_if, module, advisor->is_for_gpu, &advisor->graph, arena, error))
         return false;
+    advisor->has_convolutions = has_convolutions(&advisor->graph);
     advisor->module = advisor->graph.module = &advisor->what_if.residents.module;
     if (!program_roles_find(&advisor->graph, advisor->request.batch, arena, &advisor->roles, &advisor->batch, error))
         return false;

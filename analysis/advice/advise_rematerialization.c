@@ -317,7 +317,7 @@ static void set_range(struct advisor *advisor, const struct blocks *blocks, cons
     item->low_bytes -= inside;
     item->high_bytes += peak_with(advisor, *blocks, AT_ONCE_MOST, dropped, waiting) - likely;
     if (inside > item->predicted_total_bytes / 2) advisor->doubt.may_go_bytes = advisor->doubt.population_bytes;
-    if (advisor_has_convolutions(advisor))
+    if (advisor->has_convolutions)
         advice_widen(item, 0.32, 0.36);
     else if (is_over_time || !data_kind_of(advisor).has_tokens)
         advice_widen(item, 0.24, is_over_time ? 0.35 : 0.25);

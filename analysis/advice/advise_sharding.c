@@ -184,7 +184,7 @@ static void widen_by_waiting(const struct advisor *advisor, const struct waiting
 // all of what they share.
 static void doubt_frames(struct advisor *advisor, const struct sharding_habits *habits) {
     bool is_for_tpu = advisor->what_if.fast_bytes > 0;
-    bool is_of_frames = habits->data.has_frames && (!habits->data.has_tokens || advisor_has_convolutions(advisor));
+    bool is_of_frames = habits->data.has_frames && (!habits->data.has_tokens || advisor->has_convolutions);
     if (!is_for_tpu || !advisor->roles.is_training || !(is_of_frames || habits->is_pooled)) return;
     advisor->doubt.may_stay_bytes += advisor->at_peak.batch;
     advisor->doubt.help =
@@ -362,7 +362,7 @@ bool advise_shard_parameters(struct advisor *advisor, struct advice_item *item) 
 // is then as well known as with the batch whole. A TPU gathers into fast memory, and ahead of time.
 static double spread_of_all(const struct advisor *advisor) {
     bool is_known = advisor->is_for_gpu && advisor->roles.is_training && advisor_computes_in_bf16(advisor) &&
-                    !advisor_has_convolutions(advisor);
+                    !advisor->has_convolutions;
     return is_known ? 0.04 : 0.12;
 }
 

@@ -19,7 +19,7 @@ static int64_t input_bytes(const struct advisor *advisor, const struct entry_inp
 static double donation_above(struct advisor *advisor, int64_t predicted, struct advice_item *item) {
     bool is_short = advisor->is_rematerialized || advisor->what_if.residents.guest_bytes > 0;
     double usually = is_short ? SQUEEZED_ABOVE : DONATION_ABOVE;
-    if (advisor->is_for_gpu || !advisor_has_convolutions(advisor) || predicted <= 0) return usually;
+    if (advisor->is_for_gpu || !advisor->has_convolutions || predicted <= 0) return usually;
     advisor_say(advisor, item,
                 "With convolutions donating can cost memory: the new weights must then lie as the old ones do, and the "
                 "compiler may copy them for it. Compile both before choosing.");

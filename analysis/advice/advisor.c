@@ -6,7 +6,6 @@
 #include "analysis/advice/loop_steps.h"
 #include "analysis/hlo/shape.h"
 #include "analysis/memory/memory_view.h"
-#include "analysis/program/op_name.h"
 
 int64_t *advisor_sizes(struct advisor *advisor) {
     uint32_t count = advisor->module->buffer_count;
@@ -55,15 +54,6 @@ bool advisor_computes_in_bf16(const struct advisor *advisor) {
     for (uint32_t leaf = 0; leaf < advisor->graph.leaf_count; leaf++) {
         if (!advisor->types.is_cast_copy[leaf] || advisor->graph.leaves[leaf].rank < 2) continue;
         if (type_flow_is_users_conversion(&advisor->graph.nodes[advisor->graph.node_of_leaf[leaf]])) return true;
-    }
-    return false;
-}
-
-bool advisor_has_convolutions(const struct advisor *advisor) {
-    for (uint32_t i = 0; i < advisor->graph.node_count; i++) {
-        struct bytes primitive = op_name_primitive(advisor->graph.nodes[i].op_name);
-        if (bytes_contains(primitive, BYTES("conv_general_dilated")) || bytes_contains(primitive, BYTES("Conv2D")))
-            return true;
     }
     return false;
 }

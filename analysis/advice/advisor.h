@@ -32,6 +32,7 @@ struct advisor {
     struct peak_bytes at_peak;
     int64_t sequence;        // 0: not found
     bool is_for_gpu;         // compiled by XLA:GPU
+    bool has_convolutions;   // of the user's: XLA:TPU writes dots as convolutions too, but keeps the user's names
     bool is_rematerialized;  // by the compiler, to save memory
     bool is_squeezed;        // that often, and with next to no room where the capacity is known
 };
@@ -73,9 +74,6 @@ bool advisor_is_weight(const struct advisor *advisor, uint32_t input);
 
 // Does the source make bfloat16 of weights itself? Then it computes in that, whatever they are stored in.
 bool advisor_computes_in_bf16(const struct advisor *advisor);
-
-// Has the user's program any? XLA:TPU writes dots as convolutions too, but keeps the user's names.
-bool advisor_has_convolutions(const struct advisor *advisor);
 
 // Do loops keep one array of each turn, but take no weights one at a time? So do loops over time, and over layers that
 // share their weights.

@@ -24,9 +24,8 @@ int sharding_weight_dimension(const struct advisor *advisor, uint32_t leaf) {
     const struct array_shape *shape = &advisor->graph.leaves[leaf];
     int64_t ways = advisor->request.ways;
     int first = loop_steps_is_stack(&advisor->steps, leaf) ? 1 : 0, last = shape->rank - 1;
-    bool is_of_four = shape->rank - first == 4;
+    bool is_of_four = shape->rank - first == 4, are_kernels = is_of_four && advisor->has_convolutions;
     if (shape->rank - first < 2) return -1;
-    bool are_kernels = is_of_four && advisor_has_convolutions(advisor);
     if (are_kernels && shape->dimensions[last] % ways == 0) return last;
     if (is_of_four && !are_kernels) return largest_dimension(shape, first, ways);
     for (int d = first; d < shape->rank; d++) {
@@ -45,8 +44,7 @@ bool sharding_is_weight(const struct advisor *advisor, uint32_t input) {
 // Are convolutions what it holds? Patches that one convolution makes of pictures are rows from then on.
 static bool is_of_pictures(const struct advisor *advisor) {
     const double little = 0.05;
-    return advisor_has_convolutions(advisor) &&
-           pictures_bytes_at_peak(advisor) > little * (double)advisor->what_if.total_bytes;
+    return advisor->has_convolutions && pictures_bytes_at_peak(advisor) > little * (double)advisor->what_if.total_bytes;
 }
 
 // A weight, and the output that takes its place in the next step.
