@@ -208,7 +208,7 @@ test("the answer stands in order: who holds it, the plan, other changes, the adv
     ["oom-verdict", "oom-holders", "oom-plan", "oom-fixes"],
   );
   const fix = page.locator('[data-fix="shard_all"]');
-  const saves = /^Shard parameters and batch, 4 chips.*saves 37\.71 GiB → 15\.22 GiB .* may fit/;
+  const saves = /^Shard parameters and batch, 4 chips.*saves 37\.70 GiB → 15\.22 GiB .* may fit/;
   assert.match(await fix.textContent(), saves);
   assert.ok(await fix.locator("pre").isHidden());
   await fix.locator("summary").focus();
