@@ -2,8 +2,9 @@
 
 #include "tests/unit/cmocka_all.h"
 
-void hand_init(struct graph_by_hand *t) {
-    *t = (struct graph_by_hand){.entry = {.is_entry = true, .root = HLO_NONE}};
+int hand_set_up(void **state) {
+    struct graph_by_hand *t = calloc(1, sizeof *t);
+    t->entry = (struct graph_computation){.is_entry = true, .root = HLO_NONE};
     arena_init(&t->arena, 0);
     t->graph = (struct program_graph){.nodes = t->nodes,
                                       .operands = t->operands,
@@ -11,11 +12,20 @@ void hand_init(struct graph_by_hand *t) {
                                       .node_of_leaf = t->node_of_leaf,
                                       .computations = &t->entry,
                                       .computation_count = 1};
+    *state = t;
+    return 0;
 }
 
-void hand_free(struct graph_by_hand *t) {
+int hand_tear_down(void **state) {
+    struct graph_by_hand *t = *state;
     for (int i = 0; i < NODES_MAX; i++) wire_build_free(&t->messages[i]);
     arena_free(&t->arena);
+    free(t);
+    return 0;
+}
+
+void hand_check(const struct graph_by_hand *t, uint32_t leaf, unsigned marks) {
+    assert_int_equal(t->flow.marks[leaf], marks);
 }
 
 static struct array_shape shape_of(struct dimensions dimensions) {

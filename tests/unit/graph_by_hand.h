@@ -1,14 +1,14 @@
 // A program's graph made by hand, one operation after the other, for what is carried through graphs:
 //
-//     struct graph_by_hand t;  hand_init(&t);
-//     uint32_t x = hand_parameter(&t, (struct dimensions){2, {8192, 768}});     the leaf of its array
-//     uint32_t y = hand_add(&t, OPCODE_COPY, (struct dimensions){2, {8192, 768}}, 1, &x);
+//     struct graph_by_hand *t = *state;                                        with hand_set_up and hand_tear_down
+//     uint32_t x = hand_parameter(t, (struct dimensions){2, {8192, 768}});     the leaf of its array
+//     uint32_t y = hand_add(t, OPCODE_COPY, (struct dimensions){2, {8192, 768}}, 1, &x);
 //
 // One computation, the entry; arrays of float32, the last dimension the most minor.
 #pragma once
 
+#include "analysis/advice/dimension_marks.h"
 #include "analysis/base/arena.h"
-#include "analysis/program/program_graph.h"
 #include "tests/unit/wire_build.h"
 
 enum { NODES_MAX = 12, LEAVES_MAX = 16 };
@@ -21,6 +21,7 @@ struct graph_by_hand {
     struct graph_computation entry;
     struct program_graph graph;
     struct arena arena;
+    struct dimension_flow flow;  // the test starts it, once the graph stands
 };
 
 struct dimensions {
@@ -28,8 +29,9 @@ struct dimensions {
     int64_t sizes[ARRAY_RANK_MAX];
 };
 
-void hand_init(struct graph_by_hand *t);
-void hand_free(struct graph_by_hand *t);
+// For cmocka: the state is a struct graph_by_hand.
+int hand_set_up(void **state);
+int hand_tear_down(void **state);
 
 // The new node's leaf. `operands` are leaves.
 uint32_t hand_add(struct graph_by_hand *t, enum opcode opcode, struct dimensions dimensions, int count,
@@ -43,3 +45,6 @@ uint32_t hand_add_leaf(struct graph_by_hand *t, struct dimensions dimensions);
 void hand_text(struct graph_by_hand *t, uint32_t field, const char *value);
 void hand_message(struct graph_by_hand *t, uint32_t field, struct wire_build *value);
 void hand_varint(struct graph_by_hand *t, uint32_t field, uint64_t value);
+
+// Fails where the leaf has other marks.
+void hand_check(const struct graph_by_hand *t, uint32_t leaf, unsigned marks);

@@ -8,103 +8,79 @@
 #include "tests/unit/cmocka_all.h"
 #include "tests/unit/graph_by_hand.h"
 
-struct flow_test {
-    struct graph_by_hand hand;
-    struct dimension_flow flow;
-};
-
-static int set_up(void **state) {
-    struct flow_test *t = calloc(1, sizeof *t);
-    hand_init(&t->hand);
-    *state = t;
-    return 0;
-}
-
-static int tear_down(void **state) {
-    struct flow_test *t = *state;
-    hand_free(&t->hand);
-    free(t);
-    return 0;
-}
-
 // A custom call with a workspace behind its result.
-static uint32_t library(struct flow_test *t, const char *target, struct dimensions dimensions, int count,
+static uint32_t library(struct graph_by_hand *t, const char *target, struct dimensions dimensions, int count,
                         const uint32_t *operands) {
-    uint32_t leaf = hand_add(&t->hand, OPCODE_CUSTOM_CALL, dimensions, count, operands);
-    hand_add_leaf(&t->hand, (struct dimensions){1, {dimensions.sizes[0]}});
-    hand_text(&t->hand, HLO_INSTRUCTION_CUSTOM_CALL_TARGET, target);
+    uint32_t leaf = hand_add(t, OPCODE_CUSTOM_CALL, dimensions, count, operands);
+    hand_add_leaf(t, (struct dimensions){1, {dimensions.sizes[0]}});
+    hand_text(t, HLO_INSTRUCTION_CUSTOM_CALL_TARGET, target);
     return leaf;
 }
 
-static void follow(struct flow_test *t, uint32_t leaf, int dimension) {
-    if (!t->flow.marks) assert_true(dimension_flow_init(&t->flow, &t->hand.graph, &t->hand.arena));
+static void follow(struct graph_by_hand *t, uint32_t leaf, int dimension) {
+    if (!t->flow.marks) assert_true(dimension_flow_init(&t->flow, &t->graph, &t->arena));
     dimension_flow_clear(&t->flow);
     dimension_flow_mark(&t->flow, leaf, dimension);
     dimension_flow_run(&t->flow);
 }
 
-static void check(struct flow_test *t, uint32_t leaf, unsigned marks) {
-    assert_int_equal(t->flow.marks[leaf], marks);
-}
-
 // --- Products ---
 
 static void test_a_product_of_cublas(void **state) {
-    struct flow_test *t = *state;
-    uint32_t x = hand_parameter(&t->hand, (struct dimensions){2, {768, 768}}),
-             w = hand_parameter(&t->hand, (struct dimensions){2, {768, 768}});
-    uint32_t c = hand_parameter(&t->hand, (struct dimensions){2, {768, 768}});
+    struct graph_by_hand *t = *state;
+    uint32_t x = hand_parameter(t, (struct dimensions){2, {768, 768}}),
+             w = hand_parameter(t, (struct dimensions){2, {768, 768}});
+    uint32_t c = hand_parameter(t, (struct dimensions){2, {768, 768}});
     uint32_t y = library(t, "__cublas$lt$matmul", (struct dimensions){2, {768, 768}}, 3, (uint32_t[]){x, w, c});
-    hand_text(&t->hand, HLO_INSTRUCTION_BACKEND_CONFIG,
+    hand_text(t, HLO_INSTRUCTION_BACKEND_CONFIG,
               "{\"operation_queue_id\":\"0\",\"gemm_backend_config\":{\"alpha_real\":1,\"dot_dimension_numbers\":"
               "{\"lhs_contracting_dimensions\":[\"1\"],\"rhs_contracting_dimensions\":[ \"0\" ],"
               "\"lhs_batch_dimensions\":[],\"rhs_batch_dimensions\":[]},\"beta\":0}}");
     follow(t, x, 0);
-    check(t, y, 1);
-    check(t, c, 1);
-    check(t, w, 0);
-    check(t, y + 1, 0);
+    hand_check(t, y, 1);
+    hand_check(t, c, 1);
+    hand_check(t, w, 0);
+    hand_check(t, y + 1, 0);
     assert_false(dimension_flow_is_contracted(&t->flow));
     follow(t, y, 1);
-    check(t, w, 2);
-    check(t, x, 0);
+    hand_check(t, w, 2);
+    hand_check(t, x, 0);
     follow(t, x, 1);
-    check(t, w, 1);
-    check(t, y, 0);
+    hand_check(t, w, 1);
+    hand_check(t, y, 0);
     assert_true(dimension_flow_is_contracted(&t->flow));
 }
 
 static void test_a_batch_of_products(void **state) {
-    struct flow_test *t = *state;
-    uint32_t x = hand_parameter(&t->hand, (struct dimensions){3, {96, 512, 64}}),
-             w = hand_parameter(&t->hand, (struct dimensions){3, {96, 64, 512}});
+    struct graph_by_hand *t = *state;
+    uint32_t x = hand_parameter(t, (struct dimensions){3, {96, 512, 64}}),
+             w = hand_parameter(t, (struct dimensions){3, {96, 64, 512}});
     uint32_t y = library(t, "__cublas$gemm", (struct dimensions){3, {96, 512, 512}}, 2, (uint32_t[]){x, w});
-    hand_text(&t->hand, HLO_INSTRUCTION_BACKEND_CONFIG,
+    hand_text(t, HLO_INSTRUCTION_BACKEND_CONFIG,
               "{\"dot_dimension_numbers\": {\"lhs_contracting_dimensions\": [\"2\"], \"rhs_contracting_dimensions\": "
               "[\"1\"], "
               "\"lhs_batch_dimensions\": [\"0\"], \"rhs_batch_dimensions\": [\"0\"]}}");
     follow(t, x, 0);
-    check(t, w, 1);
-    check(t, y, 1);
+    hand_check(t, w, 1);
+    hand_check(t, y, 1);
     follow(t, x, 1);
-    check(t, w, 0);
-    check(t, y, 2);
+    hand_check(t, w, 0);
+    hand_check(t, y, 2);
 }
 
 static void test_numbers_that_are_none(void **state) {
-    struct flow_test *t = *state;
-    uint32_t x = hand_parameter(&t->hand, (struct dimensions){2, {8, 8}}),
-             w = hand_parameter(&t->hand, (struct dimensions){2, {8, 8}});
+    struct graph_by_hand *t = *state;
+    uint32_t x = hand_parameter(t, (struct dimensions){2, {8, 8}}),
+             w = hand_parameter(t, (struct dimensions){2, {8, 8}});
     uint32_t y = library(t, "__cublas$gemm", (struct dimensions){2, {8, 8}}, 2, (uint32_t[]){x, w});
-    hand_text(&t->hand, HLO_INSTRUCTION_BACKEND_CONFIG,
-              "{\"dot_dimension_numbers\":{\"lhs_contracting_dimensions\":[\"1\"");
+    hand_text(t, HLO_INSTRUCTION_BACKEND_CONFIG, "{\"dot_dimension_numbers\":{\"lhs_contracting_dimensions\":[\"1\"");
     follow(t, x, 0);
-    check(t, y, 0);
+    hand_check(t, y, 0);
 }
 
 // --- Convolutions: b01f_o01i->b01f ---
 
-static void numbers(struct flow_test *t) {
+static void numbers(struct graph_by_hand *t) {
     struct wire_build n = {0};
     static const struct {
         uint32_t field;
@@ -120,110 +96,109 @@ static void numbers(struct flow_test *t) {
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
         for (int k = 0; k < fields[i].count; k++) wire_build_varint(&n, fields[i].field, fields[i].dimensions[k]);
     }
-    hand_message(&t->hand, HLO_INSTRUCTION_CONVOLUTION, &n);
+    hand_message(t, HLO_INSTRUCTION_CONVOLUTION, &n);
 }
 
 static const struct dimensions images = {4, {128, 32, 32, 64}}, features = {4, {128, 16, 16, 256}},
                                kernel = {4, {256, 3, 3, 64}};
 
 static void test_a_convolution_of_cudnn(void **state) {
-    struct flow_test *t = *state;
-    uint32_t x = hand_parameter(&t->hand, images), w = hand_parameter(&t->hand, kernel);
+    struct graph_by_hand *t = *state;
+    uint32_t x = hand_parameter(t, images), w = hand_parameter(t, kernel);
     uint32_t y = library(t, "__cudnn$convBiasActivationForward", features, 2, (uint32_t[]){x, w});
     numbers(t);
     follow(t, x, 0);
-    check(t, y, 1);
-    check(t, w, 0);
+    hand_check(t, y, 1);
+    hand_check(t, w, 0);
     follow(t, y, 3);
-    check(t, w, 1);
-    check(t, x, 0);
+    hand_check(t, w, 1);
+    hand_check(t, x, 0);
 }
 
 static void test_a_gradient_of_the_input(void **state) {
-    struct flow_test *t = *state;
-    uint32_t dy = hand_parameter(&t->hand, features), w = hand_parameter(&t->hand, kernel);
+    struct graph_by_hand *t = *state;
+    uint32_t dy = hand_parameter(t, features), w = hand_parameter(t, kernel);
     uint32_t dx = library(t, "__cudnn$convBackwardInput", images, 2, (uint32_t[]){dy, w});
     numbers(t);
     follow(t, dy, 0);
-    check(t, dx, 1);
+    hand_check(t, dx, 1);
     follow(t, dy, 3);
-    check(t, w, 1);
+    hand_check(t, w, 1);
     assert_true(dimension_flow_is_contracted(&t->flow));
     follow(t, dx, 3);
-    check(t, w, 8);
+    hand_check(t, w, 8);
 }
 
 static void test_a_gradient_of_the_kernel(void **state) {
-    struct flow_test *t = *state;
-    uint32_t x = hand_parameter(&t->hand, images), dy = hand_parameter(&t->hand, features);
+    struct graph_by_hand *t = *state;
+    uint32_t x = hand_parameter(t, images), dy = hand_parameter(t, features);
     uint32_t dw = library(t, "__cudnn$convBackwardFilter", kernel, 2, (uint32_t[]){x, dy});
     numbers(t);
     follow(t, x, 0);
-    check(t, dy, 1);
-    check(t, dw, 0);
+    hand_check(t, dy, 1);
+    hand_check(t, dw, 0);
     assert_true(dimension_flow_is_contracted(&t->flow));
     follow(t, dy, 3);
-    check(t, dw, 1);
+    hand_check(t, dw, 1);
 }
 
 // What a file calls a convolution may make a token, of dimensions that no array has.
 static void test_a_convolution_of_nothing(void **state) {
-    struct flow_test *t = *state;
-    uint32_t x = hand_parameter(&t->hand, images), w = hand_parameter(&t->hand, kernel);
-    uint32_t y = hand_add(&t->hand, OPCODE_CONVOLUTION, features, 2, (uint32_t[]){x, w});
+    struct graph_by_hand *t = *state;
+    uint32_t x = hand_parameter(t, images), w = hand_parameter(t, kernel);
+    uint32_t y = hand_add(t, OPCODE_CONVOLUTION, features, 2, (uint32_t[]){x, w});
     struct wire_build n = {0};
     wire_build_varint(&n, CONVOLUTION_INPUT_SPATIAL, 200);
     wire_build_varint(&n, CONVOLUTION_KERNEL_SPATIAL, 200);
     wire_build_varint(&n, CONVOLUTION_OUTPUT_SPATIAL, 200);
     wire_build_varint(&n, CONVOLUTION_OUTPUT_BATCH, 201);
-    hand_message(&t->hand, HLO_INSTRUCTION_CONVOLUTION, &n);
-    t->hand.leaves[y].rank = ARRAY_NONE;
+    hand_message(t, HLO_INSTRUCTION_CONVOLUTION, &n);
+    t->leaves[y].rank = ARRAY_NONE;
     follow(t, x, 1);
-    check(t, y, 0);
-    check(t, w, 0);
+    hand_check(t, y, 0);
+    hand_check(t, w, 0);
 }
 
 // --- Attention ---
 
 static void test_attention(void **state) {
-    struct flow_test *t = *state;
+    struct graph_by_hand *t = *state;
     const struct dimensions rows = {4, {4, 1024, 8, 64}}, seen = {4, {4, 256, 8, 64}};
-    uint32_t q = hand_parameter(&t->hand, rows), k = hand_parameter(&t->hand, seen), v = hand_parameter(&t->hand, seen);
-    uint32_t y = hand_add(&t->hand, OPCODE_CUSTOM_CALL, (struct dimensions){4, {4, 8, 1024, 64}}, 3,
-                          (uint32_t[]){q, k, v});
-    uint32_t statistics = hand_add_leaf(&t->hand, (struct dimensions){3, {4, 8, 1024}});
-    hand_text(&t->hand, HLO_INSTRUCTION_CUSTOM_CALL_TARGET, "__cudnn$fmhaSoftmax");
+    uint32_t q = hand_parameter(t, rows), k = hand_parameter(t, seen), v = hand_parameter(t, seen);
+    uint32_t y = hand_add(t, OPCODE_CUSTOM_CALL, (struct dimensions){4, {4, 8, 1024, 64}}, 3, (uint32_t[]){q, k, v});
+    uint32_t statistics = hand_add_leaf(t, (struct dimensions){3, {4, 8, 1024}});
+    hand_text(t, HLO_INSTRUCTION_CUSTOM_CALL_TARGET, "__cudnn$fmhaSoftmax");
     hand_text(
-        &t->hand, HLO_INSTRUCTION_BACKEND_CONFIG,
+        t, HLO_INSTRUCTION_BACKEND_CONFIG,
         "{\"cudnn_fmha_backend_config\":{\"bmm1_dot_dimension_numbers\":{\"lhs_contracting_dimensions\":[\"3\"],"
         "\"rhs_contracting_dimensions\":[\"3\"],\"lhs_batch_dimensions\":[\"0\",\"2\"],\"rhs_batch_dimensions\":[\"0\","
         "\"2\"]},\"bmm2_dot_dimension_numbers\":{\"lhs_contracting_dimensions\":[\"3\"],\"rhs_contracting_dimensions\":"
         "[\"1\"],\"lhs_batch_dimensions\":[\"0\",\"1\"],\"rhs_batch_dimensions\":[\"0\",\"2\"]}}}");
     follow(t, q, 0);
-    check(t, k, 1);
-    check(t, v, 1);
-    check(t, y, 1);
-    check(t, statistics, 1);
+    hand_check(t, k, 1);
+    hand_check(t, v, 1);
+    hand_check(t, y, 1);
+    hand_check(t, statistics, 1);
     follow(t, y, 1);
-    check(t, q, 4);
-    check(t, v, 4);
-    check(t, statistics, 2);
+    hand_check(t, q, 4);
+    hand_check(t, v, 4);
+    hand_check(t, statistics, 2);
     follow(t, q, 1);
-    check(t, y, 4);
-    check(t, k, 0);
+    hand_check(t, y, 4);
+    hand_check(t, k, 0);
 }
 
 static void test_attention_backward(void **state) {
-    struct flow_test *t = *state;
+    struct graph_by_hand *t = *state;
     const struct dimensions rows = {4, {4, 1024, 8, 64}}, turned = {4, {4, 8, 1024, 64}};
-    uint32_t q = hand_parameter(&t->hand, rows), k = hand_parameter(&t->hand, rows), v = hand_parameter(&t->hand, rows);
-    uint32_t dq = hand_add(&t->hand, OPCODE_CUSTOM_CALL, turned, 3, (uint32_t[]){q, k, v});
-    uint32_t dk = hand_add_leaf(&t->hand, turned);
-    hand_text(&t->hand, HLO_INSTRUCTION_CUSTOM_CALL_TARGET, "__cudnn$fmhaSoftmaxBackward");
+    uint32_t q = hand_parameter(t, rows), k = hand_parameter(t, rows), v = hand_parameter(t, rows);
+    uint32_t dq = hand_add(t, OPCODE_CUSTOM_CALL, turned, 3, (uint32_t[]){q, k, v});
+    uint32_t dk = hand_add_leaf(t, turned);
+    hand_text(t, HLO_INSTRUCTION_CUSTOM_CALL_TARGET, "__cudnn$fmhaSoftmaxBackward");
     follow(t, q, 0);
-    check(t, dq, 1);
-    check(t, dk, 1);
-    check(t, v, 1);
+    hand_check(t, dq, 1);
+    hand_check(t, dk, 1);
+    hand_check(t, v, 1);
 }
 
 // --- Factors of dimensions ---
@@ -231,64 +206,64 @@ static void test_attention_backward(void **state) {
 static const struct dimensions by_head = {4, {8, 12, 512, 64}}, merged = {3, {96, 512, 64}};
 
 static void test_a_factor_comes_out_where_it_went_in(void **state) {
-    struct flow_test *t = *state;
-    uint32_t x = hand_parameter(&t->hand, by_head), y = hand_add(&t->hand, OPCODE_BITCAST, merged, 1, &x);
-    uint32_t z = hand_add(&t->hand, OPCODE_RESHAPE, by_head, 1, &y);
+    struct graph_by_hand *t = *state;
+    uint32_t x = hand_parameter(t, by_head), y = hand_add(t, OPCODE_BITCAST, merged, 1, &x);
+    uint32_t z = hand_add(t, OPCODE_RESHAPE, by_head, 1, &y);
     follow(t, x, 1);
-    check(t, y, 1);
-    check(t, z, 2);
+    hand_check(t, y, 1);
+    hand_check(t, z, 2);
     follow(t, x, 0);
-    check(t, y, 1);
-    check(t, z, 1);
+    hand_check(t, y, 1);
+    hand_check(t, z, 1);
 }
 
 // Heads are split where the batch, which may not be, is merged with them.
 static void test_another_factor_is_forbidden(void **state) {
-    struct flow_test *t = *state;
-    uint32_t x = hand_parameter(&t->hand, by_head), y = hand_add(&t->hand, OPCODE_BITCAST, merged, 1, &x);
-    uint32_t z = hand_add(&t->hand, OPCODE_BITCAST, by_head, 1, &y);
+    struct graph_by_hand *t = *state;
+    uint32_t x = hand_parameter(t, by_head), y = hand_add(t, OPCODE_BITCAST, merged, 1, &x);
+    uint32_t z = hand_add(t, OPCODE_BITCAST, by_head, 1, &y);
     follow(t, x, 0);
     struct dimension_flow batch = t->flow;
     t->flow = (struct dimension_flow){0};
-    assert_true(dimension_flow_init(&t->flow, &t->hand.graph, &t->hand.arena));
+    assert_true(dimension_flow_init(&t->flow, &t->graph, &t->arena));
     t->flow.other = &batch;
     follow(t, x, 1);
-    check(t, z, 2);
+    hand_check(t, z, 2);
     follow(t, x, 0);
-    check(t, y, 0);
+    hand_check(t, y, 0);
 }
 
 // s32[4,1024]{1,0:T(4,128)} as its eight tiles.
 static void test_tiles(void **state) {
-    struct flow_test *t = *state;
-    uint32_t x = hand_parameter(&t->hand, (struct dimensions){2, {4, 1024}});
-    uint32_t y = hand_add(&t->hand, OPCODE_BITCAST, (struct dimensions){4, {1, 8, 4, 128}}, 1, &x);
+    struct graph_by_hand *t = *state;
+    uint32_t x = hand_parameter(t, (struct dimensions){2, {4, 1024}});
+    uint32_t y = hand_add(t, OPCODE_BITCAST, (struct dimensions){4, {1, 8, 4, 128}}, 1, &x);
     for (uint32_t leaf = x; leaf <= y; leaf++) {
-        t->hand.leaves[leaf].tile_rank = 2;
-        t->hand.leaves[leaf].tile[0] = 128;
-        t->hand.leaves[leaf].tile[1] = 4;
+        t->leaves[leaf].tile_rank = 2;
+        t->leaves[leaf].tile[0] = 128;
+        t->leaves[leaf].tile[1] = 4;
     }
     follow(t, x, 0);
-    check(t, y, 1u << 2);
+    hand_check(t, y, 1u << 2);
     follow(t, y, 1);
-    check(t, x, 2);
+    hand_check(t, x, 2);
 }
 
 static void test_parts(void **state) {
-    struct flow_test *t = *state;
-    uint32_t x = hand_parameter(&t->hand, (struct dimensions){3, {8, 1024, 5632}});
-    uint32_t gate = hand_add(&t->hand, OPCODE_RESIZING, (struct dimensions){3, {8, 1, 2816}}, 1, &x);
+    struct graph_by_hand *t = *state;
+    uint32_t x = hand_parameter(t, (struct dimensions){3, {8, 1024, 5632}});
+    uint32_t gate = hand_add(t, OPCODE_RESIZING, (struct dimensions){3, {8, 1, 2816}}, 1, &x);
     follow(t, gate, 2);
-    check(t, x, 0);
+    hand_check(t, x, 0);
     t->flow.ties_parts = true;
     follow(t, gate, 2);
-    check(t, x, 4);
+    hand_check(t, x, 4);
     follow(t, x, 1);
-    check(t, gate, 0);
+    hand_check(t, gate, 0);
 }
 
 int main(void) {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, hand_set_up, hand_tear_down)
     const struct CMUnitTest tests[] = {
         TEST(test_a_product_of_cublas),
         TEST(test_a_batch_of_products),

@@ -5,162 +5,139 @@
 #include "tests/unit/cmocka_all.h"
 #include "tests/unit/graph_by_hand.h"
 
-struct sharding_test {
-    struct graph_by_hand hand;
-    struct dimension_flow flow;
-};
-
-static int set_up(void **state) {
-    struct sharding_test *t = calloc(1, sizeof *t);
-    hand_init(&t->hand);
-    *state = t;
-    return 0;
-}
-
-static int tear_down(void **state) {
-    struct sharding_test *t = *state;
-    hand_free(&t->hand);
-    free(t);
-    return 0;
-}
-
 static const struct dimensions rows = {2, {64, 1024}};
 
 // [a,b] . [b,c]
-static uint32_t product(struct sharding_test *t, struct dimensions dimensions, uint32_t left, uint32_t right) {
-    uint32_t leaf = hand_add(&t->hand, OPCODE_DOT, dimensions, 2, (uint32_t[]){left, right});
+static uint32_t product(struct graph_by_hand *t, struct dimensions dimensions, uint32_t left, uint32_t right) {
+    uint32_t leaf = hand_add(t, OPCODE_DOT, dimensions, 2, (uint32_t[]){left, right});
     struct wire_build numbers = {0};
     wire_build_varint(&numbers, DOT_LHS_CONTRACTING, 1);
     wire_build_varint(&numbers, DOT_RHS_CONTRACTING, 0);
-    hand_message(&t->hand, HLO_INSTRUCTION_DOT, &numbers);
+    hand_message(t, HLO_INSTRUCTION_DOT, &numbers);
     return leaf;
 }
 
-static uint32_t sum(struct sharding_test *t, uint32_t a, uint32_t b) {
-    return hand_add(&t->hand, OPCODE_OTHER, rows, 2, (uint32_t[]){a, b});
+static uint32_t sum(struct graph_by_hand *t, uint32_t a, uint32_t b) {
+    return hand_add(t, OPCODE_OTHER, rows, 2, (uint32_t[]){a, b});
 }
 
-static void split(struct sharding_test *t, uint32_t input, int dimension) {
-    if (!t->flow.marks) assert_true(dimension_flow_init(&t->flow, &t->hand.graph, &t->hand.arena));
+static void split(struct graph_by_hand *t, uint32_t input, int dimension) {
+    if (!t->flow.marks) assert_true(dimension_flow_init(&t->flow, &t->graph, &t->arena));
     dimension_flow_mark(&t->flow, input, dimension);
 }
 
-static void run(struct sharding_test *t, int64_t chips) {
+static void run(struct graph_by_hand *t, int64_t chips) {
     t->flow.chips = chips;
-    for (uint32_t i = 0; i < t->hand.graph.node_count; i++) {
-        struct graph_node *node = &t->hand.nodes[i];
+    for (uint32_t i = 0; i < t->graph.node_count; i++) {
+        struct graph_node *node = &t->nodes[i];
         if (node->opcode == OPCODE_PARAMETER) t->flow.is_blocked[node->first_leaf] = 1;
     }
-    t->hand.entry.root = t->hand.graph.node_count - 1;
-    assert_true(sharding_flow_run(&t->flow, &t->hand.arena));
-}
-
-static void check(struct sharding_test *t, uint32_t leaf, unsigned marks) {
-    assert_int_equal(t->flow.marks[leaf], marks);
+    t->entry.root = t->graph.node_count - 1;
+    assert_true(sharding_flow_run(&t->flow, &t->arena));
 }
 
 static void test_the_larger_array_wins(void **state) {
-    struct sharding_test *t = *state;
-    uint32_t few = hand_parameter(&t->hand, (struct dimensions){2, {16, 64}});
-    uint32_t many = hand_parameter(&t->hand, (struct dimensions){2, {16384, 64}});
-    uint32_t w = hand_parameter(&t->hand, (struct dimensions){2, {64, 4096}});
+    struct graph_by_hand *t = *state;
+    uint32_t few = hand_parameter(t, (struct dimensions){2, {16, 64}});
+    uint32_t many = hand_parameter(t, (struct dimensions){2, {16384, 64}});
+    uint32_t w = hand_parameter(t, (struct dimensions){2, {64, 4096}});
     uint32_t in_columns = product(t, (struct dimensions){2, {16, 4096}}, few, w);
     uint32_t in_rows = product(t, (struct dimensions){2, {16384, 4096}}, many, w);
     split(t, few, 0);
     split(t, many, 0);
     split(t, w, 1);
     run(t, 4);
-    check(t, in_columns, 2);
-    check(t, in_rows, 1);
+    hand_check(t, in_columns, 2);
+    hand_check(t, in_rows, 1);
 }
 
 // x [64,1024] . w [1024/4,8], and x + a . b [64/4,1024], which comes later in the program.
 static void test_what_is_summed_over_waits(void **state) {
-    struct sharding_test *t = *state;
-    uint32_t input = hand_parameter(&t->hand, rows), w = hand_parameter(&t->hand, (struct dimensions){2, {1024, 8}});
-    uint32_t a = hand_parameter(&t->hand, (struct dimensions){2, {64, 8}});
-    uint32_t b = hand_parameter(&t->hand, (struct dimensions){2, {8, 1024}});
-    uint32_t x = hand_add(&t->hand, OPCODE_COPY, rows, 1, &input);
+    struct graph_by_hand *t = *state;
+    uint32_t input = hand_parameter(t, rows), w = hand_parameter(t, (struct dimensions){2, {1024, 8}});
+    uint32_t a = hand_parameter(t, (struct dimensions){2, {64, 8}});
+    uint32_t b = hand_parameter(t, (struct dimensions){2, {8, 1024}});
+    uint32_t x = hand_add(t, OPCODE_COPY, rows, 1, &input);
     uint32_t y = product(t, (struct dimensions){2, {64, 8}}, x, w), z = sum(t, x, product(t, rows, a, b));
     split(t, w, 0);
     split(t, a, 0);
     run(t, 4);
-    check(t, x, 1);
-    check(t, y, 1);
-    check(t, z, 1);
-    check(t, w, 1);
-    check(t, input, 0);
+    hand_check(t, x, 1);
+    hand_check(t, y, 1);
+    hand_check(t, z, 1);
+    hand_check(t, w, 1);
+    hand_check(t, input, 0);
 }
 
 static void test_nobody_else_wants_what_is_summed_over(void **state) {
-    struct sharding_test *t = *state;
-    uint32_t input = hand_parameter(&t->hand, rows), w = hand_parameter(&t->hand, (struct dimensions){2, {1024, 8}});
-    uint32_t x = hand_add(&t->hand, OPCODE_COPY, rows, 1, &input);
+    struct graph_by_hand *t = *state;
+    uint32_t input = hand_parameter(t, rows), w = hand_parameter(t, (struct dimensions){2, {1024, 8}});
+    uint32_t x = hand_add(t, OPCODE_COPY, rows, 1, &input);
     uint32_t y = product(t, (struct dimensions){2, {64, 8}}, x, w);
     split(t, w, 0);
     run(t, 4);
-    check(t, x, 2);
-    check(t, y, 0);
+    hand_check(t, x, 2);
+    hand_check(t, y, 0);
 }
 
-static uint32_t broadcast(struct sharding_test *t, uint32_t vector) {
-    uint32_t leaf = hand_add(&t->hand, OPCODE_BROADCAST, rows, 1, &vector);
-    hand_varint(&t->hand, HLO_INSTRUCTION_DIMENSIONS, 1);
+static uint32_t broadcast(struct graph_by_hand *t, uint32_t vector) {
+    uint32_t leaf = hand_add(t, OPCODE_BROADCAST, rows, 1, &vector);
+    hand_varint(t, HLO_INSTRUCTION_DIMENSIONS, 1);
     return leaf;
 }
 
 static void test_what_is_broadcast_comes_last(void **state) {
-    struct sharding_test *t = *state;
-    uint32_t v = hand_parameter(&t->hand, (struct dimensions){1, {1024}});
-    uint32_t a = hand_parameter(&t->hand, (struct dimensions){2, {64, 8}});
-    uint32_t b = hand_parameter(&t->hand, (struct dimensions){2, {8, 1024}});
+    struct graph_by_hand *t = *state;
+    uint32_t v = hand_parameter(t, (struct dimensions){1, {1024}});
+    uint32_t a = hand_parameter(t, (struct dimensions){2, {64, 8}});
+    uint32_t b = hand_parameter(t, (struct dimensions){2, {8, 1024}});
     uint32_t wanted = broadcast(t, v), alone = broadcast(t, v), z = sum(t, wanted, product(t, rows, a, b));
     split(t, v, 0);
     split(t, a, 0);
     run(t, 4);
-    check(t, wanted, 1);
-    check(t, z, 1);
-    check(t, alone, 2);
+    hand_check(t, wanted, 1);
+    hand_check(t, z, 1);
+    hand_check(t, alone, 2);
 }
 
 // Nine heads stay together on four chips, and leave the batch to them.
 static void test_what_the_chips_cannot_share(void **state) {
-    struct sharding_test *t = *state;
+    struct graph_by_hand *t = *state;
     const struct dimensions heads = {3, {64, 9, 96}};
-    uint32_t x = hand_parameter(&t->hand, (struct dimensions){2, {64, 864}}), b = hand_parameter(&t->hand, heads);
-    uint32_t y = hand_add(&t->hand, OPCODE_RESHAPE, heads, 1, &x);
-    uint32_t z = hand_add(&t->hand, OPCODE_OTHER, heads, 2, (uint32_t[]){y, b});
+    uint32_t x = hand_parameter(t, (struct dimensions){2, {64, 864}}), b = hand_parameter(t, heads);
+    uint32_t y = hand_add(t, OPCODE_RESHAPE, heads, 1, &x);
+    uint32_t z = hand_add(t, OPCODE_OTHER, heads, 2, (uint32_t[]){y, b});
     split(t, x, 1);
     split(t, b, 0);
     run(t, 4);
-    check(t, y, 1);
-    check(t, z, 1);
+    hand_check(t, y, 1);
+    hand_check(t, z, 1);
 }
 
 static void test_what_the_chips_can_share(void **state) {
-    struct sharding_test *t = *state;
-    uint32_t x = hand_parameter(&t->hand, (struct dimensions){2, {64, 864}});
-    uint32_t y = hand_add(&t->hand, OPCODE_RESHAPE, (struct dimensions){3, {64, 9, 96}}, 1, &x);
+    struct graph_by_hand *t = *state;
+    uint32_t x = hand_parameter(t, (struct dimensions){2, {64, 864}});
+    uint32_t y = hand_add(t, OPCODE_RESHAPE, (struct dimensions){3, {64, 9, 96}}, 1, &x);
     split(t, x, 1);
     run(t, 3);
-    check(t, y, 2);
+    hand_check(t, y, 2);
 }
 
 // Only the sanitizers see what goes wrong here: a hostile program's nodes would be put in order again and again.
 static void test_an_entry_that_calls_itself(void **state) {
-    struct sharding_test *t = *state;
-    uint32_t entry = 0, x = hand_parameter(&t->hand, rows), y = hand_add(&t->hand, OPCODE_FUSION, rows, 1, &x);
-    t->hand.graph.called = &entry;
-    t->hand.graph.called_count = 1;
-    t->hand.nodes[t->hand.graph.node_count - 1].called_count = 1;
+    struct graph_by_hand *t = *state;
+    uint32_t entry = 0, x = hand_parameter(t, rows), y = hand_add(t, OPCODE_FUSION, rows, 1, &x);
+    t->graph.called = &entry;
+    t->graph.called_count = 1;
+    t->nodes[t->graph.node_count - 1].called_count = 1;
     split(t, x, 0);
     run(t, 4);
-    check(t, x, 1);
-    check(t, y, 0);
+    hand_check(t, x, 1);
+    hand_check(t, y, 0);
 }
 
 int main(void) {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, hand_set_up, hand_tear_down)
     const struct CMUnitTest tests[] = {
         TEST(test_the_larger_array_wins),
         TEST(test_what_is_summed_over_waits),
