@@ -217,6 +217,12 @@ class Predictions(unittest.TestCase):
         document = self.documents["caches_scanned"]
         self.assertLess(by_id(document)["donate_inputs"]["saves_bytes"], document["total_bytes"] / 1000)
 
+    def test_caches_updated_in_their_outputs_need_nothing_beside_them_when_donated(self):
+        truth = PROGRAMS["gpu_caches"]["after"]["donate_inputs"]
+        donated = by_id(self.documents["gpu_caches"])["donate_inputs"]
+        self.assertLess(abs(donated["predicted_total_bytes"] - truth), truth / 1000)
+        self.assertFalse(any("room of their own" in words for words in donated["evidence"]), donated["evidence"])
+
     def test_a_batch_that_no_input_has(self):
         document = advise(ADVICE / "dense.hlo.pb.gz", "--batch=7")
         item = by_id(document)["halve_batch"]
