@@ -1,0 +1,133 @@
+"""What `hbmview advise` says of a program before a change, beside what the compiler made of the program after it.
+
+A family is the modules of one program: "base", and others by the change that was made. What of a prediction is close
+enough, narrow or far off is said here, for scripts/bench-advice and docs/advice.md.
+"""
+import collections
+import json
+import os
+import pathlib
+import subprocess
+
+HBMVIEW = os.environ.get("HBMVIEW", pathlib.Path(__file__).resolve().parents[2] / "build" / "hbmview")
+WAYS = 4
+MOST_PERCENT = {"rematerialize": 25, "rematerialize_dots": 25}      # of error; every other change:
+MOST_PERCENT_USUALLY, MOST_PERCENT_OF_TWO, CLOSE_PERCENT = 15, 20, 3
+CAPACITIES = range(30, 101, 5)            # percent of the base
+WIDENED_IN_WORDS = "has squeezed this program", "Half of the pictures"
+NARROW_PERCENT, FAR_TIMES = 10, 1.5       # counted, not required
+
+Row = collections.namedtuple("Row", "family id before predicted low high understood truth is_widened")
+Plan = collections.namedtuple("Plan", "family percent ids fit predicted capacity truth")
+
+
+# --- Both sides of a row ---
+
+def hbmview(*arguments):
+    done = subprocess.run([HBMVIEW, *arguments, "--format=json"], stdout=subprocess.PIPE, text=True)
+    if done.returncode:
+        raise SystemExit(f"hbmview {' '.join(map(str, arguments))} ends with {done.returncode}")
+    return json.loads(done.stdout)
+
+
+def total_of(file):
+    module, = hbmview("report", file, "--memory-space=HBM", "--top=1")["modules"]
+    return module["memory_spaces"][0]["total_allocation_bytes"]
+
+
+def advice_by_set(base):
+    """Changes -> what is told of them together."""
+    document = hbmview("advise", base, f"--ways={WAYS}")
+    singles = {one["id"]: one for one in document["interventions"]}
+    told = {frozenset([name]): one for name, one in singles.items()}
+    for chain in document["chains"]:
+        understood = min(singles[name]["understood"] for name in chain["interventions"])
+        told[frozenset(chain["interventions"])] = {**chain, "understood": understood}
+    return told
+
+
+def set_of(variant):
+    return frozenset(variant.split(".")[0].split("+"))
+
+
+def predicted_of(variant, told):
+    """Of two totals the second, where the change is made the other way."""
+    is_followed = variant.endswith(".follow") and "followed_total_bytes" in told
+    return told["followed_total_bytes" if is_followed else "predicted_total_bytes"] if told else None
+
+
+def is_widened(told):
+    """Does the range go on to a second total, what a squeezed program may fill again, or pictures in their lanes?"""
+    evidence = " ".join(told.get("evidence", []))
+    return "followed_total_bytes" in told or any(words in evidence for words in WIDENED_IN_WORDS)
+
+
+def rows_of(name, family):
+    base, files = family["base"], {variant: file for variant, file in family.items() if variant != "base"}
+    before = total_of(base)
+    advice = advice_by_set(base)
+    for variant, file in files.items():
+        if len(set_of(variant)) > 1 and set_of(variant) not in advice:
+            continue  # no chain: it is compiled for the plans
+        told = advice.get(set_of(variant), {})
+        yield Row(name, variant, before, predicted_of(variant, told), told.get("low_bytes"),
+                  told.get("high_bytes"), told.get("understood"), total_of(file), is_widened(told))
+
+
+def plans_of(name, family):
+    """The plan for each capacity, where its changes were compiled."""
+    base, files = family["base"], {variant: file for variant, file in family.items() if variant != "base"}
+    before = total_of(base)
+    truths = {set_of(variant): total_of(file) for variant, file in files.items() if "." not in variant}
+    for percent in CAPACITIES:
+        capacity = before * percent // 100
+        plan = hbmview("advise", base, f"--ways={WAYS}", f"--capacity={capacity}")["plan"]
+        if plan["fits"] and frozenset(plan["interventions"]) in truths:
+            yield Plan(name, percent, plan["interventions"], plan["fit"], plan["predicted_total_bytes"], capacity,
+                       truths[frozenset(plan["interventions"])])
+
+
+# --- Judging ---
+
+def error_percent(row):
+    return 100 * (row.predicted - row.truth) / row.truth
+
+
+def is_inside(row):
+    return row.low <= row.truth <= row.high
+
+
+def width_percent(row):
+    return 100 * (row.high - row.low) / row.predicted
+
+
+def is_joined(row):
+    return "+" in row.id
+
+
+def is_close_enough(row):
+    if row.id == "align_dimensions":
+        return abs(row.predicted - row.truth) <= abs(row.before - row.truth) / 3
+    usually = MOST_PERCENT_OF_TWO if is_joined(row) else MOST_PERCENT_USUALLY
+    return abs(error_percent(row)) <= MOST_PERCENT.get(row.id, usually)
+
+
+def does_fit(plan):
+    return plan.truth <= plan.capacity
+
+
+def is_narrow(row):
+    return width_percent(row) < NARROW_PERCENT
+
+
+def is_far_off(row):
+    return max(row.predicted, row.truth) > FAR_TIMES * min(row.predicted, row.truth)
+
+
+def is_told(row):
+    return row.predicted is not None
+
+
+def is_missed(row):
+    """Not told, not close enough, or outside of its range."""
+    return not is_told(row) or not is_close_enough(row) or not is_inside(row)
