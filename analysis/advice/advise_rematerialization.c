@@ -38,12 +38,16 @@ struct blocks {
     struct residuals residuals;
     struct block_stages stages;
     double at_once;  // of what is inside
+    bool are_alike;
 };
 
 static bool find_blocks(const struct advisor *advisor, struct blocks *blocks) {
     blocks->at_once = AT_ONCE;
-    return residuals_find(advisor, &blocks->residuals) &&
-           block_stages_find(advisor, &blocks->residuals, &blocks->stages);
+    if (!residuals_find(advisor, &blocks->residuals) ||
+        !block_stages_find(advisor, &blocks->residuals, &blocks->stages))
+        return false;
+    blocks->are_alike = blocks->stages.count == 1 && !advisor->has_convolutions;
+    return true;
 }
 
 // --- The curve then ---
@@ -141,10 +145,14 @@ static double held_instead(const struct blocks *blocks, double live, bool is_bet
     return work.kept_before + work.stage->kept_bytes * part + (inside < live ? inside : live);
 }
 
-// Of the gradients that wait, what is there besides those of one block.
-static double waiting_beyond(const struct block_stages *stages, double live, double waiting) {
-    struct at_work work = stage_at_work(stages, live);
+// Of the gradients that wait, what is there besides those of one block: no more than it keeps. Where blocks are alike
+// (pictures shrink), no more than wait while the last one, whose backward pass comes first, still keeps something.
+static double waiting_beyond(const struct blocks *blocks, double live, double waiting, double *of_last) {
+    struct at_work work = stage_at_work(&blocks->stages, live);
     double one = work.stage ? work.stage->dropped_bytes / work.stage->blocks : 0;
+    bool is_last = live > (double)blocks->residuals.dropped_bytes - one;
+    if (is_last && waiting > *of_last) *of_last = waiting;
+    if (blocks->are_alike && !is_last && *of_last > 0 && *of_last < one) one = *of_last;
     return one > 0 && waiting > one ? waiting - one : 0;
 }
 
@@ -153,6 +161,7 @@ static int64_t new_peak(const struct advisor *advisor, const struct blocks *bloc
     const struct heap_replay *replay = replay_of(advisor);
     uint32_t again = first_step_again(advisor, &blocks->residuals);
     int64_t live = 0, waiting = 0, peak = 0;
+    double of_last = 0;
     for (uint32_t step = 0; step <= replay->step_count; step++) {
         live += dropped[step];
         waiting += waiting_change[step];
@@ -160,7 +169,7 @@ static int64_t new_peak(const struct advisor *advisor, const struct blocks *bloc
         bool may_rest = step > advisor->phases.turn_step && !dropped[step + 1];
         double then = (double)(replay->heap_bytes[step] - live) +
                       held_instead(blocks, (double)live, is_between, may_rest) -
-                      waiting_beyond(&blocks->stages, (double)live, (double)waiting);
+                      waiting_beyond(blocks, (double)live, (double)waiting, &of_last);
         if (what_if_bytes(then) > peak) peak = what_if_bytes(then);
     }
     return peak;

@@ -1,68 +1,13 @@
 #include "analysis/advice/block_stages.h"
 
+#include "analysis/advice/layer_count.h"
 #include "analysis/advice/loop_steps.h"
-#include "analysis/advice/shape_set.h"
-#include "analysis/advice/weight_uses.h"
-#include "analysis/base/common_divisor.h"
 #include "analysis/program/op_name.h"
 
-enum { INPUTS_MAX = 4096, OPS_MAX = 256 };
+enum { OPS_MAX = 256 };
 
 static const struct heap_replay *replay_of(const struct advisor *advisor) {
     return &advisor->what_if.replay;
-}
-
-// --- How many blocks, by their weights ---
-
-// How many weights have the shape of one.
-static uint32_t count_alike(const struct advisor *advisor, uint32_t input) {
-    const struct program_roles *roles = &advisor->roles;
-    const struct array_shape *shape = &advisor->graph.leaves[roles->inputs[input].leaf];
-    uint32_t count = 0;
-    for (uint32_t k = 0; k < roles->input_count && k < INPUTS_MAX; k++) {
-        if (advisor_is_weight(advisor, k))
-            count += array_same_dimensions(shape, &advisor->graph.leaves[roles->inputs[k].leaf]);
-    }
-    return count;
-}
-
-// What rows are taken of. A weight of such dimensions is no block's: tables stand at the ends, with a head that may be
-// as large.
-static struct shape_set find_tables(const struct advisor *advisor) {
-    struct shape_set tables = {.count = 0};
-    for (uint32_t i = 0; i < advisor->graph.node_count && tables.count < SHAPE_SET_MAX; i++) {
-        uint32_t table = weight_looked_up(advisor, i);
-        if (table != HLO_NONE) shape_set_add(&tables, &advisor->graph.leaves[table]);
-    }
-    return tables;
-}
-
-struct layers {
-    uint32_t count;  // below 2: weights do not say
-    bool is_even;    // every shape comes as often
-};
-
-// A block has each of its weights once, or several of one shape: as many blocks as divide how often every shape comes,
-// those aside that hold next to nothing, and tables.
-static struct layers count_layers(const struct advisor *advisor) {
-    enum { LITTLE_DIVISOR = 16 };
-    double most = 0;
-    struct shape_set tables = find_tables(advisor);
-    struct layers layers = {.is_even = true};
-    for (int pass = 0; pass < 2; pass++) {
-        for (uint32_t i = 0; i < advisor->roles.input_count && i < INPUTS_MAX; i++) {
-            if (!advisor_is_weight(advisor, i)) continue;
-            const struct array_shape *shape = &advisor->graph.leaves[advisor->roles.inputs[i].leaf];
-            uint32_t count = shape->rank < 2 ? 0 : count_alike(advisor, i);
-            double bytes = count * (double)array_shape_bytes(shape);
-            if (count < 2) continue;
-            if (pass == 0 && bytes > most) most = bytes;
-            if (pass == 0 || bytes * LITTLE_DIVISOR < most || shape_set_has(&tables, shape)) continue;
-            layers.is_even &= !layers.count || layers.count == count;
-            layers.count = (uint32_t)common_divisor(count, layers.count);
-        }
-    }
-    return layers;
 }
 
 // --- By what operations keep ---
@@ -311,10 +256,9 @@ int64_t block_stages_stream_bytes(const struct block_stages *stages) {
 
 // How many blocks there are, all alike: turns of a loop, as weights say, or the operation that keeps most where several
 // weights of a block have one shape. 0: there are stages.
-static double count_alike_blocks(const struct advisor *advisor, const struct residuals *residuals,
+static double count_alike_blocks(struct layer_count layers, const struct residuals *residuals,
                                  const struct block_stages *stages, const struct op_count *ops, uint32_t op_count) {
     if (residuals->loop_length) return (double)residuals->loop_length;
-    struct layers layers = count_layers(advisor);
     uint32_t most = most_of_one_op(ops, op_count);
     if (layers.count < 2 || !(layers.is_even || is_nearly_one(residuals, stages))) return 0;
     return most >= 2 && layers.count % most == 0 ? most : layers.count;
@@ -322,12 +266,14 @@ static double count_alike_blocks(const struct advisor *advisor, const struct res
 
 bool block_stages_find(const struct advisor *advisor, const struct residuals *residuals, struct block_stages *stages) {
     struct op_count ops[OPS_MAX];
+    struct layer_count layers;
+    if (!layer_count_find(advisor, &layers)) return false;
     uint32_t op_count = count_ops(advisor, residuals, ops);
     *stages = (struct block_stages){.count = 0};
     memset(stages->stage_of_group, BLOCK_STAGES_MAX, sizeof stages->stage_of_group);
     put_into_stages(residuals, stages);
     put_in_order(stages);
-    double alike = count_alike_blocks(advisor, residuals, stages, ops, op_count);
+    double alike = count_alike_blocks(layers, residuals, stages, ops, op_count);
     if (alike > 0) put_into_one(residuals, stages);
     for (uint32_t s = 0; s < stages->count; s++) {
         struct kept_ops kept = {ops, op_count, stages->stage_of_group, (uint8_t)s};

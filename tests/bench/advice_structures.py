@@ -432,3 +432,30 @@ def message_passing(layers, nodes, edges, width):
 
         return trained(arrays, params, loss_fn, graph)
     return make
+
+
+def gated_pairs(layers, single, width, hidden, batch, length, classes):
+    """Pairs of places, made of two sums over one array, and refined by gated layers."""
+    def make(arrays, change):
+        size = batch // change.batch_divisor
+        params = {"left": arrays.parameter((single, width)), "right": arrays.parameter((single, width)),
+                  "layers": [{"gate": arrays.parameter((width, hidden)), "up": arrays.parameter((width, hidden)),
+                              "down": arrays.parameter((hidden, width))} for _ in range(layers)],
+                  "head": arrays.parameter((width, classes))}
+        data = {"places": arrays.batch((size, length, single), F32),
+                "wanted": arrays.batch((size, length, length), jnp.int32)}
+
+        def layer(p, z):
+            h = rms_norm(z, jnp.ones(()))
+            return z + (jax.nn.gelu(h @ p["gate"]) * jax.nn.sigmoid(h @ p["up"])) @ p["down"]
+
+        def loss_fn(params, data):
+            params = jax.tree.map(lambda p: p.astype(BF16), params)
+            places = data["places"].astype(BF16)
+            z = (places @ params["left"])[:, :, None] + (places @ params["right"])[:, None]
+            for p in params["layers"]:
+                z = checkpointed(change, layer)(p, z)
+            return token_loss(z @ params["head"], data["wanted"])
+
+        return trained(arrays, params, loss_fn, data)
+    return make

@@ -213,6 +213,10 @@ class Predictions(unittest.TestCase):
         self.assertTrue(any("About 128 blocks; each" in words for words in evidence),
                         evidence)
 
+    def test_two_matrices_at_the_ends_are_not_one_of_each_block(self):
+        evidence = by_id(self.documents["gated_pairs"])["rematerialize"]["evidence"]
+        self.assertTrue(any("About 4 blocks; each" in words for words in evidence), evidence)
+
     def test_what_a_loop_reads_while_it_writes_is_not_saved_by_donating(self):
         document = self.documents["caches_scanned"]
         self.assertLess(by_id(document)["donate_inputs"]["saves_bytes"], document["total_bytes"] / 1000)
