@@ -18,14 +18,17 @@ static uint32_t find_source(const struct program_graph *graph, uint32_t node) {
     return node;
 }
 
-// What is gone again at once tells nothing of the turn: a loss is often computed long after its gradient.
-static bool is_brief(const struct heap_span *span) {
+// What is gone again at once tells nothing of the turn: a loss is often computed long after its gradient. Nor does what
+// the compiler computes a second time (hlo_rematerialization.cc names it so), in the backward pass.
+static bool tells_of_turn(const struct heap_replay *replay, const struct heap_span *span) {
     enum { BRIEF_STEPS = 2 };
-    return span->end_step - span->start_step <= BRIEF_STEPS;
+    return span->end_step - span->start_step > BRIEF_STEPS &&
+           !bytes_contains(replay->instruction_names[span->start_step], BYTES(".remat"));
 }
 
-// The step before which the forward arrays are written and after which the backward ones are: where the fewest bytes
-// are on the wrong side, so that a step that was scheduled early does not decide.
+// The step before which the forward arrays are written and after which the backward ones are: where least is on the
+// wrong side, in bytes times how long they are kept, so that neither a step that was scheduled early decides nor a
+// large array that is gone soon.
 static uint32_t find_turn(const struct program_graph *graph, const struct heap_replay *replay, double *wrong,
                           const struct phases *phases) {
     uint32_t turn = replay->step_count;
@@ -35,9 +38,10 @@ static uint32_t find_turn(const struct program_graph *graph, const struct heap_r
         const struct hlo_buffer *buffer = &graph->module->buffers[replay->spans[i].buffer];
         enum phase phase = buffer->instruction == HLO_NONE ? PHASE_OTHER : phases->of_node[buffer->instruction];
         has_backward |= phase == PHASE_BACKWARD;
-        if (is_brief(&replay->spans[i])) continue;
-        if (phase == PHASE_BACKWARD) wrong[replay->spans[i].start_step] += (double)buffer->size_bytes;
-        if (phase == PHASE_FORWARD) wrong[replay->spans[i].start_step] -= (double)buffer->size_bytes;
+        if (!tells_of_turn(replay, &replay->spans[i])) continue;
+        double kept = (double)buffer->size_bytes * (replay->spans[i].end_step - replay->spans[i].start_step);
+        if (phase == PHASE_BACKWARD) wrong[replay->spans[i].start_step] += kept;
+        if (phase == PHASE_FORWARD) wrong[replay->spans[i].start_step] -= kept;
     }
     for (uint32_t step = 0; step < replay->step_count && has_backward; step++) {
         if (sum < least || turn == replay->step_count) {
