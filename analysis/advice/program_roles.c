@@ -122,9 +122,11 @@ static int64_t leading_dimension(const struct finder *f, uint32_t input) {
     return size_of_dimension(f, input, 0);
 }
 
+// Numbers of words, of rows, of classes; eight bits with a sign are weights or caches that were quantized.
 static bool is_integer(const struct finder *f, uint32_t input) {
+    enum { PRED = 1, S8 = 2, U64 = 9 };
     int type = f->graph->leaves[f->roles->inputs[input].leaf].element_type;
-    return (type >= 2 && type <= 9) || type == 1;
+    return type >= PRED && type <= U64 && type != S8;
 }
 
 // Weights of a program that trains nothing may lead with the batch's size, but only what is returned changed has it
@@ -166,7 +168,7 @@ struct found {  // of the dimensions that were tried, the one that reaches most
 // The data input whose dimension of that number reaches most. Integers first: nobody trains them. What a loop takes one
 // of at a time are steps: of gradient accumulation, of time.
 static struct found try_data(struct finder *f, bool only_integers, int dimension) {
-    enum { CANDIDATES_MAX = 6 };
+    enum { CANDIDATES_MAX = 12 };
     struct found best = {.dimension = dimension};
     int64_t tried[CANDIDATES_MAX];
     int tried_count = 0;
@@ -184,6 +186,12 @@ static struct found try_data(struct finder *f, bool only_integers, int dimension
     return best;
 }
 
+static void choose(struct finder *f, struct found found) {
+    f->roles->batch = found.size;
+    f->roles->batch_input = found.input;
+    f->roles->batch_dimension = found.dimension;
+}
+
 // An earlier dimension is the batch unless a later one reaches far more: the time of [time, batch, ...] is cut and
 // shifted, and ends there.
 static void try_dimensions(struct finder *f, bool only_integers) {
@@ -193,10 +201,7 @@ static void try_dimensions(struct finder *f, bool only_integers) {
         struct found one = try_data(f, only_integers, d);
         if (one.reached > best.reached * (best.size ? far_more : 1)) best = one;
     }
-    if (!best.size) return;
-    f->roles->batch = best.size;
-    f->roles->batch_input = best.input;
-    f->roles->batch_dimension = best.dimension;
+    if (best.size) choose(f, best);
 }
 
 // --- The batch without training: weights are inputs like any other ---
@@ -360,9 +365,24 @@ static void find_graph(struct finder *f) {
     if (f->roles->is_graph) dimension_flow_run(f->flow);
 }
 
+// Integers may number the ends of edges that all examples share: then rows of the examples reach more than the edges do,
+// or as much as the whole graph.
+static bool are_examples_elsewhere(struct finder *f, struct found *examples) {
+    const double more = 1.1, as_much = 0.95;
+    double reached = score(f) * (f->roles->is_graph ? as_much : more);
+    if (f->roles->is_batch_told || !is_integer(f, f->roles->batch_input)) return false;
+    *examples = try_data(f, false, 0);
+    return examples->size != f->roles->batch && examples->reached > reached;
+}
+
 static void find_batch(struct finder *f, int64_t batch) {
+    struct found examples;
     mark_batch(f, batch);
     if (!f->roles->is_training || !dimension_flow_has_marks(f->flow)) return;
+    find_graph(f);
+    if (are_examples_elsewhere(f, &examples)) choose(f, examples);
+    f->roles->is_graph = false;
+    mark_inputs(f, f->roles->batch, f->roles->batch_dimension);
     find_graph(f);
     for (uint32_t i = 0; i < f->roles->input_count; i++) f->roles->inputs[i].is_frozen = is_other_array(f, i);
 }

@@ -14,7 +14,7 @@
 //
 // What is neither state nor follows the batch, but is an array of floating numbers, are frozen weights. In a program
 // that sums messages at nodes (segment_sum), the edges are taken for the batch, and the nodes follow with them: both
-// are one graph, which cannot be halved.
+// are one graph, which cannot be halved. Unless all examples share it: then their rows reach more, and are the batch.
 #pragma once
 
 #include "analysis/advice/dimension_flow.h"

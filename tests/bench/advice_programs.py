@@ -557,6 +557,7 @@ FAMILIES = {
     "two_towers_6": Family(of(structures.two_towers(6, 300000, 64, 20, 512, 8192))),
     "graph_3": Family(of(structures.message_passing(3, 60000, 400000, 128)), (
         "donate_inputs", "bf16_parameters", "rematerialize", "shard_parameters")),
+    "shared_edges_3": Family(of(structures.shared_edges(3, 12000, 40000, 96, 24))),
     "gated_pairs_4": Family(of(structures.gated_pairs(4, 384, 128, 512, 8, 160, 96))),
     "mixer_12": Family(of(later.mixer(12, 196, 768, 384, 16, 128))),
     "grouped_16": Family(of(later.grouped_heads(16, 2048, 5632, 4, 16, 32000, 4, 1024))),

@@ -434,6 +434,29 @@ def message_passing(layers, nodes, edges, width):
     return make
 
 
+def shared_edges(layers, nodes, edges, width, batch):
+    """One graph for all examples: what is known of its nodes differs, its edges do not."""
+    def make(arrays, change):
+        size = batch // change.batch_divisor
+        params = [{name: arrays.parameter((2 * width, width)) for name in ("edge", "node")} for _ in range(layers)]
+        data = {"ends": arrays.array((2, edges), jnp.int32), "now": arrays.batch((size, nodes, width), F32),
+                "then": arrays.batch((size, nodes, width), F32)}
+
+        def step(p, h, ends):
+            messages = jax.nn.relu(jnp.concatenate([h[ends[0]], h[ends[1]]], -1) @ p["edge"])
+            sums = jax.ops.segment_sum(messages, ends[1], nodes)
+            return h + jax.nn.relu(jnp.concatenate([h, sums], -1) @ p["node"])
+
+        def loss_fn(params, data):
+            h = data["now"]
+            for p in in_float32(params):
+                h = jax.vmap(checkpointed(change, step), (None, 0, None))(p, h, data["ends"])
+            return jnp.mean(jnp.square(h - data["then"]))
+
+        return trained(arrays, params, loss_fn, data)
+    return make
+
+
 def gated_pairs(layers, single, width, hidden, batch, length, classes):
     """Pairs of places, made of two sums over one array, and refined by gated layers."""
     def make(arrays, change):

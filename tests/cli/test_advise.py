@@ -149,6 +149,14 @@ class Predictions(unittest.TestCase):
         found = {name: self.documents[name]["batch"] for name in ("dense", "experts", "transformer_scanned")}
         self.assertEqual(found, {"dense": 4096, "experts": 16, "transformer_scanned": 4})
 
+    def test_quantized_caches_are_no_numbers_of_words(self):
+        self.assertEqual(self.documents["quantized_caches"]["batch"], 24)  # not its layers, which lead the caches
+
+    def test_edges_that_all_examples_share_are_no_batch(self):
+        document = self.documents["shared_edges"]
+        self.assertEqual(document["batch"], 24)
+        self.assertTrue(by_id(document)["halve_batch"]["applies"])
+
     def test_the_sequence_is_found(self):
         found = {name: document["sequence"] for name, document in self.documents.items()}
         self.assertLessEqual({"accumulated": 512, "caches_scanned": 2048, "transformer_scanned": 1024}.items(),
