@@ -16,6 +16,14 @@ static bool mark_called(const struct program_graph *graph, const struct graph_no
     return has_changed;
 }
 
+// Rows of a table are taken one at a time too, by numbers that are data: in a loop of the user's, or in one that the
+// compiler makes of a scatter.
+static bool is_of_a_table(const struct graph_node *node) {
+    struct bytes made_for = op_name_primitive(node->op_name);
+    return bytes_contains(made_for, BYTES("gather")) || bytes_contains(made_for, BYTES("scatter")) ||
+           bytes_contains(made_for, BYTES("take"));
+}
+
 static void find_bodies(const struct program_graph *graph, uint8_t *is_inside) {
     enum { NESTED_MAX = 64 };
     bool has_changed = true;
@@ -23,20 +31,14 @@ static void find_bodies(const struct program_graph *graph, uint8_t *is_inside) {
         has_changed = false;
         for (uint32_t i = 0; i < graph->node_count; i++) {
             const struct graph_node *node = &graph->nodes[i];
-            if (node->opcode == OPCODE_WHILE || is_inside[node->computation])
+            bool is_loop = node->opcode == OPCODE_WHILE;
+            if (is_loop ? !is_of_a_table(node) : is_inside[node->computation])
                 has_changed |= mark_called(graph, node, is_inside);
         }
     }
 }
 
 // --- Slices of one ---
-
-// Rows of a table are taken one at a time too, by numbers that are data.
-static bool is_of_a_table(const struct graph_node *node) {
-    struct bytes made_for = op_name_primitive(node->op_name);
-    return bytes_contains(made_for, BYTES("gather")) || bytes_contains(made_for, BYTES("scatter")) ||
-           bytes_contains(made_for, BYTES("take"));
-}
 
 static void mark_ones(struct dimension_flow *steps, uint32_t whole, uint32_t slice) {
     if (whole == HLO_NONE || slice == HLO_NONE) return;
