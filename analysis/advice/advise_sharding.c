@@ -5,6 +5,7 @@
 #include "analysis/advice/advisor.h"
 #include "analysis/advice/few_pictures.h"
 #include "analysis/advice/gathered.h"
+#include "analysis/advice/looked_up.h"
 #include "analysis/advice/sharding_habits.h"
 #include "analysis/advice/sharding_split.h"
 #include "analysis/advice/weight_products.h"
@@ -198,18 +199,25 @@ static double below_of(const struct advisor *advisor, double above) {
     return advisor->is_for_gpu && above < little ? of_it * above : above;
 }
 
-// What each buffer weighs on one chip.
-static void resize_split(const struct advisor *advisor, const struct sharding_split *split, bool is_batch_split,
+// What each buffer weighs on one chip. False: no memory, with the error set.
+static bool resize_split(const struct advisor *advisor, const struct sharding_split *split, bool is_batch_split,
                          int64_t *sizes, struct uneven *uneven) {
+    const uint8_t *looked_up = looked_up_find(advisor, split);
+    if (!looked_up) return false;
     for (uint32_t i = 0; i < advisor->module->buffer_count; i++) {
         uint32_t leaf = advisor_leaf(advisor, i);
         if (leaf == HLO_NONE || !array_is(&advisor->graph.leaves[leaf])) continue;
         if (!is_batch_split && is_data(advisor, i)) continue;
         uint8_t marks = sharding_split_marks(split, leaf);
+        if (looked_up[leaf]) {
+            sizes[i] = what_if_bytes((double)sizes[i] * looked_up[leaf]);
+            continue;
+        }
         struct array_shape part = sharding_split_once(&advisor->graph.leaves[leaf], marks, advisor->request.ways);
         sizes[i] = advisor_reshaped(advisor, i, &part);
         look_for_uneven(advisor, leaf, marks, uneven);
     }
+    return true;
 }
 
 static void doubt_split(struct advisor *advisor, const struct sharding_split *split,
@@ -276,7 +284,7 @@ static bool predict_sharded(struct advisor *advisor, bool is_batch_split, double
     struct what_if_result then;
     int64_t *sizes = advisor_sizes(advisor);
     if (!sizes || !sharding_split_find(advisor, is_batch_split, &split)) return false;
-    resize_split(advisor, &split, is_batch_split, sizes, &uneven);
+    if (!resize_split(advisor, &split, is_batch_split, sizes, &uneven)) return false;
     if (!sharding_habits_find(advisor, uneven.is_any, &habits)) return false;
     doubt_split(advisor, &split, &habits, is_batch_split);
     struct what_if_change change = {.sizes = sizes};

@@ -1,0 +1,58 @@
+#include "analysis/advice/looked_up.h"
+
+#include "analysis/advice/weight_uses.h"
+#include "analysis/program/op_name.h"
+
+enum { ROWS_MAX = 64 };
+
+struct rows {  // how many numbers are looked up at once, each once
+    int64_t elements[ROWS_MAX];
+    uint32_t count;
+};
+
+static bool has_elements(const struct rows *rows, const struct array_shape *shape) {
+    int64_t elements = array_is(shape) ? array_shape_elements(shape) : 0;
+    for (uint32_t i = 0; i < rows->count; i++) {
+        if (rows->elements[i] == elements) return true;
+    }
+    return false;
+}
+
+// Of tables that are split by what is looked up: their first dimension.
+static struct rows find_rows(const struct advisor *advisor, const struct sharding_split *split) {
+    struct rows rows = {.count = 0};
+    for (uint32_t i = 0; i < advisor->graph.node_count && rows.count < ROWS_MAX; i++) {
+        uint32_t table = weight_looked_up(advisor, i), found = advisor->graph.nodes[i].first_leaf;
+        if (table == HLO_NONE || advisor->batch.marks[table] || !(sharding_split_marks(split, table) & 1)) continue;
+        const struct array_shape *shape = &advisor->graph.leaves[found];
+        if (array_is(shape) && !has_elements(&rows, shape)) rows.elements[rows.count++] = array_shape_elements(shape);
+    }
+    return rows;
+}
+
+static bool is_named(const struct graph_node *node, struct bytes primitive) {
+    return bytes_contains(op_name_primitive(node->op_name), primitive);
+}
+
+static void note_gradients(const struct advisor *advisor, const struct graph_node *scatter, const struct rows *rows,
+                           uint8_t *whole) {
+    for (uint32_t i = 0; i < scatter->operand_count; i++) {
+        uint32_t leaf = flow_operand_leaf(&advisor->batch, scatter, i);
+        if (leaf != HLO_NONE && has_elements(rows, &advisor->graph.leaves[leaf])) whole[leaf] = 1;
+    }
+}
+
+uint8_t *looked_up_find(const struct advisor *advisor, const struct sharding_split *split) {
+    const struct program_graph *graph = &advisor->graph;
+    uint8_t *whole = arena_new(advisor->arena, uint8_t, graph->leaf_count + 1u);
+    struct rows rows = find_rows(advisor, split);
+    bool is_for_tpu = advisor->what_if.fast_bytes > 0;
+    if (!whole) error_set(advisor->error, ERROR_TOO_BIG, "no memory left for what is looked up");
+    for (uint32_t i = 0; whole && is_for_tpu && i < graph->node_count; i++) {
+        const struct graph_node *node = &graph->nodes[i];
+        bool is_of_rows = node->leaf_count == 1 && has_elements(&rows, &graph->leaves[node->first_leaf]);
+        if (is_of_rows && is_named(node, BYTES("gather"))) whole[node->first_leaf] = 2;
+        if (is_named(node, BYTES("scatter"))) note_gradients(advisor, node, &rows, whole);
+    }
+    return whole;
+}
