@@ -17,6 +17,34 @@
 #include "server/http/lobby.h"
 #include "server/http/workers.h"
 
+// --- Other threads ---
+
+// A thread that is gone since it was listed does not run.
+static bool is_running(const char *thread) {
+    char path[300], state = 'S';
+    snprintf(path, sizeof path, "/proc/self/task/%s/stat", thread);
+    FILE *file = fopen(path, "r");
+    if (!file) return false;
+    if (fscanf(file, "%*d %*[^)]) %c", &state) != 1) state = 'S';
+    fclose(file);
+    return state == 'R' || state == 'D';
+}
+
+static unsigned count_running(void) {
+    unsigned running = 0;
+    DIR *threads = opendir("/proc/self/task");
+    assert_non_null(threads);
+    for (struct dirent *entry; (entry = readdir(threads));)
+        running += entry->d_name[0] != '.' && is_running(entry->d_name);
+    closedir(threads);
+    return running;
+}
+
+// Until no thread but this one has anything to do.
+static void wait_until_all_wait(void) {
+    while (count_running() > 1) sched_yield();
+}
+
 // --- The lobby ---
 
 struct client {
@@ -256,32 +284,6 @@ static struct workers *take_many(int patience_ms, struct tasks *of, struct task 
     return workers;
 }
 
-// A thread that is gone since it was listed does not run.
-static bool is_running(const char *thread) {
-    char path[300], state = 'S';
-    snprintf(path, sizeof path, "/proc/self/task/%s/stat", thread);
-    FILE *file = fopen(path, "r");
-    if (!file) return false;
-    if (fscanf(file, "%*d %*[^)]) %c", &state) != 1) state = 'S';
-    fclose(file);
-    return state == 'R' || state == 'D';
-}
-
-static unsigned count_running(void) {
-    unsigned running = 0;
-    DIR *threads = opendir("/proc/self/task");
-    assert_non_null(threads);
-    for (struct dirent *entry; (entry = readdir(threads));)
-        running += entry->d_name[0] != '.' && is_running(entry->d_name);
-    closedir(threads);
-    return running;
-}
-
-// Until no thread but this one has anything to do.
-static void wait_until_all_wait(void) {
-    while (count_running() > 1) sched_yield();
-}
-
 // However many there are: none begins before one of the first has ended, unless that takes longer than an hour.
 static void few_are_at_work_while_jobs_end(void **state) {
     (void)state;
@@ -385,8 +387,10 @@ static void who_finds_no_room_waits_until_somebody_left(void **state) {
     struct door *door = open_door(&hall, 2, &port);
     for (size_t i = 0; i < 3; i++) clients[i] = connect_to(port);
     for (size_t i = 0; i < 2; i++) sem_wait(&hall.came);
+    wait_until_all_wait();
     assert_int_not_equal(sem_trywait(&hall.came), 0);
     door_left(door, clients[0]);  // who was never in
+    wait_until_all_wait();
     assert_int_not_equal(sem_trywait(&hall.came), 0);
     door_left(door, hall.sockets[0]);
     sem_wait(&hall.came);
