@@ -365,8 +365,8 @@ static void find_graph(struct finder *f) {
     if (f->roles->is_graph) dimension_flow_run(f->flow);
 }
 
-// Integers may number the ends of edges that all examples share: then rows of the examples reach more than the edges do,
-// or as much as the whole graph.
+// Integers may number the ends of edges that all examples share: then rows of the examples reach more than the edges
+// do, or as much as the whole graph.
 static bool are_examples_elsewhere(struct finder *f, struct found *examples) {
     const double more = 1.1, as_much = 0.95;
     double reached = score(f) * (f->roles->is_graph ? as_much : more);

@@ -1,8 +1,9 @@
 """The families of advice_unseen.py and its neighbours, for TPUs and GPUs.
 
 They were written by people who had seen neither the rules nor any figure of the advice: TPU and GPU first, then those
-of advice_last.py, then BLIND_TPU and BLIND_GPU. Each set was judged once as the rules were then, and rules were changed
-with it in view after that. docs/advice.md has what each said at first sight; the last is told apart as kept aside.
+of advice_last.py, then BLIND_TPU and BLIND_GPU, then EXAM_TPU and EXAM_GPU. Each set was judged once as the rules were
+then, and rules were changed with it in view after that. docs/advice.md has what each said at first sight; the last is
+told apart as kept aside.
 """
 import dataclasses
 
@@ -11,6 +12,8 @@ import advice_blind as blind
 import advice_blind_scenes as scenes
 import advice_blind_serving as serving
 import advice_blind_time as over_time
+import advice_exam as exam
+import advice_exam_scenes as exam_scenes
 import advice_last as last
 import advice_unseen as unseen
 import advice_unseen_other as other
@@ -84,33 +87,65 @@ LAST_GPU = {
 
 # Of advice_blind.py and its neighbours.
 BLIND_TPU = {
-    "normed_heads_12": Listed(blind.normed_heads(12, 1024, 4, 4, 64, 2816, 32000, 8, 512), True),
-    "parallel_units_8": Listed(blind.parallel_units(8, 1024, 8, 128, 4096, 32768, 4, 4, 768), True),
-    "sorted_experts_4": Listed(blind.sorted_experts(4, 1024, 16, 32, 4, 384, 32000, 8, 512), True),
-    "taught_6": Listed(blind.taught((16, 1280, 20), (6, 640, 10), 50257, 2.0, 8, 384), True),
-    "matched_texts_8": Listed(blind.matched_texts(8, 768, 12, 1152, 50368, 48, 48, 192), True),
-    "one_key_prefill_16": Listed(serving.one_key_prefill(16, 1536, 6, 256, 6144, 100000, 8, 2048, 4096), True,
-                                 INFERENCE),
-    "paged_step_10": Listed(serving.paged_step(10, 2048, 16, 4, 5632, 32000, 32, 64, 32), True, INFERENCE),
-    "beam_search_6": Listed(serving.beam_search(6, 1024, 16, 4096, 50265, 4, 48, 512, 256, 16), True, INFERENCE),
-    "adaptive_norms_12": Listed(scenes.adaptive_norms(12, 768, 12, 32, 2, 4, 1000, 32), True),
-    "windowed_stages_226": Listed(scenes.windowed_stages((2, 2, 6), (96, 192, 384), (3, 6, 12), 7, 224, 48), True),
-    "forged_pictures_128": Listed(scenes.forged_pictures(128, (512, 256, 128, 64), 128, 64), True),
-    "rays_8": Listed(scenes.rays(8, 256, 10, 192, 2048), True),
-    "selected_states_5": Listed(over_time.selected_states(5, 768, 48, 16, 50280, 8, 512), True),
-    "carried_states_3": Listed(over_time.carried_states((400, 1152, 1152, 400), 33280, 80, 70), True),
-    "tagged_words_512": Listed(over_time.tagged_words(300, 512, 400000, 100, 32, 48, 256, 120, 16), True),
-    "triangles_4": Listed(over_time.triangles(4, 384, 128, 4, 4, 160, 64), True),
-    "near_policy_32": Listed(over_time.near_policy((32, 64, 64), 256, 18, 2, 4, 84, 32, 128), True),
-    "next_goods_2": Listed(over_time.next_goods(2, 128, 2, 1000000, 24, 128, 200), True),
+    "normed_heads_12": Listed(blind.normed_heads(12, 1024, 4, 4, 64, 2816, 32000, 8, 512)),
+    "parallel_units_8": Listed(blind.parallel_units(8, 1024, 8, 128, 4096, 32768, 4, 4, 768)),
+    "sorted_experts_4": Listed(blind.sorted_experts(4, 1024, 16, 32, 4, 384, 32000, 8, 512)),
+    "taught_6": Listed(blind.taught((16, 1280, 20), (6, 640, 10), 50257, 2.0, 8, 384)),
+    "matched_texts_8": Listed(blind.matched_texts(8, 768, 12, 1152, 50368, 48, 48, 192)),
+    "one_key_prefill_16": Listed(serving.one_key_prefill(16, 1536, 6, 256, 6144, 100000, 8, 2048, 4096),
+                                 variants=INFERENCE),
+    "paged_step_10": Listed(serving.paged_step(10, 2048, 16, 4, 5632, 32000, 32, 64, 32), variants=INFERENCE),
+    "beam_search_6": Listed(serving.beam_search(6, 1024, 16, 4096, 50265, 4, 48, 512, 256, 16), variants=INFERENCE),
+    "adaptive_norms_12": Listed(scenes.adaptive_norms(12, 768, 12, 32, 2, 4, 1000, 32)),
+    "windowed_stages_226": Listed(scenes.windowed_stages((2, 2, 6), (96, 192, 384), (3, 6, 12), 7, 224, 48)),
+    "forged_pictures_128": Listed(scenes.forged_pictures(128, (512, 256, 128, 64), 128, 64)),
+    "rays_8": Listed(scenes.rays(8, 256, 10, 192, 2048)),
+    "selected_states_5": Listed(over_time.selected_states(5, 768, 48, 16, 50280, 8, 512)),
+    "carried_states_3": Listed(over_time.carried_states((400, 1152, 1152, 400), 33280, 80, 70)),
+    "tagged_words_512": Listed(over_time.tagged_words(300, 512, 400000, 100, 32, 48, 256, 120, 16)),
+    "triangles_4": Listed(over_time.triangles(4, 384, 128, 4, 4, 160, 64)),
+    "near_policy_32": Listed(over_time.near_policy((32, 64, 64), 256, 18, 2, 4, 84, 32, 128)),
+    "next_goods_2": Listed(over_time.next_goods(2, 128, 2, 1000000, 24, 128, 200)),
 }
 BLIND_GPU = {
-    "normed_heads_16": Listed(blind.normed_heads(16, 1536, 4, 6, 64, 4096, 48000, 8, 768), True),
-    "taught_5": Listed(blind.taught((20, 1536, 16), (5, 768, 12), 50257, 4.0, 12, 512), True),
-    "paged_step_14": Listed(serving.paged_step(14, 2560, 20, 5, 6912, 50000, 64, 48, 64), True, INFERENCE),
-    "adaptive_norms_10": Listed(scenes.adaptive_norms(10, 1024, 16, 32, 2, 4, 1000, 48), True),
-    "windowed_stages_224": Listed(scenes.windowed_stages((2, 2, 4), (128, 256, 512), (4, 8, 16), 7, 224, 96), True),
-    "triangles_5": Listed(over_time.triangles(5, 256, 128, 4, 8, 192, 64), True),
-    "near_policy_16": Listed(over_time.near_policy((16, 32, 32), 256, 15, 3, 4, 84, 64, 128), True),
-    "selected_states_4": Listed(over_time.selected_states(4, 1024, 64, 16, 50280, 8, 1024), True),
+    "normed_heads_16": Listed(blind.normed_heads(16, 1536, 4, 6, 64, 4096, 48000, 8, 768)),
+    "taught_5": Listed(blind.taught((20, 1536, 16), (5, 768, 12), 50257, 4.0, 12, 512)),
+    "paged_step_14": Listed(serving.paged_step(14, 2560, 20, 5, 6912, 50000, 64, 48, 64), variants=INFERENCE),
+    "adaptive_norms_10": Listed(scenes.adaptive_norms(10, 1024, 16, 32, 2, 4, 1000, 48)),
+    "windowed_stages_224": Listed(scenes.windowed_stages((2, 2, 4), (128, 256, 512), (4, 8, 16), 7, 224, 96)),
+    "triangles_5": Listed(over_time.triangles(5, 256, 128, 4, 8, 192, 64)),
+    "near_policy_16": Listed(over_time.near_policy((16, 32, 32), 256, 15, 3, 4, 84, 64, 128)),
+    "selected_states_4": Listed(over_time.selected_states(4, 1024, 64, 16, 50280, 8, 1024)),
+}
+
+# Of advice_exam.py and advice_exam_scenes.py.
+EXAM_TPU = {
+    "latent_keys_9": Listed(exam.latent_keys(9, 1152, 12, 96, 32, 576, 320, 3072, 36000, 8, 896), True),
+    "paired_windows_4": Listed(exam.paired_windows(4, 960, 4, 2, 128, 3328, 320, 50000, 4, 1280), True),
+    "preferred_answers_8": Listed(exam.preferred_answers(8, 1024, 16, 4, 2736, 32000, 4, 768), True),
+    "delta_chunks_6": Listed(exam.delta_chunks(6, 896, 7, 96, 160, 2432, 64, 27000, 8, 1152), True),
+    "byte_patches_8": Listed(exam.byte_patches((8, 1080, 12), (3, 320, 5), 6, 8, 640), True),
+    "checked_drafts_18": Listed(exam.checked_drafts((18, 2048, 16, 4, 5504), (4, 768, 12, 2, 2048), 32000, 5, 24, 1536),
+                                True, INFERENCE),
+    "many_crops_7": Listed(exam_scenes.many_crops(7, 528, 8, 4, 14, (224, 98), 6, (2048, 256), 49152, 40), True),
+    "worded_latents_3": Listed(exam_scenes.worded_latents((144, 288, 528), 48, 77, 768, 64, 4, 24), True),
+    "past_clicks_8": Listed(exam_scenes.past_clicks((1600000, 420000, 180000, 52000, 9600, 1200, 364, 28), 56, 80, 13,
+                                                    (80, 40), (512, 256), (768, 384, 96), 8192), True),
+    "earth_mesh_9": Listed(exam_scenes.earth_mesh(9, 288, (72, 144), 78, 2562, {"into": 16704, "among": 20460,
+                                                                               "out": 31104}, 8), True),
+    "rolled_flow_4": Listed(exam_scenes.rolled_flow(4, 48, 20, 120, 3, 5, 12), True),
+    "residue_contacts_18": Listed(exam_scenes.residue_contacts(18, 600, 15, 16, 384), True, INFERENCE),
+}
+EXAM_GPU = {
+    "latent_keys_12": Listed(exam.latent_keys(12, 1536, 16, 96, 48, 768, 384, 4096, 50000, 8, 1024), True),
+    "delta_chunks_9": Listed(exam.delta_chunks(9, 1280, 10, 96, 192, 3456, 64, 40000, 8, 1728), True),
+    "checked_drafts_24": Listed(exam.checked_drafts((24, 2560, 20, 5, 6912), (5, 1024, 16, 4, 2816), 50000, 6, 48,
+                                                    2048), True, INFERENCE),
+    "many_crops_9": Listed(exam_scenes.many_crops(9, 768, 12, 5, 16, (224, 96), 8, (2048, 384), 65536, 72), True),
+    "earth_mesh_12": Listed(exam_scenes.earth_mesh(12, 352, (91, 180), 83, 10242, {"into": 26800, "among": 81900,
+                                                                                  "out": 49140}, 4), True),
+    "rolled_flow_5": Listed(exam_scenes.rolled_flow(5, 56, 24, 128, 4, 6, 24), True),
+    "past_clicks_10": Listed(exam_scenes.past_clicks((2800000, 900000, 640000, 128000, 40000, 8800, 2400, 640, 96, 20),
+                                                     72, 128, 17, (96, 36), (640, 320), (896, 448, 112), 16384), True),
+    "residue_contacts_24": Listed(exam_scenes.residue_contacts(24, 640, 20, 24, 448), True, INFERENCE),
 }
