@@ -199,11 +199,9 @@ static double below_of(const struct advisor *advisor, double above) {
     return advisor->is_for_gpu && above < little ? of_it * above : above;
 }
 
-// What each buffer weighs on one chip. False: no memory, with the error set.
-static bool resize_split(const struct advisor *advisor, const struct sharding_split *split, bool is_batch_split,
-                         int64_t *sizes, struct uneven *uneven) {
-    const uint8_t *looked_up = looked_up_find(advisor, split);
-    if (!looked_up) return false;
+// What each buffer weighs on one chip.
+static void resize_split(const struct advisor *advisor, const struct sharding_split *split, bool is_batch_split,
+                         const uint8_t *looked_up, int64_t *sizes, struct uneven *uneven) {
     for (uint32_t i = 0; i < advisor->module->buffer_count; i++) {
         uint32_t leaf = advisor_leaf(advisor, i);
         if (leaf == HLO_NONE || !array_is(&advisor->graph.leaves[leaf])) continue;
@@ -217,7 +215,6 @@ static bool resize_split(const struct advisor *advisor, const struct sharding_sp
         sizes[i] = advisor_reshaped(advisor, i, &part);
         look_for_uneven(advisor, leaf, marks, uneven);
     }
-    return true;
 }
 
 static void doubt_split(struct advisor *advisor, const struct sharding_split *split,
@@ -232,6 +229,17 @@ static void doubt_split(struct advisor *advisor, const struct sharding_split *sp
         few_pictures_doubt(advisor, advisor->roles.batch / advisor->request.ways);
     else
         doubt_frames(advisor, habits);
+}
+
+// With the batch whole, the chips may lay out the rows by another dimension than the features that they share, and pad
+// that to the lanes: 24 drawn rows for each place to 128.
+static void doubt_looked_up(struct advisor *advisor, int64_t rows_bytes, int64_t total_bytes) {
+    enum { MUCH_DIVISOR = 8 };
+    if (rows_bytes <= total_bytes / MUCH_DIVISOR) return;
+    advisor->doubt.may_stay_bytes = advisor->doubt.population_bytes;
+    advisor->doubt.help =
+        "Compile it sharded: the rows that chips look up for each other are much of this program, and may be padded "
+        "several times.";
 }
 
 static void add_to_totals(struct advisor *advisor, int64_t added, int64_t hidden, struct what_if_result *then) {
@@ -284,11 +292,14 @@ static bool predict_sharded(struct advisor *advisor, bool is_batch_split, double
     struct what_if_result then;
     int64_t *sizes = advisor_sizes(advisor);
     if (!sizes || !sharding_split_find(advisor, is_batch_split, &split)) return false;
-    if (!resize_split(advisor, &split, is_batch_split, sizes, &uneven)) return false;
+    const uint8_t *looked_up = looked_up_find(advisor, &split);
+    if (!looked_up) return false;
+    resize_split(advisor, &split, is_batch_split, looked_up, sizes, &uneven);
     if (!sharding_habits_find(advisor, uneven.is_any, &habits)) return false;
     doubt_split(advisor, &split, &habits, is_batch_split);
     struct what_if_change change = {.sizes = sizes};
     if (!advisor_run(advisor, &change, &then)) return false;
+    if (!is_batch_split) doubt_looked_up(advisor, looked_up_most_bytes(advisor, looked_up), then.total_bytes);
     struct waiting_bytes waiting = find_waiting(advisor, is_batch_split, habits.is_pooled, then.temporary_bytes);
     int64_t hidden = advisor->is_rematerialized ? what_if_bytes(HIDDEN * (double)then.temporary_bytes) : 0;
     int64_t added = added_bytes(advisor, &split, is_batch_split, &then) + waiting.likely;

@@ -4,9 +4,9 @@
 //     a residual network     four stages: 3 blocks of 56 x 56 pixels, 4 of 28 x 28, 6 of 14 x 14, 3 of 7 x 7
 //     a loop of 12 turns     one stage:   what the loop carries is each turn's input
 //
-// How many blocks: as often as a weight of each shape comes (layer_count.h). Where weights do not say (a head has one like the blocks'
-// own, every second block has others, stages have their own), residuals are put into stages by when they are made, and
-// a stage has as many blocks as operations keep the arrays that hold most of it.
+// How many blocks: as often as a weight of each shape comes (layer_count.h). Where weights do not say (a head has one
+// like the blocks' own, every second block has others, stages have their own), residuals are put into stages by when
+// they are made, and a stage has as many blocks as operations keep the arrays that hold most of it.
 #pragma once
 
 #include "analysis/advice/residuals.h"

@@ -56,3 +56,13 @@ uint8_t *looked_up_find(const struct advisor *advisor, const struct sharding_spl
     }
     return whole;
 }
+
+int64_t looked_up_most_bytes(const struct advisor *advisor, const uint8_t *looked_up) {
+    int64_t most = 0;
+    for (uint32_t i = 0; i < advisor->module->buffer_count; i++) {
+        uint32_t leaf = advisor_leaf(advisor, i);
+        int64_t bytes = leaf != HLO_NONE && looked_up[leaf] ? advisor->module->buffers[i].size_bytes : 0;
+        if (bytes > most) most = bytes;
+    }
+    return most;
+}

@@ -1,16 +1,19 @@
-// What chips of a TPU hold whole of rows that they look up in a table that they share, whether the batch is split or not.
+// What chips of a TPU hold whole of rows that they look up in a table that they share, the batch split or not.
 //
 //     ids [8192/4,80] -> all of [8192,80] on each chip
-//     table f32[1600000/4,56]  -> rows f32[8192,80,56], zeros where another chip has them -> summed -> f32[8192/4,80,56]
+//     table f32[1600000/4,56] -> rows f32[8192,80,56], zeros where another chip has them -> summed -> f32[8192/4,80,56]
 //     and back: gradients f32[8192/4,80,56] -> all of f32[8192,80,56] -> added to the rows that the chip has
 //
-// Seen in modules that libtpu partitioned (docs/advice.md); tables that are split by columns need none of it, and XLA:GPU's
-// modules have less of it.
+// Seen in modules that libtpu partitioned (docs/advice.md); tables that are split by columns need none of it, and
+// XLA:GPU's modules have less of it.
 #pragma once
 
 #include "analysis/advice/advisor.h"
 #include "analysis/advice/sharding_split.h"
 
-// For each leaf, how many whole arrays stand for it: 0 where it is split as said, 2 for rows looked up (as found, and with
-// zeros), 1 for their gradients. On the arena. NULL: no memory, with the error set.
+// For each leaf, how many whole arrays stand for it: 0 where it is split as said, 2 for rows looked up (as found, and
+// with zeros), 1 for their gradients. On the arena. NULL: no memory, with the error set.
 uint8_t *looked_up_find(const struct advisor *advisor, const struct sharding_split *split);
+
+// The largest buffer of such rows, in bytes.
+int64_t looked_up_most_bytes(const struct advisor *advisor, const uint8_t *looked_up);

@@ -120,6 +120,11 @@ class Predictions(unittest.TestCase):
                                  "gpu_recurrent": 256, "gpu_rows_out": 8, "gpu_scanned_groups": 8,
                                  "gpu_vision_scanned": 32})
 
+    def test_how_rows_that_are_looked_up_are_laid_out_is_not_known(self):
+        item = by_id(self.documents["looked_up"])["shard_parameters"]  # 1,343,080,448 bytes, padded
+        self.assertIsNone(item["predicted_total_bytes"])
+        self.assertIn("the rows that chips look up for each other", item["evidence"][0])
+
     def test_what_a_gpus_convolutions_gather_is_not_known(self):
         item = by_id(self.documents["gpu_convolutions"])["shard_parameters"]
         self.assertIsNone(item["predicted_total_bytes"])
