@@ -10,6 +10,7 @@
 // keep may wait in the backward pass, for products that a schedule with room makes last: then one block's are there.
 #include "analysis/advice/block_stages.h"
 #include "analysis/advice/data_kind.h"
+#include "analysis/advice/layer_count.h"
 #include "analysis/advice/loop_steps.h"
 #include "analysis/advice/saved_products.h"
 
@@ -240,9 +241,8 @@ static struct advice_doubt doubt_of_blocks(const struct advisor *advisor, const 
     return doubt;
 }
 
-// Loops over time in each of several layers: is a turn the block, or a layer with its whole loop? They differ by far.
-static void doubt_loops_in_layers(struct advisor *advisor, const struct residuals *residuals) {
-    enum { LAYERS = 4 };
+// Loops of the forward pass as long as that of the residuals.
+static uint32_t count_loops(const struct advisor *advisor, const struct residuals *residuals) {
     uint32_t loops = 0;
     for (uint32_t i = 0; i < advisor->graph.node_count && residuals->loop_length; i++) {
         int64_t length = 0;
@@ -250,11 +250,30 @@ static void doubt_loops_in_layers(struct advisor *advisor, const struct residual
         loops += loop_steps_carried(&advisor->steps, &advisor->batch, i, &length) > 0 &&
                  length == residuals->loop_length;
     }
-    if (loops < LAYERS || !advisor_is_over_time(advisor)) return;
+    return loops;
+}
+
+static void doubt_all(struct advisor *advisor, const char *help) {
     advisor->doubt.may_go_bytes = advisor->doubt.population_bytes;
-    advisor->doubt.help =
-        "Each of several layers has a loop over time: compile the step with one layer, or one turn, in "
-        "jax.checkpoint.";
+    advisor->doubt.help = help;
+}
+
+// Loops over time in each of several layers: is a turn the block, or a layer with its whole loop? And a rollout, one
+// model of several layers for turn after turn: is a turn the block, or each of its layers? They differ by far. Units
+// over time have two weights of a shape, for what they read and what they remember.
+static bool doubt_loops(struct advisor *advisor, const struct residuals *residuals) {
+    enum { LAYERS = 4, OF_A_UNIT = 2 };
+    struct layer_count layers;
+    uint32_t loops = advisor_is_over_time(advisor) ? count_loops(advisor, residuals) : 0;
+    if (loops == 0) return true;
+    if (!layer_count_find(advisor, &layers)) return false;
+    if (loops >= LAYERS)
+        doubt_all(advisor, "Each of several layers has a loop over time: compile the step with one layer, or one turn, "
+                           "in jax.checkpoint.");
+    else if (loops == 1 && layers.count > OF_A_UNIT)
+        doubt_all(advisor, "Each turn of a loop has several layers: compile the step with one turn, or one layer, in "
+                           "jax.checkpoint.");
+    return true;
 }
 
 enum kept { KEEPS_INPUTS, KEEPS_PRODUCTS, KEEPS_ON_HOST };
@@ -336,7 +355,7 @@ static bool advise_on_blocks(struct advisor *advisor, enum kept kept, struct adv
     struct blocks blocks;
     if (!find_blocks(advisor, &blocks)) return false;
     advisor->doubt = doubt_of_blocks(advisor, &blocks);
-    doubt_loops_in_layers(advisor, &blocks.residuals);
+    if (!doubt_loops(advisor, &blocks.residuals)) return false;
     if (!advisor->roles.is_training || blocks.residuals.dropped_count == 0 || blocks.stages.blocks < 2)
         return say_no_use(advisor, item, "No repeated block keeps arrays of its forward pass for the backward pass.");
     if (!choose_kept(advisor, kept, &blocks))

@@ -117,7 +117,7 @@ class Predictions(unittest.TestCase):
         found = {name: self.documents[name]["batch"] for name in PROGRAMS if name.startswith("gpu_")}
         self.assertEqual(found, {"gpu_attention": 8, "gpu_caches": 16, "gpu_convolutions": 128, "gpu_dense": 4096,
                                  "gpu_experts": 16, "gpu_inference": 16, "gpu_inference_fused": 16,
-                                 "gpu_recurrent": 256, "gpu_rows_out": 8, "gpu_scanned_groups": 8,
+                                 "gpu_recurrent": 256, "gpu_rollout": 8, "gpu_rows_out": 8, "gpu_scanned_groups": 8,
                                  "gpu_vision_scanned": 32})
 
     def test_how_rows_that_are_looked_up_are_laid_out_is_not_known(self):
@@ -225,6 +225,11 @@ class Predictions(unittest.TestCase):
         evidence = by_id(self.documents["recurrent"])["rematerialize"]["evidence"]
         self.assertTrue(any("About 128 blocks; each" in words for words in evidence),
                         evidence)
+
+    def test_a_rollout_has_turns_or_layers_for_blocks(self):
+        item = by_id(self.documents["gpu_rollout"])["rematerialize"]  # of its layers 191,253,472 bytes
+        self.assertIsNone(item["predicted_total_bytes"])
+        self.assertIn("Each turn of a loop has several layers", item["evidence"][0])
 
     def test_two_matrices_at_the_ends_are_not_one_of_each_block(self):
         evidence = by_id(self.documents["gated_pairs"])["rematerialize"]["evidence"]
