@@ -23,6 +23,8 @@ static double bits_of(const struct array_shape *shape) {
     return bits > 0 ? bits : 1;
 }
 
+// Where the smaller array pads more than today's, its two most minor dimensions may change places: the batch and the
+// channels of a convolution, of which either is in the lanes. Others do not come there (docs/advice.md).
 int64_t advisor_reshaped(const struct advisor *advisor, uint32_t buffer, const struct array_shape *shape) {
     int64_t size = advisor->module->buffers[buffer].size_bytes;
     uint32_t leaf = advisor_leaf(advisor, buffer);
@@ -30,7 +32,8 @@ int64_t advisor_reshaped(const struct advisor *advisor, uint32_t buffer, const s
     int64_t after = array_shape_bytes(shape);
     if (before <= 0 || after < 0) return size;
     double padding_before = (double)before / bits_of(&advisor->graph.leaves[leaf]);
-    if ((double)after / bits_of(shape) > padding_before) after = array_shape_least_bytes(shape);
+    int64_t turned = array_shape_bytes_turned(shape);
+    if ((double)after / bits_of(shape) > padding_before && turned >= 0 && turned < after) after = turned;
     return what_if_bytes((double)size * ((double)after / (double)before));
 }
 

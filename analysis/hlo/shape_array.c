@@ -79,23 +79,12 @@ int64_t array_shape_bytes(const struct array_shape *shape) {
     return bits / 8 + (bits % 8 != 0);
 }
 
-int64_t array_shape_least_bytes(const struct array_shape *shape) {
-    int64_t least = array_shape_bytes(shape);
-    for (int minor = 0; array_is(shape) && minor < shape->rank; minor++) {
-        for (int second = 0; second < shape->rank; second++) {
-            struct array_shape other = *shape;
-            int at = 2;
-            if (second == minor) continue;
-            other.minor_to_major[0] = (uint8_t)minor;
-            other.minor_to_major[1] = (uint8_t)second;
-            for (int d = 0; d < shape->rank; d++) {
-                if (d != minor && d != second) other.minor_to_major[at++] = (uint8_t)d;
-            }
-            int64_t bytes = array_shape_bytes(&other);
-            if (bytes >= 0 && bytes < least) least = bytes;
-        }
-    }
-    return least;
+int64_t array_shape_bytes_turned(const struct array_shape *shape) {
+    struct array_shape turned = *shape;
+    if (!array_is(shape) || shape->rank < 2) return array_shape_bytes(shape);
+    turned.minor_to_major[0] = shape->minor_to_major[1];
+    turned.minor_to_major[1] = shape->minor_to_major[0];
+    return array_shape_bytes(&turned);
 }
 
 int64_t array_shape_elements(const struct array_shape *shape) {

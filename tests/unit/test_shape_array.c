@@ -41,13 +41,23 @@ static void test_small_dimensions_get_small_tiles(void **state) {
     assert_int_equal(array_shape_bytes(&shape), 4 * 256 * 2);
 }
 
-static void test_the_least_order(void **state) {
+static void test_the_batch_in_place_of_the_features(void **state) {
     (void)state;
     const int64_t images[] = {32, 64, 64, 256};
     const int batch_minor[] = {0, 3, 2, 1};
     struct array_shape shape = tiled(F32, 32, 4, images, batch_minor, 8, 128);
     assert_int_equal(array_shape_bytes(&shape), (int64_t)128 * 64 * 64 * 256 * 4);
-    assert_int_equal(array_shape_least_bytes(&shape), (int64_t)32 * 64 * 64 * 256 * 4);
+    assert_int_equal(array_shape_bytes_turned(&shape), (int64_t)32 * 64 * 64 * 256 * 4);
+}
+
+// 128 pixels would fill the lanes, but are not put there.
+static void test_pixels_stay_where_they_are(void **state) {
+    (void)state;
+    const int64_t images[] = {32, 128, 128, 64};
+    const int features_minor[] = {3, 0, 2, 1};
+    struct array_shape shape = tiled(F32, 32, 4, images, features_minor, 8, 128);
+    assert_int_equal(array_shape_bytes(&shape), (int64_t)32 * 128 * 128 * 128 * 4);
+    assert_int_equal(array_shape_bytes_turned(&shape), (int64_t)128 * 128 * 128 * 64 * 4);
 }
 
 static void test_what_is_no_array(void **state) {
@@ -67,7 +77,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sizes_of_the_compiler),
         cmocka_unit_test(test_small_dimensions_get_small_tiles),
-        cmocka_unit_test(test_the_least_order),
+        cmocka_unit_test(test_the_batch_in_place_of_the_features),
+        cmocka_unit_test(test_pixels_stay_where_they_are),
         cmocka_unit_test(test_what_is_no_array),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
