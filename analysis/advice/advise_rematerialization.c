@@ -38,17 +38,15 @@ int64_t advisor_stream_bytes(const struct advisor *advisor) {
 struct blocks {
     struct residuals residuals;
     struct block_stages stages;
-    double at_once;  // of what is inside
-    bool are_alike;
+    double at_once;         // of what is inside
+    double waits_for_last;  // of gradients, while the last block still keeps something; 0: not known
 };
 
 static bool find_blocks(const struct advisor *advisor, struct blocks *blocks) {
     blocks->at_once = AT_ONCE;
-    if (!residuals_find(advisor, &blocks->residuals) ||
-        !block_stages_find(advisor, &blocks->residuals, &blocks->stages))
-        return false;
-    blocks->are_alike = blocks->stages.count == 1 && !advisor->has_convolutions;
-    return true;
+    blocks->waits_for_last = 0;
+    return residuals_find(advisor, &blocks->residuals) &&
+           block_stages_find(advisor, &blocks->residuals, &blocks->stages);
 }
 
 // --- The curve then ---
@@ -146,14 +144,28 @@ static double held_instead(const struct blocks *blocks, double live, bool is_bet
     return work.kept_before + work.stage->kept_bytes * part + (inside < live ? inside : live);
 }
 
-// Of the gradients that wait, what is there besides those of one block: no more than it keeps. Where blocks are alike
-// (pictures shrink), no more than wait while the last one, whose backward pass comes first, still keeps something.
-static double waiting_beyond(const struct blocks *blocks, double live, double waiting, double *of_last) {
+// Where blocks are alike (pictures shrink): what waits while the last one, whose backward pass comes first, still keeps
+// something. No more waits for any other when it runs again.
+static double waiting_for_last(const struct advisor *advisor, const struct blocks *blocks, const int64_t *dropped,
+                               const int64_t *waiting_change) {
+    const struct block_stage *stage = &blocks->stages.stages[0];
+    int64_t live = 0, waiting = 0, most = 0;
+    if (blocks->stages.count != 1 || advisor->has_convolutions) return 0;
+    double of_others = (double)blocks->residuals.dropped_bytes - stage->dropped_bytes / stage->blocks;
+    for (uint32_t step = 0; step <= replay_of(advisor)->step_count; step++) {
+        live += dropped[step];
+        waiting += waiting_change[step];
+        if ((double)live > of_others && waiting > most) most = waiting;
+    }
+    return (double)most;
+}
+
+// Of the gradients that wait, what is there besides those of one block: no more than it keeps, nor than waits for the
+// last one.
+static double waiting_beyond(const struct blocks *blocks, double live, double waiting) {
     struct at_work work = stage_at_work(&blocks->stages, live);
     double one = work.stage ? work.stage->dropped_bytes / work.stage->blocks : 0;
-    bool is_last = live > (double)blocks->residuals.dropped_bytes - one;
-    if (is_last && waiting > *of_last) *of_last = waiting;
-    if (blocks->are_alike && !is_last && *of_last > 0 && *of_last < one) one = *of_last;
+    if (blocks->waits_for_last > 0 && blocks->waits_for_last < one) one = blocks->waits_for_last;
     return one > 0 && waiting > one ? waiting - one : 0;
 }
 
@@ -162,7 +174,6 @@ static int64_t new_peak(const struct advisor *advisor, const struct blocks *bloc
     const struct heap_replay *replay = replay_of(advisor);
     uint32_t again = first_step_again(advisor, &blocks->residuals);
     int64_t live = 0, waiting = 0, peak = 0;
-    double of_last = 0;
     for (uint32_t step = 0; step <= replay->step_count; step++) {
         live += dropped[step];
         waiting += waiting_change[step];
@@ -170,7 +181,7 @@ static int64_t new_peak(const struct advisor *advisor, const struct blocks *bloc
         bool may_rest = step > advisor->phases.turn_step && !dropped[step + 1];
         double then = (double)(replay->heap_bytes[step] - live) +
                       held_instead(blocks, (double)live, is_between, may_rest) -
-                      waiting_beyond(blocks, (double)live, (double)waiting, &of_last);
+                      waiting_beyond(blocks, (double)live, (double)waiting);
         if (what_if_bytes(then) > peak) peak = what_if_bytes(then);
     }
     return peak;
@@ -364,6 +375,7 @@ static bool advise_on_blocks(struct advisor *advisor, enum kept kept, struct adv
     int64_t *waiting = bytes_by_step(advisor, &blocks.residuals, is_waiting);
     if (!dropped || !waiting) return error_set(advisor->error, ERROR_TOO_BIG, "no memory left for the residuals");
     int64_t waiting_bytes = settle_waiting(advisor, &blocks.residuals, waiting);
+    blocks.waits_for_last = waiting_for_last(advisor, &blocks, dropped, waiting);
     int64_t peak = new_peak(advisor, &blocks, dropped, waiting);
     say_dropped(advisor, &blocks.residuals, item);
     say_kept(advisor, kept, &blocks.stages, item);
