@@ -18,10 +18,8 @@ static uint32_t *start_of(const struct dimension_flow *flow, uint32_t leaf, int 
     return &flow->starts[(size_t)leaf * ARRAY_RANK_MAX + (size_t)dimension];
 }
 
-static bool is_forbidden(const struct dimension_flow *flow, uint32_t leaf, int dimension, uint32_t start) {
-    const struct dimension_flow *other = flow->other;
-    if (flow->forbidden && (flow->forbidden[leaf] >> dimension & 1)) return true;
-    return other && (other->marks[leaf] >> dimension & 1) && *start_of(other, leaf, dimension) == start;
+static bool is_forbidden(const struct dimension_flow *flow, uint32_t leaf, int dimension) {
+    return flow->forbidden && (flow->forbidden[leaf] >> dimension & 1);
 }
 
 // From that factor on.
@@ -35,7 +33,7 @@ void dimension_flow_mark_factor(struct dimension_flow *flow, uint32_t leaf, int 
         return;
     if (flow->chips && !can_share(flow, leaf, dimension, start)) return;
     uint32_t whole = start < UINT32_MAX ? (uint32_t)start : UINT32_MAX;
-    if (is_forbidden(flow, leaf, dimension, whole)) return;
+    if (is_forbidden(flow, leaf, dimension)) return;
     flow->marks[leaf] |= (uint8_t)(1u << dimension);
     *start_of(flow, leaf, dimension) = whole;
     flow->has_changed = true;
@@ -71,6 +69,24 @@ void dimension_tie(struct dimension_flow *flow, uint32_t leaf_a, int a, uint32_t
 
 static bool is_more_than_one(const struct dimension_flow *flow, uint32_t leaf, int dimension) {
     return flow_has_dimension(flow, leaf, dimension) && flow_leaf(flow, leaf)->dimensions[dimension] > 1;
+}
+
+static bool are_equal_parts(int64_t a, int64_t b) {
+    enum { PARTS_MAX = 4 };
+    int64_t smaller = a < b ? a : b, larger = a < b ? b : a;
+    return smaller > 1 && larger % smaller == 0 && larger / smaller <= PARTS_MAX;
+}
+
+void dimension_tie_joined(struct dimension_flow *flow, uint32_t leaf_a, uint32_t leaf_b) {
+    const struct array_shape *a = flow_leaf(flow, leaf_a), *b = flow_leaf(flow, leaf_b);
+    int differing = -1, count = 0;
+    for (int d = 0; d < a->rank; d++) {
+        if (a->dimensions[d] == b->dimensions[d]) continue;
+        differing = d;
+        count++;
+    }
+    if (count == 1 && are_equal_parts(a->dimensions[differing], b->dimensions[differing]))
+        dimension_tie_padded(flow, leaf_a, differing, leaf_b, differing);
 }
 
 void dimension_tie_cut(struct dimension_flow *flow, uint32_t leaf_a, int a, uint32_t leaf_b, int b) {

@@ -10,9 +10,9 @@
 
 // How far marks go; each level comprises those before it.
 enum flow_level {
-    FLOW_ALIKE,   // elementwise operations, other arrangements of the same elements, calls, loops; into slices
+    FLOW_ALIKE,   // elementwise operations, other arrangements of the same elements, calls, loops; into dynamic slices
     FLOW_KEPT,    // whatever operands share with results; but from a broadcast only back into its operand
-    FLOW_SUMMED,  // what is summed over
+    FLOW_SUMMED,  // what is summed over; parts that are cut or joined
     FLOW_ALL,     // into broadcasts
 };
 
@@ -21,10 +21,10 @@ struct dimension_flow {
     uint8_t *marks;       // of each leaf: bit d for dimension d
     uint32_t *starts;     // of each leaf and dimension that is marked: the product of the factors before the marked one
     uint8_t *is_blocked;  // leaves that take no marks (weights, when the batch is followed)
-    const uint8_t *forbidden;            // of each leaf: bits of dimensions that take none; NULL: none
-    const struct dimension_flow *other;  // a factor that it marks takes none here; NULL: none
-    bool follows_cuts;      // a slice of nearly all of a dimension, and what is padded by little, follow it
-    bool ties_parts;        // so does any slice of it
+    const uint8_t *forbidden;  // of each leaf: bits of dimensions that take none; NULL: none
+    bool follows_cuts;         // a slice of nearly all of a dimension, and what is padded by little, follow it
+    bool ties_parts;           // so does any slice of it
+    bool ties_joined;          // so do equal parts, joined or taken apart: pairs of examples, one after the other
     int64_t chips;          // that share what is marked: an array takes one mark, the first that they can; 0: any marks
     enum flow_level level;  // FLOW_ALL unless set
     uint32_t *newly_marked;  // leaves, in order; with chips each once; NULL: nobody asks
@@ -50,6 +50,9 @@ void dimension_tie_padded(struct dimension_flow *flow, uint32_t leaf_a, int a, u
 
 // The same where one was cut from the other, or padded: with follows_cuts they may differ by a sixty-fourth.
 void dimension_tie_cut(struct dimension_flow *flow, uint32_t leaf_a, int a, uint32_t leaf_b, int b);
+
+// Of two leaves of the same rank, the only dimension in which they differ, by a whole number of parts.
+void dimension_tie_joined(struct dimension_flow *flow, uint32_t leaf_a, uint32_t leaf_b);
 
 // Each dimension of two leaves that have the same dimensions.
 void dimension_tie_all(struct dimension_flow *flow, uint32_t leaf_a, uint32_t leaf_b);

@@ -56,6 +56,29 @@ static bool is_padding_of_indices(const struct dimension_flow *flow, const struc
            (bytes_contains(made_for, BYTES("gather")) || bytes_contains(made_for, BYTES("scatter")));
 }
 
+// What the compiler fetches in slices has no name of the user's.
+static bool is_users_cut(const struct graph_node *node) {
+    struct bytes primitive = op_name_primitive(node->op_name);
+    return bytes_equal(primitive, BYTES("concatenate")) || bytes_equal(primitive, BYTES("slice")) ||
+           bytes_equal(primitive, BYTES("split")) || bytes_equal(primitive, BYTES("pad"));
+}
+
+static bool is_dynamic(const struct graph_node *node) {
+    return node->opcode == OPCODE_DYNAMIC_SLICE || node->opcode == OPCODE_DYNAMIC_UPDATE_SLICE;
+}
+
+// The dimension that a loop takes one of at a time is never split with it; parts that are cut or joined are asked late.
+static void tie_resized(struct dimension_flow *flow, const struct graph_node *node, uint32_t operand, uint32_t leaf) {
+    bool has_parts = !flow->ties_parts || (flow->level >= FLOW_SUMMED && !is_dynamic(node));
+    for (int d = 0; d < flow_leaf(flow, leaf)->rank; d++) {
+        if (has_parts)
+            dimension_tie_cut(flow, operand, d, leaf, d);
+        else
+            dimension_tie(flow, operand, d, leaf, d);
+    }
+    if (flow->ties_joined && is_users_cut(node)) dimension_tie_joined(flow, operand, leaf);
+}
+
 // The same rank: dimensions of the same size correspond, in operands and result, and parts when they are asked for.
 static void tie_resizing(struct dimension_flow *flow, const struct graph_node *node) {
     if (is_padding_of_indices(flow, node)) {
@@ -68,8 +91,9 @@ static void tie_resizing(struct dimension_flow *flow, const struct graph_node *n
         for (uint32_t k = 0; k < node->leaf_count; k++) {
             uint32_t leaf = node->first_leaf + k;
             if (flow_leaf(flow, operand)->rank != flow_leaf(flow, leaf)->rank) continue;
-            if (flow->level < FLOW_KEPT && flow->marks[leaf]) continue;  // only into it
-            for (int d = 0; d < flow_leaf(flow, leaf)->rank; d++) dimension_tie_cut(flow, operand, d, leaf, d);
+            bool is_only_into_it = flow->level < FLOW_KEPT;
+            if (is_only_into_it && flow->marks[leaf]) continue;
+            tie_resized(flow, node, operand, leaf);
         }
     }
 }
@@ -200,17 +224,24 @@ static void tie_sliced(struct dimension_flow *flow, const struct graph_node *nod
         from = &flow->graph->nodes[operand];
         if (from->leaf_count == 1) dimension_tie_all(flow, from->first_leaf, node->first_leaf);
         bool goes_on = from->opcode == OPCODE_ASYNC_DONE || from->opcode == OPCODE_ASYNC_START ||
-                       from->opcode == OPCODE_RESIZING || from->opcode == OPCODE_COPY_DONE ||
-                       from->opcode == OPCODE_COPY_START || from->opcode == OPCODE_BITCAST;
+                       from->opcode == OPCODE_RESIZING || from->opcode == OPCODE_DYNAMIC_SLICE ||
+                       from->opcode == OPCODE_COPY_DONE || from->opcode == OPCODE_COPY_START ||
+                       from->opcode == OPCODE_BITCAST;
         if (!goes_on) return;
     }
+}
+
+static void tie_custom_call(struct dimension_flow *flow, const struct graph_node *node) {
+    if (dimension_ties_of_library_call(flow, node)) return;
+    tie_sliced(flow, node);
+    tie_alike(flow, node);
 }
 
 // Has it dimensions that not all of its arrays have?
 static bool is_of_several(const struct graph_node *node) {
     return node->opcode == OPCODE_BROADCAST || node->opcode == OPCODE_REDUCE || node->opcode == OPCODE_DOT ||
            node->opcode == OPCODE_CONVOLUTION || node->opcode == OPCODE_GATHER || node->opcode == OPCODE_SCATTER ||
-           library_call_of(node) != LIBRARY_NONE;
+           node->opcode == OPCODE_RESIZING || library_call_of(node) != LIBRARY_NONE;
 }
 
 void dimension_ties_apply(struct dimension_flow *flow, uint32_t index) {
@@ -256,13 +287,12 @@ void dimension_ties_apply(struct dimension_flow *flow, uint32_t index) {
             dimension_ties_of_scatter(flow, node);
             return;
         case OPCODE_RESIZING:
+        case OPCODE_DYNAMIC_SLICE:
         case OPCODE_DYNAMIC_UPDATE_SLICE:
             tie_resizing(flow, node);
             return;
         case OPCODE_CUSTOM_CALL:
-            if (dimension_ties_of_library_call(flow, node)) return;
-            tie_sliced(flow, node);
-            tie_alike(flow, node);
+            tie_custom_call(flow, node);
             return;
         case OPCODE_OTHER:
         case OPCODE_CONVERT:

@@ -50,8 +50,7 @@ static void mark_ones(struct dimension_flow *steps, uint32_t whole, uint32_t sli
 
 static void mark_slices(struct dimension_flow *steps, const struct graph_node *node) {
     if (node->leaf_count != 1 || is_of_a_table(node)) return;
-    bool is_dynamic_slice = node->opcode == OPCODE_RESIZING && node->operand_count > 1;
-    if (is_dynamic_slice) mark_ones(steps, flow_operand_leaf(steps, node, 0), node->first_leaf);
+    if (node->opcode == OPCODE_DYNAMIC_SLICE) mark_ones(steps, flow_operand_leaf(steps, node, 0), node->first_leaf);
     if (node->opcode == OPCODE_DYNAMIC_UPDATE_SLICE)
         mark_ones(steps, flow_operand_leaf(steps, node, 0), flow_operand_leaf(steps, node, 1));
 }

@@ -392,6 +392,7 @@ bool program_roles_find(const struct program_graph *graph, int64_t batch, struct
     *roles = (struct program_roles){.batch_input = HLO_NONE};
     struct finder f = {graph, roles, flow};
     bool has_room = dimension_flow_init(flow, graph, arena);
+    flow->ties_joined = true;
     if (has_room && graph->entry != HLO_NONE) has_room = list_inputs(&f, arena) && list_outputs(&f, arena);
     if (!has_room) return error_set(error, ERROR_TOO_BIG, "no memory left to follow the program's dimensions");
     pair(&f);

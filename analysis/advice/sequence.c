@@ -82,7 +82,7 @@ static bool mark_steps(struct dimension_flow *flow, int64_t size) {
     for (uint32_t i = 0; i < flow->graph->node_count; i++) {
         const struct graph_node *node = &flow->graph->nodes[i];
         if (flow->graph->computations[node->computation].is_entry || node->leaf_count != 1) continue;
-        if (node->opcode == OPCODE_RESIZING && node->operand_count > 1)
+        if (node->opcode == OPCODE_DYNAMIC_SLICE)
             has_marked |= mark_taken(flow, flow_operand_leaf(flow, node, 0), node->first_leaf, size);
         if (node->opcode == OPCODE_DYNAMIC_UPDATE_SLICE)
             has_marked |= mark_taken(flow, node->first_leaf, flow_operand_leaf(flow, node, 1), size);

@@ -5,8 +5,9 @@
 // One axis splits one dimension of an array: where a weight and the batch would both, one of them loses. As Shardy has
 // it (shardy/dialect/sdy/transforms/propagation; openxla/shardy a0277a83):
 //
-//     what goes first    elementwise operations and reshapes; then dimensions that operand and result both have; then
-//                        those that are summed over; into broadcasts last (op_priority_propagation.cc)
+//     what goes first    elementwise operations, reshapes, and out of what a loop takes one of at a time; then
+//                        dimensions that operand and result both have; then those that are summed over, and those of
+//                        parts that are cut or joined; into broadcasts last (op_priority_propagation.cc)
 //     who goes first     operations in program order, a loop's body before what it carries; who is next to a new split
 //                        comes again at once (basic_propagation.cc: the worklist of MLIR's greedy driver, from its end)
 //     who wins           dimension_tie_list.h

@@ -1,6 +1,7 @@
 #include "analysis/advice/sharding_split.h"
 
 #include "analysis/advice/few_pictures.h"
+#include "analysis/advice/given_data.h"
 #include "analysis/advice/loop_steps.h"
 #include "analysis/advice/sharding_flow.h"
 #include "analysis/advice/weight_uses.h"
@@ -84,17 +85,11 @@ static void block_inputs(const struct advisor *advisor, struct dimension_flow *f
 
 // --- What follows from it ---
 
-static bool follow_both(const struct advisor *advisor, struct dimension_flow *flow) {
+static bool follow(const struct advisor *advisor, bool is_batch_split, struct dimension_flow *flow) {
     flow->chips = advisor->request.ways;
-    mark_batch(advisor, flow);
+    if (is_batch_split) mark_batch(advisor, flow);
     block_inputs(advisor, flow);
-    return sharding_flow_run(flow, advisor->arena);
-}
-
-static bool follow_weights(const struct advisor *advisor, struct dimension_flow *flow) {
-    flow->other = &advisor->batch;
-    dimension_flow_run(flow);
-    return true;
+    return given_data_block(flow, advisor->arena) && sharding_flow_run(flow, advisor->arena);
 }
 
 bool sharding_split_find(struct advisor *advisor, bool is_batch_split, struct sharding_split *split) {
@@ -103,7 +98,7 @@ bool sharding_split_find(struct advisor *advisor, bool is_batch_split, struct sh
     bool has_room = split->dimension && dimension_flow_init(&split->flow, &advisor->graph, advisor->arena);
     split->flow.ties_parts = true;
     if (has_room) mark_weights(advisor, split);
-    has_room = has_room && (is_batch_split ? follow_both : follow_weights)(advisor, &split->flow);
+    has_room = has_room && follow(advisor, is_batch_split, &split->flow);
     return has_room || error_set(advisor->error, ERROR_TOO_BIG, "no memory left to follow the split dimensions");
 }
 

@@ -4,7 +4,7 @@
 //     x bf16[8,512,1024]      batch whole:  bf16[8,512,1024/4]   meets w's split dimension, and is split with it
 //                             batch split:  bf16[8/4,512,1024]   or the other, whichever wins (sharding_flow.h)
 //
-// With the batch whole, what no split dimension reaches stays whole. Says nothing of what is gathered.
+// What no split dimension reaches stays whole. Says nothing of what is gathered.
 #pragma once
 
 #include "analysis/advice/advisor.h"

@@ -5,7 +5,8 @@
 static bool is_moving(enum opcode opcode) {
     return opcode == OPCODE_COPY || opcode == OPCODE_COPY_START || opcode == OPCODE_COPY_DONE ||
            opcode == OPCODE_BITCAST || opcode == OPCODE_GET_TUPLE_ELEMENT || opcode == OPCODE_ASYNC_START ||
-           opcode == OPCODE_ASYNC_DONE || opcode == OPCODE_RESIZING || opcode == OPCODE_CUSTOM_CALL;
+           opcode == OPCODE_ASYNC_DONE || opcode == OPCODE_RESIZING || opcode == OPCODE_DYNAMIC_SLICE ||
+           opcode == OPCODE_CUSTOM_CALL;
 }
 
 static uint32_t find_source(const struct program_graph *graph, uint32_t node) {

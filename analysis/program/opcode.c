@@ -34,7 +34,7 @@ enum opcode opcode_of(struct bytes name) {
         {"scatter", OPCODE_SCATTER},
         {"pad", OPCODE_RESIZING},
         {"concatenate", OPCODE_RESIZING},
-        {"dynamic-slice", OPCODE_RESIZING},
+        {"dynamic-slice", OPCODE_DYNAMIC_SLICE},
         {"dynamic-update-slice", OPCODE_DYNAMIC_UPDATE_SLICE},
         {"reduce-window", OPCODE_RESIZING},
         {"select-and-scatter", OPCODE_RESIZING},

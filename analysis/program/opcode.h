@@ -30,7 +30,8 @@ enum opcode {
     OPCODE_CONVOLUTION,
     OPCODE_GATHER,
     OPCODE_SCATTER,
-    OPCODE_RESIZING,  // slice, pad, concatenate, dynamic-slice, ...: the same rank, some dimensions of another size
+    OPCODE_RESIZING,  // slice, pad, concatenate, ...: the same rank, some dimensions of another size
+    OPCODE_DYNAMIC_SLICE,
     OPCODE_DYNAMIC_UPDATE_SLICE,
     OPCODE_CUSTOM_CALL,
     OPCODE_OUTFEED,  // and send: what the program hands to the host

@@ -217,22 +217,6 @@ static void test_a_factor_comes_out_where_it_went_in(void **state) {
     hand_check(t, z, 1);
 }
 
-// Heads are split where the batch, which may not be, is merged with them.
-static void test_another_factor_is_forbidden(void **state) {
-    struct graph_by_hand *t = *state;
-    uint32_t x = hand_parameter(t, by_head), y = hand_add(t, OPCODE_BITCAST, merged, 1, &x);
-    uint32_t z = hand_add(t, OPCODE_BITCAST, by_head, 1, &y);
-    follow(t, x, 0);
-    struct dimension_flow batch = t->flow;
-    t->flow = (struct dimension_flow){0};
-    assert_true(dimension_flow_init(&t->flow, &t->graph, &t->arena));
-    t->flow.other = &batch;
-    follow(t, x, 1);
-    hand_check(t, z, 2);
-    follow(t, x, 0);
-    hand_check(t, y, 0);
-}
-
 // s32[4,1024]{1,0:T(4,128)} as its eight tiles.
 static void test_tiles(void **state) {
     struct graph_by_hand *t = *state;
@@ -262,6 +246,29 @@ static void test_parts(void **state) {
     hand_check(t, gate, 0);
 }
 
+static uint32_t resized(struct graph_by_hand *t, const char *op_name, int64_t examples, uint32_t from) {
+    uint32_t leaf = hand_add(t, OPCODE_RESIZING, (struct dimensions){2, {examples, 768}}, 1, &from);
+    t->nodes[t->graph.node_count - 1].op_name = bytes_of(op_name);
+    return leaf;
+}
+
+// Four pairs, the chosen and the rejected one after the other; the compiler's own slices have no name.
+static void test_joined_examples(void **state) {
+    struct graph_by_hand *t = *state;
+    uint32_t chosen = hand_parameter(t, (struct dimensions){2, {4, 768}});
+    uint32_t both = resized(t, "jit(step)/jvp()/concatenate", 8, chosen);
+    uint32_t again = resized(t, "jit(step)/jvp()/slice", 4, both), fetched = resized(t, "", 2, both);
+    uint32_t others = resized(t, "jit(step)/jvp()/slice", 3, both);
+    follow(t, chosen, 0);
+    hand_check(t, both, 0);
+    t->flow.ties_joined = true;
+    follow(t, chosen, 0);
+    hand_check(t, both, 1);
+    hand_check(t, again, 1);
+    hand_check(t, fetched, 0);
+    hand_check(t, others, 0);
+}
+
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, hand_set_up, hand_tear_down)
     const struct CMUnitTest tests[] = {
@@ -275,9 +282,9 @@ int main(void) {
         TEST(test_attention),
         TEST(test_attention_backward),
         TEST(test_a_factor_comes_out_where_it_went_in),
-        TEST(test_another_factor_is_forbidden),
         TEST(test_tiles),
         TEST(test_parts),
+        TEST(test_joined_examples),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

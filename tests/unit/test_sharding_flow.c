@@ -1,6 +1,7 @@
 // Which of two dimensions of an array is split, in graphs made by hand; four chips unless said.
 #include "analysis/advice/sharding_flow.h"
 
+#include "analysis/advice/given_data.h"
 #include "proto/hlo_fields.h"
 #include "tests/unit/cmocka_all.h"
 #include "tests/unit/graph_by_hand.h"
@@ -136,6 +137,55 @@ static void test_an_entry_that_calls_itself(void **state) {
     hand_check(t, y, 0);
 }
 
+static const struct dimensions stacked = {3, {12, 64, 1024}}, one_of_stack = {3, {1, 64, 1024}};
+
+// What a loop takes one of at a time follows the stack at once, before a product next to it is asked; a part later.
+static void test_parts_of_a_stack_go_first(void **state) {
+    struct graph_by_hand *t = *state;
+    uint32_t stack = hand_parameter(t, stacked), other = hand_parameter(t, (struct dimensions){3, {2, 64, 1024}});
+    uint32_t taken = hand_add(t, OPCODE_DYNAMIC_SLICE, one_of_stack, 1, &stack);
+    uint32_t cut = hand_add(t, OPCODE_RESIZING, one_of_stack, 1, &stack);
+    uint32_t copy = hand_add(t, OPCODE_COPY, one_of_stack, 1, &cut);
+    uint32_t late = hand_add(t, OPCODE_RESIZING, one_of_stack, 1, &other);
+    uint32_t both = hand_add(t, OPCODE_OTHER, one_of_stack, 2, (uint32_t[]){taken, late});
+    split(t, stack, 1);
+    split(t, other, 2);
+    run(t, 4);
+    hand_check(t, taken, 1u << 1);
+    hand_check(t, both, 1u << 1);
+    hand_check(t, late, 1u << 1);
+    hand_check(t, copy, 1u << 1);
+}
+
+// Of 12 layers on 4 chips none is split by taking one; of halves that are joined, each is.
+static void test_what_is_taken_one_at_a_time_is_not_split(void **state) {
+    struct graph_by_hand *t = *state;
+    uint32_t stack = hand_parameter(t, stacked), half = hand_parameter(t, rows);
+    uint32_t taken = hand_add(t, OPCODE_DYNAMIC_SLICE, (struct dimensions){3, {4, 64, 1024}}, 1, &stack);
+    uint32_t joined = hand_add(t, OPCODE_RESIZING, (struct dimensions){2, {128, 1024}}, 1, &half);
+    split(t, stack, 0);
+    split(t, half, 0);
+    t->flow.ties_parts = true;
+    run(t, 4);
+    hand_check(t, taken, 0);
+    hand_check(t, joined, 1);
+}
+
+// A copy of an input that lies whole is whole; a loop's own reading of it may be split, a copy it writes to as well.
+static void test_inputs_stay_as_they_are_given(void **state) {
+    struct graph_by_hand *t = *state;
+    uint32_t data = hand_parameter(t, rows), w = hand_parameter(t, rows);
+    uint32_t copy = hand_add(t, OPCODE_COPY, rows, 1, &data), made = sum(t, copy, copy);
+    split(t, w, 1);
+    t->flow.is_blocked[data] = t->flow.is_blocked[w] = 1;
+    assert_true(given_data_block(&t->flow, &t->arena));
+    uint32_t product_of_it = sum(t, copy, w);
+    run(t, 4);
+    hand_check(t, copy, 0);
+    hand_check(t, product_of_it, 2);
+    hand_check(t, made, 0);
+}
+
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, hand_set_up, hand_tear_down)
     const struct CMUnitTest tests[] = {
@@ -146,6 +196,9 @@ int main(void) {
         TEST(test_what_the_chips_cannot_share),
         TEST(test_what_the_chips_can_share),
         TEST(test_an_entry_that_calls_itself),
+        TEST(test_parts_of_a_stack_go_first),
+        TEST(test_what_is_taken_one_at_a_time_is_not_split),
+        TEST(test_inputs_stay_as_they_are_given),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

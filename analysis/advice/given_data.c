@@ -1,0 +1,105 @@
+#include "analysis/advice/given_data.h"
+
+#include "analysis/program/leaf_links.h"
+#include "analysis/program/op_name.h"
+
+enum state { OTHER, GIVEN, INPUT };  // INPUT: given, whatever is made of it
+
+struct given {
+    const struct dimension_flow *flow;
+    uint8_t *state;  // of each leaf: GIVEN until anything else is seen to come to it, or to be made of it in its place
+    bool has_changed;
+};
+
+static void take_back(struct given *given, uint32_t leaf) {
+    given->has_changed |= given->state[leaf] == GIVEN;
+    if (given->state[leaf] == GIVEN) given->state[leaf] = OTHER;
+}
+
+static void hand_on(void *context, uint32_t first_from, uint32_t first_to, uint32_t count) {
+    struct given *given = context;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t from = first_from + i, to = first_to + i;
+        if (given->state[from] == OTHER) take_back(given, to);
+        if (given->state[to] == OTHER) take_back(given, from);
+    }
+}
+
+// A conversion that the user wrote has its own name, the compiler's has that of what it is for.
+static bool is_users(const struct graph_node *node) {
+    return bytes_equal(op_name_primitive(node->op_name), BYTES("convert_element_type"));
+}
+
+static bool is_compilers_copy(const struct graph_node *node) {
+    enum opcode opcode = node->opcode;
+    return opcode == OPCODE_COPY || opcode == OPCODE_COPY_START || opcode == OPCODE_COPY_DONE ||
+           opcode == OPCODE_BITCAST || (opcode == OPCODE_CONVERT && !is_users(node));
+}
+
+static uint32_t only_leaf(const struct program_graph *graph, uint32_t node) {
+    return node != HLO_NONE && graph->nodes[node].leaf_count > 0 ? graph->nodes[node].first_leaf : HLO_NONE;
+}
+
+// Of what was fetched in slices, the array that they are of, some operations above (tie_sliced of dimension_ties.c).
+static uint32_t sliced(const struct program_graph *graph, const struct graph_node *node) {
+    enum { CHAIN_MAX = 8 };
+    uint32_t from = graph_operand(graph, node, 0);
+    for (int i = 0; i < CHAIN_MAX && node->leaf_count == 1 && from != HLO_NONE; i++) {
+        const struct array_shape *shape = &graph->leaves[graph->nodes[from].first_leaf];
+        bool is_one = graph->nodes[from].leaf_count == 1;
+        if (is_one && array_same_dimensions(shape, &graph->leaves[node->first_leaf])) return only_leaf(graph, from);
+        from = graph_operand(graph, &graph->nodes[from], 0);
+    }
+    return HLO_NONE;
+}
+
+static uint32_t copied(const struct program_graph *graph, const struct graph_node *node) {
+    if (node->opcode == OPCODE_CUSTOM_CALL) return sliced(graph, node);
+    uint32_t from = is_compilers_copy(node) ? only_leaf(graph, graph_operand(graph, node, 0)) : HLO_NONE;
+    bool is_same = from != HLO_NONE && node->leaf_count > 0 &&
+                   array_same_dimensions(&graph->leaves[from], &graph->leaves[node->first_leaf]);
+    return is_same ? from : HLO_NONE;
+}
+
+static void visit(struct given *given, uint32_t index) {
+    const struct program_graph *graph = given->flow->graph;
+    const struct graph_node *node = &graph->nodes[index];
+    if (node->opcode == OPCODE_PARAMETER || leaf_links_visit(graph, index, hand_on, given)) return;
+    uint32_t from = copied(graph, node);
+    if (from != HLO_NONE) hand_on(given, from, node->first_leaf, 1);
+    for (uint32_t i = from != HLO_NONE ? 1 : 0; i < node->leaf_count; i++) take_back(given, node->first_leaf + i);
+}
+
+static void begin(struct given *given) {
+    const struct program_graph *graph = given->flow->graph;
+    memset(given->state, GIVEN, graph->leaf_count);
+    for (uint32_t leaf = 0; leaf < graph->leaf_count; leaf++) {
+        const struct graph_node *node = &graph->nodes[graph->node_of_leaf[leaf]];
+        bool is_input = node->opcode == OPCODE_PARAMETER && node->computation == graph->entry;
+        bool is_given = given->flow->is_blocked[leaf] && !given->flow->marks[leaf];
+        if (is_input) given->state[leaf] = is_given ? INPUT : OTHER;
+    }
+}
+
+// From all arrays down to those that nothing else comes to: a loop's own takes itself for granted.
+static bool narrow(struct given *given) {
+    uint32_t count = given->flow->graph->node_count;
+    given->has_changed = true;
+    for (int pass = 0; pass < FLOW_PASSES_MAX && given->has_changed; pass++) {
+        given->has_changed = false;
+        for (uint32_t i = 0; i < count; i++) visit(given, pass % 2 ? i : count - 1 - i);
+    }
+    return !given->has_changed;
+}
+
+bool given_data_block(struct dimension_flow *flow, struct arena *arena) {
+    struct given given = {.flow = flow, .state = arena_push_raw(arena, flow->graph->leaf_count, 1)};
+    if (!given.state) return flow->graph->leaf_count == 0;
+    begin(&given);
+    if (!narrow(&given)) return true;
+    for (uint32_t leaf = 0; leaf < flow->graph->leaf_count; leaf++) {
+        bool is_outside = flow->graph->nodes[flow->graph->node_of_leaf[leaf]].computation == flow->graph->entry;
+        flow->is_blocked[leaf] |= is_outside && given.state[leaf] != OTHER;
+    }
+    return true;
+}
