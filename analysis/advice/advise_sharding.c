@@ -3,6 +3,7 @@
 //
 //     w f32[1024,4096] -> f32[256,4096] on each of 4 chips       + what is gathered of it, or exchanged (gathered.h)
 #include "analysis/advice/advisor.h"
+#include "analysis/advice/batch_reach.h"
 #include "analysis/advice/few_pictures.h"
 #include "analysis/advice/gathered.h"
 #include "analysis/advice/looked_up.h"
@@ -21,12 +22,23 @@ enum { BF16_BITS = 16 };
 
 // Of the activations of convolutions whose batch is split, what may come together whole, at most. On TPUs so much that
 // nothing is told.
-#define GATHERED_OF_SPLIT_BATCH 0.4
+#define GATHERED_OF_SPLIT_BATCH 0.2
 #define GATHERED_OF_SPLIT_BATCH_ON_TPU 0.75
 
 struct uneven {     // arrays of some size with a dimension to split
     bool is_any;    // that the chips do not divide
     bool is_whole;  // nor any part of the chips
+};
+
+struct sharded {  // the program on one chip
+    bool is_batch_split;
+    struct sharding_split split;
+    struct uneven uneven;
+    struct sharding_habits habits;
+    struct batch_reach batch;  // with the batch split
+    const uint8_t *looked_up;  // looked_up.h
+    struct what_if_result then;
+    struct waiting_bytes waiting;
 };
 
 static void look_for_uneven(const struct advisor *advisor, uint32_t leaf, uint8_t marks, struct uneven *uneven) {
@@ -139,18 +151,24 @@ static struct advice_doubt doubt_of_sharding(const struct advisor *advisor) {
     return doubt;
 }
 
-// What comes on top of the split arrays, `then` being the program of these.
-static int64_t added_bytes(const struct advisor *advisor, const struct sharding_split *split, bool is_batch_split,
-                           const struct what_if_result *then) {
+// What comes on top of the split arrays.
+static int64_t exchanged_or_gathered(const struct advisor *advisor, const struct sharded *sharded) {
     bool is_for_tpu = advisor->what_if.fast_bytes > 0;
-    if (is_batch_split && is_for_tpu)
-        return gathered_weight(advisor) - moved_to_fast_memory(advisor, then->small_bytes);
-    if (is_batch_split) return gathered_weights_bytes(advisor) + exchanged_product_bytes(advisor, &split->flow);
-    int64_t added = gathered_inputs(advisor, split);
-    if (split->is_by_features) return added;
+    if (sharded->is_batch_split && is_for_tpu)
+        return gathered_weight(advisor) - moved_to_fast_memory(advisor, sharded->then.small_bytes);
+    if (sharded->is_batch_split)
+        return gathered_weights_bytes(advisor) + exchanged_product_bytes(advisor, &sharded->split.flow);
+    int64_t added = gathered_inputs(advisor, &sharded->split);
+    if (sharded->split.is_by_features) return added;
     if (is_for_tpu) return added + unfused_product_bytes(advisor);
-    int64_t at_end = gathered_gradients_bytes(advisor) - then->temporary_bytes;
+    int64_t at_end = gathered_gradients_bytes(advisor) - sharded->then.temporary_bytes;
     return (at_end > added ? at_end : added) + unfused_product_bytes(advisor);
+}
+
+static int64_t added_bytes(const struct advisor *advisor, const struct sharded *sharded) {
+    bool is_regathered = sharded->uneven.is_whole && (advisor->is_for_gpu || !sharded->is_batch_split);
+    double regathered = is_regathered ? REGATHERED * (double)sharded->then.temporary_bytes : 0;
+    return exchanged_or_gathered(advisor, sharded) + sharded->waiting.likely + what_if_bytes(regathered);
 }
 
 // Between convolutions, and along edges, the partitioner keeps some activations split and gathers others. With the
@@ -162,12 +180,17 @@ static double maybe_gathered(const struct advisor *advisor, const struct shardin
     return (is_batch_split ? of_split : 1) * bytes;
 }
 
+// Is the batch whole on each chip, or as good as that?
+static bool is_batch_whole(const struct sharded *sharded) {
+    return !sharded->is_batch_split || batch_reach_is_little(&sharded->batch);
+}
+
 // On a TPU, where something is trained.
-static struct waiting_bytes find_waiting(const struct advisor *advisor, bool is_batch_split, bool is_pooled,
-                                         int64_t temporary_bytes) {
-    bool is_for_tpu = advisor->what_if.fast_bytes > 0;
-    if (!is_for_tpu || !advisor->roles.is_training || (is_batch_split && !is_pooled)) return (struct waiting_bytes){0};
-    return gathered_on_tpu(advisor, is_batch_split, temporary_bytes);
+static struct waiting_bytes find_waiting(const struct advisor *advisor, const struct sharded *sharded) {
+    bool is_for_tpu = advisor->what_if.fast_bytes > 0, is_pooled = sharded->habits.is_pooled;
+    bool is_split = !is_batch_whole(sharded);
+    if (!is_for_tpu || !advisor->roles.is_training || (is_split && !is_pooled)) return (struct waiting_bytes){0};
+    return gathered_on_tpu(advisor, is_split, sharded->then.temporary_bytes);
 }
 
 static void widen_by_waiting(const struct advisor *advisor, const struct waiting_bytes *waiting,
@@ -200,42 +223,57 @@ static double below_of(const struct advisor *advisor, double above) {
 }
 
 // What each buffer weighs on one chip.
-static void resize_split(const struct advisor *advisor, const struct sharding_split *split, bool is_batch_split,
-                         const uint8_t *looked_up, int64_t *sizes, struct uneven *uneven) {
+static void resize_split(const struct advisor *advisor, struct sharded *sharded, int64_t *sizes) {
     for (uint32_t i = 0; i < advisor->module->buffer_count; i++) {
         uint32_t leaf = advisor_leaf(advisor, i);
         if (leaf == HLO_NONE || !array_is(&advisor->graph.leaves[leaf])) continue;
-        if (!is_batch_split && is_data(advisor, i)) continue;
-        uint8_t marks = sharding_split_marks(split, leaf);
-        if (looked_up[leaf]) {
-            sizes[i] = what_if_bytes((double)sizes[i] * looked_up[leaf]);
+        if (!sharded->is_batch_split && is_data(advisor, i)) continue;
+        uint8_t marks = sharding_split_marks(&sharded->split, leaf);
+        if (sharded->looked_up[leaf]) {
+            sizes[i] = what_if_bytes((double)sizes[i] * sharded->looked_up[leaf]);
             continue;
         }
         struct array_shape part = sharding_split_once(&advisor->graph.leaves[leaf], marks, advisor->request.ways);
         sizes[i] = advisor_reshaped(advisor, i, &part);
-        look_for_uneven(advisor, leaf, marks, uneven);
+        look_for_uneven(advisor, leaf, marks, &sharded->uneven);
     }
 }
 
-static void doubt_split(struct advisor *advisor, const struct sharding_split *split,
-                        const struct sharding_habits *habits, bool is_batch_split) {
+static bool run_split(struct advisor *advisor, struct sharded *sharded) {
+    int64_t *sizes = advisor_sizes(advisor);
+    if (!sizes) return false;
+    resize_split(advisor, sharded, sizes);
+    struct what_if_change change = {.sizes = sizes};
+    return advisor_run(advisor, &change, &sharded->then);
+}
+
+// Exchanged are more bytes than the chip is said to need: what of them is whole, and when, makes its total.
+static void doubt_exchanged(struct advisor *advisor, const struct sharded *sharded) {
+    if (sharded->batch.exchanged_bytes <= (double)sharded->then.total_bytes) return;
+    advisor->doubt.may_stay_bytes = advisor->doubt.population_bytes;
+    advisor->doubt.help = "Compile it sharded: products have the batch split on one side and columns on the other, and "
+                          "much of this program is exchanged between them.";
+}
+
+static void doubt_split(struct advisor *advisor, const struct sharded *sharded) {
+    const struct sharding_split *split = &sharded->split;
     advisor->doubt = doubt_of_sharding(advisor);
-    advisor->doubt.may_stay_bytes += maybe_gathered(advisor, split, is_batch_split);
+    advisor->doubt.may_stay_bytes += maybe_gathered(advisor, split, sharded->is_batch_split);
     if (split->is_by_features)
         advisor->doubt.help =
             "Compile it sharded: the partitioner gathers the input of each convolution that is split by "
             "output features, and may keep it for the backward pass.";
-    if (is_batch_split)
-        few_pictures_doubt(advisor, advisor->roles.batch / advisor->request.ways);
-    else
-        doubt_frames(advisor, habits);
+    if (sharded->is_batch_split) few_pictures_doubt(advisor, advisor->roles.batch / advisor->request.ways);
+    if (is_batch_whole(sharded)) doubt_frames(advisor, &sharded->habits);
+    if (sharded->is_batch_split) doubt_exchanged(advisor, sharded);
 }
 
 // With the batch whole, the chips may lay out the rows by another dimension than the features that they share, and pad
 // that to the lanes: 24 drawn rows for each place to 128.
-static void doubt_looked_up(struct advisor *advisor, int64_t rows_bytes, int64_t total_bytes) {
+static void doubt_looked_up(struct advisor *advisor, const struct sharded *sharded) {
     enum { MUCH_DIVISOR = 8 };
-    if (rows_bytes <= total_bytes / MUCH_DIVISOR) return;
+    int64_t rows_bytes = looked_up_most_bytes(advisor, sharded->looked_up);
+    if (sharded->is_batch_split || rows_bytes <= sharded->then.total_bytes / MUCH_DIVISOR) return;
     advisor->doubt.may_stay_bytes = advisor->doubt.population_bytes;
     advisor->doubt.help =
         "Compile it sharded: the rows that chips look up for each other are much of this program, and may be padded "
@@ -249,15 +287,14 @@ static void add_to_totals(struct advisor *advisor, int64_t added, int64_t hidden
     then->peak_bytes += added + hidden;
 }
 
-static void say_sharded(const struct advisor *advisor, const struct sharding_split *split, bool is_batch_split,
-                        int64_t added, struct advice_item *item) {
+static void say_sharded(const struct advisor *advisor, const struct sharded *sharded, struct advice_item *item) {
     if (advisor->is_rematerialized && !advisor->is_squeezed)
         advisor_say(advisor, item,
                     "The compiler recomputes arrays here for want of memory (names with .remat); with room "
                     "to spare it will keep more of them.");
-    if (split->is_by_features && !is_batch_split)
+    if (sharded->split.is_by_features && !sharded->is_batch_split)
         advisor_say(advisor, item, "Each convolution gathers its whole input first: up to %s at a time.",
-                    size_string(added, advisor->arena));
+                    size_string(added_bytes(advisor, sharded), advisor->arena));
 }
 
 // The table of some size that is split by its columns, since the chips do not divide its rows. What is looked up is
@@ -285,34 +322,57 @@ static void say_table(const struct advisor *advisor, const struct sharding_split
                 rows, ways, rows + ways - rows % ways);
 }
 
-static bool predict_sharded(struct advisor *advisor, bool is_batch_split, double spread, struct advice_item *item) {
-    struct sharding_split split;
-    struct uneven uneven = {0};
-    struct sharding_habits habits;
-    struct what_if_result then;
-    int64_t *sizes = advisor_sizes(advisor);
-    if (!sizes || !sharding_split_find(advisor, is_batch_split, &split)) return false;
-    const uint8_t *looked_up = looked_up_find(advisor, &split);
-    if (!looked_up) return false;
-    resize_split(advisor, &split, is_batch_split, looked_up, sizes, &uneven);
-    if (!sharding_habits_find(advisor, uneven.is_any, &habits)) return false;
-    doubt_split(advisor, &split, &habits, is_batch_split);
-    struct what_if_change change = {.sizes = sizes};
-    if (!advisor_run(advisor, &change, &then)) return false;
-    if (!is_batch_split) doubt_looked_up(advisor, looked_up_most_bytes(advisor, looked_up), then.total_bytes);
-    struct waiting_bytes waiting = find_waiting(advisor, is_batch_split, habits.is_pooled, then.temporary_bytes);
-    int64_t hidden = advisor->is_rematerialized ? what_if_bytes(HIDDEN * (double)then.temporary_bytes) : 0;
-    int64_t added = added_bytes(advisor, &split, is_batch_split, &then) + waiting.likely;
-    bool is_regathered = uneven.is_whole && (advisor->is_for_gpu || !is_batch_split);
-    if (is_regathered) added += what_if_bytes(REGATHERED * (double)then.temporary_bytes);
-    add_to_totals(advisor, added, hidden, &then);
-    advisor->reach.added_bytes += waiting.most - waiting.likely;
-    advisor_set_totals(advisor, &then, below_of(advisor, spread), spread, item);
-    sharding_widen(&habits, is_batch_split, advisor->is_for_gpu, item);
-    widen_by_waiting(advisor, &waiting, item);
-    if (is_batch_split) say_table(advisor, &split, item);
-    say_sharded(advisor, &split, is_batch_split, added, item);
+// Where the partitioner leaves much of the batch whole by itself, and what is left once it is told otherwise.
+static bool say_constraint(struct advisor *advisor, struct sharded *sharded, struct advice_item *item) {
+    const double little = 0.1, worth = 0.75;
+    struct advice_reach reach = advisor->reach;
+    double whole_share = sharded->batch.whole_share;
+    bool is_told = 2 * advisor->doubt.may_stay_bytes < advisor->doubt.population_bytes;
+    if (!sharded->is_batch_split || whole_share < little) return true;
+    batch_reach_constrain(advisor, &sharded->split);
+    if (!run_split(advisor, sharded)) return false;
+    advisor->reach = reach;
+    int64_t total = sharded->then.total_bytes + added_bytes(advisor, sharded);
+    if ((double)total >= worth * (double)item->high_bytes && is_told) return true;
+    advisor_say(
+        advisor, item,
+        "Of what follows the batch at the peak, the weights' columns split %.0f %% before the batch comes there: "
+        "x = jax.lax.with_sharding_constraint(x, PartitionSpec('x')) on what the layers begin with splits it by "
+        "examples, which leaves about %s.",
+        100 * whole_share, size_string(total, advisor->arena));
     return true;
+}
+
+static bool find_sharded(struct advisor *advisor, struct sharded *sharded) {
+    if (!sharding_split_find(advisor, sharded->is_batch_split, &sharded->split)) return false;
+    sharded->looked_up = looked_up_find(advisor, &sharded->split);
+    if (sharded->is_batch_split) sharded->batch = batch_reach_find(advisor, &sharded->split);
+    if (!sharded->looked_up || !run_split(advisor, sharded)) return false;
+    if (!sharding_habits_find(advisor, sharded->uneven.is_any, &sharded->habits)) return false;
+    sharded->waiting = find_waiting(advisor, sharded);
+    return true;
+}
+
+static void set_sharded_totals(struct advisor *advisor, const struct sharded *sharded, double spread,
+                               struct advice_item *item) {
+    struct what_if_result then = sharded->then;
+    int64_t hidden = advisor->is_rematerialized ? what_if_bytes(HIDDEN * (double)then.temporary_bytes) : 0;
+    add_to_totals(advisor, added_bytes(advisor, sharded), hidden, &then);
+    advisor->reach.added_bytes += sharded->waiting.most - sharded->waiting.likely;
+    advisor_set_totals(advisor, &then, below_of(advisor, spread), spread, item);
+    sharding_widen(&sharded->habits, sharded->is_batch_split, advisor->is_for_gpu, item);
+    widen_by_waiting(advisor, &sharded->waiting, item);
+}
+
+static bool predict_sharded(struct advisor *advisor, bool is_batch_split, double spread, struct advice_item *item) {
+    struct sharded sharded = {.is_batch_split = is_batch_split};
+    if (!find_sharded(advisor, &sharded)) return false;
+    doubt_split(advisor, &sharded);
+    doubt_looked_up(advisor, &sharded);
+    set_sharded_totals(advisor, &sharded, spread, item);
+    if (is_batch_split) say_table(advisor, &sharded.split, item);
+    say_sharded(advisor, &sharded, item);
+    return say_constraint(advisor, &sharded, item);
 }
 
 static void say_weights(const struct advisor *advisor, struct advice_item *item) {
