@@ -189,7 +189,7 @@ def rays(layers, width, waves, points, batch):
         size = batch // change.batch_divisor
 
         def dense(enter, leave):
-            return {"kernel": arrays.parameter((enter, leave), 1), "bias": arrays.parameter((leave,), None)}
+            return {"kernel": arrays.parameter((enter, leave)), "bias": arrays.parameter((leave,), None)}
         params = {"trunk": [dense(enter if i == 0 else width + enter * (i == layers // 2), width)
                             for i in range(layers)],
                   "sigma": arrays.parameter((width, 1), None), "view": dense(width + 3, width // 2),

@@ -37,9 +37,10 @@ def gated_units(p, x):
 
 
 def stack_of(arrays, lead, shapes):
-    """Weights by name, split on their first dimension after the lead; vectors are not split."""
+    """Weights by name, split on their first dimension after the lead, of four on the largest; vectors are not split."""
     def one(shape):
-        return arrays.parameter((*lead, *shape), len(lead) if len(shape) > 1 else None)
+        first = shape.index(max(shape)) if len(shape) == 4 else 0
+        return arrays.parameter((*lead, *shape), len(lead) + first if len(shape) > 1 else None)
     return {name: one(shape) for name, shape in shapes.items()}
 
 
