@@ -13,6 +13,7 @@
 
 struct access;
 struct known_answers;
+struct resident_count;
 struct tls_files;
 struct guesses;
 struct traffic;
@@ -36,6 +37,7 @@ struct app {
     struct known_answers *known;  // the same
     const struct access *access;
     const struct tls_files *tls;  // NULL: it does not encrypt
+    const struct resident_count *resident;
     struct traffic *traffic;
     struct guesses *guesses;
 };

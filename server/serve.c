@@ -25,6 +25,7 @@
 #include "server/http/listener.h"
 #include "server/log_directory.h"
 #include "server/store/memory_keeper.h"
+#include "server/store/resident_memory.h"
 #include "server/serving_sandbox.h"
 #include "server/stdin_watch.h"
 
@@ -109,7 +110,7 @@ static enum exit_code serve_on(struct app *app, int socket_fd, const sigset_t *s
     app->live = live_new(app->store);
     app->under_way = under_way_new(app->cache);
     app->known = known_answers_new(store_stillness(app->store));
-    struct memory_keeper *keeper = memory_keeper_new(app->cache);
+    struct memory_keeper *keeper = memory_keeper_new(app->cache, app->resident);
     bool is_good = app->summaries && app->live && app->under_way && app->known && keeper;
     struct http_server *server = is_good ? http_start(app, socket_fd) : NULL;
     if (!server) {
@@ -179,9 +180,11 @@ static enum exit_code serve_with(const struct options *options, const char *toke
     if (!open_listener(options, &listener, problem)) return command_complain(EXIT_CODE_USAGE, problem);
     struct access access;
     struct traffic traffic = {0};
+    const struct resident_count resident = resident_memory_open();
     struct app app = {.options = options,
                       .access = &access,
                       .tls = tls,
+                      .resident = &resident,
                       .traffic = &traffic,
                       .guesses = guesses_new(),
                       .checks = check_board_new(),
@@ -201,6 +204,7 @@ static enum exit_code serve_with(const struct options *options, const char *toke
     check_board_free(app.checks);
     store_free(app.store);
     cache_free(app.cache);
+    resident_memory_close(&resident);
     return code;
 }
 

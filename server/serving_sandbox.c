@@ -51,7 +51,6 @@ static bool list_places(const struct options *options, bool is_bucket, struct pl
                              : add(places, options->logdir && options->follow_symlinks ? "/" : options->logdir,
                                    FILE_RIGHT_READ);
     is_good = is_good && (!options->web_dir || add_page(places, options->web_dir));
-    is_good = is_good && add(places, "/proc/self", FILE_RIGHT_READ);  // how much memory it takes
     return is_good && (!options->unix_socket || add_folder_of(places, options->unix_socket, FILE_RIGHT_REMOVE));
 }
 

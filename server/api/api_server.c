@@ -25,14 +25,14 @@ static void write_loads(struct cache *cache, struct json_writer *w) {
     json_close_object(w);
 }
 
-static void write_memory(struct cache *cache, struct json_writer *w) {
-    struct resident_memory resident = resident_memory_read();
+static void write_memory(const struct app *app, struct json_writer *w) {
+    struct resident_memory resident = resident_memory_read(app->resident);
     size_t limit = memory_room_limit();
     json_open_object_key(w, "memory");
     json_write_int64_key(w, "resident_bytes", (int64_t)resident.all_bytes);
     json_write_int64_key(w, "own_bytes", (int64_t)resident.own_bytes);
     json_write_int64_key(w, "counted_bytes", (int64_t)memory_room_taken());
-    json_write_int64_key(w, "cache_limit_bytes", (int64_t)cache_stats_read(cache).budget_bytes);
+    json_write_int64_key(w, "cache_limit_bytes", (int64_t)cache_stats_read(app->cache).budget_bytes);
     json_key(w, "limit_bytes");
     if (limit)
         json_write_int64(w, (int64_t)limit);
@@ -67,7 +67,7 @@ bool api_server(struct request *request, struct reply *reply, struct error *erro
     write_urls(request, &w);
     write_cache(app->cache, &w);
     write_loads(app->cache, &w);
-    write_memory(app->cache, &w);
+    write_memory(app, &w);
     json_close_object(&w);
     return reply_written(reply, REPLY_JSON, output, error);
 }

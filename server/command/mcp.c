@@ -48,11 +48,13 @@ static bool parse(int count, char *const arguments[], struct options *options, c
 }
 
 static enum exit_code run_on(struct app *app) {
-    struct memory_keeper *keeper = memory_keeper_new(app->cache);
+    const struct resident_count resident = resident_memory_open();
+    struct memory_keeper *keeper = memory_keeper_new(app->cache, &resident);
     app->summaries = keeper ? module_summaries_new(app->cache, app->store) : NULL;
     bool has_begun = app->summaries, is_good = has_begun && mcp_session_run(app, STDIN_FILENO, STDOUT_FILENO);
     module_summaries_free(app->summaries);
     memory_keeper_free(keeper);
+    resident_memory_close(&resident);
     if (!has_begun) return command_complain(EXIT_CODE_UNREADABLE, "There is not enough memory to start.");
     return is_good ? EXIT_CODE_GOOD
                    : command_complain(EXIT_CODE_UNREADABLE, "Nobody reads the answers, or no memory is left.");

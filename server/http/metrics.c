@@ -93,9 +93,9 @@ static void write_cache(struct metrics_text *text, struct cache *cache) {
                    (double)stats.load_ns / 1e9);
 }
 
-static void write_memory(struct metrics_text *text) {
+static void write_memory(struct metrics_text *text, const struct resident_count *resident) {
     one(text, "hbmview_memory_own_bytes", METRIC_GAUGE,
-        "What the process takes, without the program's file and libraries.", resident_memory_read().own_bytes);
+        "What the process takes, without the program's file and libraries.", resident_memory_read(resident).own_bytes);
     one(text, "hbmview_memory_limit_bytes", METRIC_GAUGE, "--memory_limit; 0: none.", memory_room_limit());
 }
 
@@ -115,7 +115,7 @@ bool metrics_reply(struct request *request, struct reply *reply, struct error *e
     write_answers(&text, app->traffic);
     write_times(&text, app->traffic);
     write_cache(&text, app->cache);
-    write_memory(&text);
+    write_memory(&text, app->resident);
     write_storage(&text, app->store);
     return reply_written(reply, METRICS_TYPE, text.output, error);
 }

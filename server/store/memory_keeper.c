@@ -7,12 +7,12 @@
 
 #include "analysis/base/memory_room.h"
 #include "analysis/base/refused_memory.h"
-#include "server/store/resident_memory.h"
 
 enum { QUIET_SECONDS = 1 };
 
 struct memory_keeper {
     struct cache *cache;
+    const struct resident_count *resident;
     pthread_mutex_t lock;
     pthread_cond_t stopped;
     bool is_stopped;
@@ -38,8 +38,8 @@ static bool rest(struct memory_keeper *keeper) {
 }
 
 // What the process has taken that nobody counts.
-static size_t beside(void) {
-    size_t own = resident_memory_read().own_bytes, counted = memory_room_taken();
+static size_t beside(const struct memory_keeper *keeper) {
+    size_t own = resident_memory_read(keeper->resident).own_bytes, counted = memory_room_taken();
     return own > counted ? own - counted : 0;
 }
 
@@ -49,21 +49,22 @@ static void *keep(void *context) {
     while (rest(keeper)) {
         struct cache_stats stats = cache_stats_read(keeper->cache);
         bool is_quiet = stats.loads == before && stats.load_counts.running == 0;
-        if ((is_quiet && stats.loads != trimmed) || beside() > KEEPER_BESIDE_BYTES) {
+        if ((is_quiet && stats.loads != trimmed) || beside(keeper) > KEEPER_BESIDE_BYTES) {
             give_back();
             trimmed = stats.loads;
         }
-        size_t left = beside();
+        size_t left = beside(keeper);
         memory_room_leave(left > KEEPER_PROGRAM_BYTES ? left : KEEPER_PROGRAM_BYTES);
         before = stats.loads;
     }
     return NULL;
 }
 
-struct memory_keeper *memory_keeper_new(struct cache *cache) {
+struct memory_keeper *memory_keeper_new(struct cache *cache, const struct resident_count *resident) {
     struct memory_keeper *keeper = memory_or_refusal(calloc(1, sizeof *keeper));
     if (!keeper) return NULL;
     keeper->cache = cache;
+    keeper->resident = resident;
     memory_room_leave(KEEPER_PROGRAM_BYTES);
     pthread_mutex_init(&keeper->lock, NULL);
     pthread_cond_init(&keeper->stopped, NULL);

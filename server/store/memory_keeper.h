@@ -10,6 +10,7 @@
 #pragma once
 
 #include "server/store/cache.h"
+#include "server/store/resident_memory.h"
 
 enum {
     KEEPER_BESIDE_BYTES = 24 << 20,   // is what threads, connections and libraries take, or to be given back
@@ -18,6 +19,6 @@ enum {
 
 struct memory_keeper;
 
-// NULL: no memory, or no thread.
-struct memory_keeper *memory_keeper_new(struct cache *cache);
+// NULL: no memory, or no thread. Borrows both.
+struct memory_keeper *memory_keeper_new(struct cache *cache, const struct resident_count *resident);
 void memory_keeper_free(struct memory_keeper *keeper);  // NULL is fine

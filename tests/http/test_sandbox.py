@@ -88,7 +88,7 @@ class Files(unittest.TestCase):
     def test_a_single_file_is_all_that_is_read(self):
         file = FIXTURES / "logdir/plugins/profile/v5e_matmul/tpu-vm-0.xplane.pb.gz"
         with Server("--verbose", logdir=file) as server:
-            self.assertIn(f"opens only {file}, /proc/self (", line_of(server))
+            self.assertIn(f"opens only {file} (landlock", line_of(server))
             session = server.get("/api/v1/sessions").json()["sessions"][0]["name"]
             modules = server.get("/api/v1/modules", {"session": session}).json()["modules"]
             self.assertEqual(len(modules), 1)

@@ -19,7 +19,10 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "server/options.h"
 #include "server/sandbox/sandbox.h"
+#include "server/serving_sandbox.h"
+#include "server/store/resident_memory.h"
 #include "tests/unit/temp_folder.h"
 
 // The folders of a test; a child sees them as they were when it was started.
@@ -186,8 +189,24 @@ static int tries_to_read_outside(const struct room *room) {
                        is_refused(open_below(&room->outside, ".", O_RDONLY | O_DIRECTORY)),
                        is_refused(open_below(&room->inside, "way_out", O_RDONLY)),
                        is_refused(open_below(&room->inside, "../outside/secret", O_RDONLY)),
-                       is_refused(open("/etc/passwd", O_RDONLY | O_CLOEXEC)),
-                       is_refused(open("/proc/self/environ", O_RDONLY | O_CLOEXEC)));
+                       is_refused(open("/etc/passwd", O_RDONLY | O_CLOEXEC)));
+}
+
+static bool opens(const char *path) {
+    return open(path, O_RDONLY | O_CLOEXEC) >= 0;
+}
+
+// In the server's own cage, not in one that is made for this test.
+static int tries_to_read_what_it_is(const struct room *room) {
+    const struct options options = {.logdir = room->inside.text};
+    struct arena arena;
+    arena_init(&arena, 0);
+    const struct resident_count resident = resident_memory_open();
+    if (!serving_sandbox_enter(&options, &arena)) return CAGE_MISSING - 1;
+    if (opens("/etc/passwd")) return CAGE_MISSING;
+    return FIRST_WRONG(open_below(&room->inside, "profile", O_RDONLY) >= 0, !opens("/proc/self/environ"),
+                       !opens("/proc/thread-self/environ"), !opens("/proc/self/maps"), !opens("/proc/self/mem"),
+                       !opens("/proc/self/fd"), !opens("/proc/self"), resident_memory_read(&resident).own_bytes > 0);
 }
 
 static int keeps_files_in_one_folder(const struct room *room) {
@@ -215,6 +234,10 @@ static int removes_from_one_folder(const struct room *room) {
 
 static void reads_nothing_outside(void **state) {
     in_a_child(*state, tries_to_read_outside);
+}
+
+static void reads_nothing_of_the_process_but_how_large_it_is(void **state) {
+    in_a_child(*state, tries_to_read_what_it_is);
 }
 
 static void keeps_files_where_it_may(void **state) {
@@ -275,6 +298,7 @@ int main(void) {
         IN_ROOM(connects_with_a_bucket_but_to_no_service_of_the_machine),
         IN_ROOM(reads_and_starts_threads),
         IN_ROOM(reads_nothing_outside),
+        IN_ROOM(reads_nothing_of_the_process_but_how_large_it_is),
         IN_ROOM(keeps_files_where_it_may),
         IN_ROOM(removes_files_where_it_may),
         cmocka_unit_test(says_what_holds_and_what_is_missing),
