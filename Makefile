@@ -51,7 +51,10 @@ ifeq ($(MODE),release)
 FLAGS_release := -O2 -g -ffile-prefix-map=$(CURDIR)=. $(HARDENING) $(call first_flag,,-fcf-protection=full -mbranch-protection=standard) \
     -U_FORTIFY_SOURCE $(call first_flag,-include stdio.h,-D_FORTIFY_SOURCE=3 -D_FORTIFY_SOURCE=2)
 endif
-LDFLAGS_release = -pie $(HARDENED_LINK)
+# The linker says so by itself only where the C library's start files do, which on Debian they do not: what is in them
+# returns to where it was called from, as the shadow stack wants, but does not begin as calls would have to (ibt).
+SHADOW_STACK = -Wl,-z,shstk
+LDFLAGS_release = -pie $(HARDENED_LINK) $(if $(findstring -fcf-protection,$(FLAGS_release)),$(SHADOW_STACK))
 FLAGS_asan = $(SANITIZE)address,undefined
 FLAGS_ubsan = $(SANITIZE)undefined
 FLAGS_tsan = $(SANITIZE)thread
