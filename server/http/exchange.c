@@ -94,7 +94,7 @@ bool exchange_is_to_be_answered(struct exchange *exchange) {
     else if (!exchange->request.target)
         refuse(exchange, HTTP_UNAVAILABLE, error_code_name(ERROR_NO_MEMORY), "There is no memory for the request.");
     else if (exchange->has_bad_name)
-        refuse(exchange, HTTP_BAD_REQUEST, NULL, "The address has too many arguments, or a NUL in it.");
+        refuse(exchange, HTTP_BAD_REQUEST, NULL, "The address has too many arguments, too long ones, or a NUL in it.");
     return !exchange->is_answered;
 }
 

@@ -2,7 +2,6 @@
 
 #include <microhttpd.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -70,7 +69,7 @@ static struct connection *connection_of(struct MHD_Connection *handle) {
 }
 
 // libmicrohttpd keeps each argument in the memory of the connection, and without room for one it neither answers nor
-// closes. So such an address is answered here, before it reads them.
+// closes.
 static bool has_too_many_arguments(const char *target) {
     size_t count = 0;
     for (const char *at = target; (at = strchr(at, '&')); at++) count++;
@@ -78,20 +77,7 @@ static bool has_too_many_arguments(const char *target) {
     return count >= ARGUMENTS_READ_MAX || taken > HTTP_HEADERS_MAX_BYTES - HEAD_ROOM_BYTES;
 }
 
-static void refuse_arguments(int socket) {
-    static const char why[] = "{\"error\":{\"code\":\"bad_request\",\"message\":\"The address has too many arguments, "
-                              "or too long ones.\",\"file\":null,"
-                              "\"offset\":null}}";
-    char answer[512];
-    int size = snprintf(answer, sizeof answer,
-                        "HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nConnection: close\r\n"
-                        "Content-Length: %zu\r\n\r\n%s",
-                        sizeof why - 1, why);
-    send(socket, answer, (size_t)size, MSG_NOSIGNAL | MSG_DONTWAIT);
-    shutdown(socket, SHUT_RDWR);
-}
-
-// So that what follows is one argument, and the answer goes the encrypted way of all answers.
+// So that what follows is one argument, for which there is room, and the request gets its answer like all others.
 static void join_arguments(const char *target) {
     for (char *at = writable(target); (at = strchr(at, '&'));) *at = '-';
 }
@@ -102,9 +88,8 @@ static void *begin(void *server, const char *target, struct MHD_Connection *hand
     struct http_server *owner = server;
     connection->exchange = exchange_begin(owner->app, target, connection->guest.socket);
     if (!has_too_many_arguments(target)) return connection->exchange;
-    if (!owner->app->tls) refuse_arguments(connection->guest.socket);
     if (connection->exchange) connection->exchange->has_bad_name = true;
-    if (owner->app->tls) join_arguments(target);
+    join_arguments(target);
     return connection->exchange;
 }
 
