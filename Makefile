@@ -274,7 +274,7 @@ ubsan:  ## the C tests under UBSan alone
 	$(MAKE) --no-print-directory -Otarget MODE=ubsan check-unit check-fuzz
 tsan:  ## the server's tests under ThreadSanitizer
 	$(MAKE) --no-print-directory -Otarget MODE=tsan check-unit-server check-http
-valgrind: valgrind-unit valgrind-fuzz  ## no byte is read before it is written: C tests and fuzz corpus under memcheck
+valgrind: valgrind-unit valgrind-fuzz valgrind-commands  ## no byte is read before it is written: C tests, fuzz corpus and commands under memcheck
 fuzz:  ## look for crashes: make fuzz T=xspace FUZZ_SECONDS=600
 	$(MAKE) MODE=fuzz CC=clang fuzz-run T=$(T)
 .PHONY: fuzz-all fuzz-each trust-report
@@ -301,14 +301,16 @@ check-unit-server: $(SERVER_UNIT_BIN)
 
 # Not MemorySanitizer: it wants every library rebuilt by clang, and those that are rebuilt (make static) are for musl, for
 # which it has no runtime. valgrind looks into libraries as they are.
-# Left out: test_catalog, which measures time, and those that take minutes under valgrind.
+# Left out: test_byte_source, which inflates until it has done the most that is allowed.
 MEMCHECK = valgrind --quiet --suppressions=tests/memcheck.supp --error-exitcode=99 --leak-check=no
-NOT_UNDER_VALGRIND = $(patsubst %,$(DIR)/tests/test_%,catalog byte_source memory_profile oom_log server_json_writer)
-.PHONY: valgrind-unit valgrind-fuzz
+NOT_UNDER_VALGRIND = $(patsubst %,$(DIR)/tests/test_%,byte_source)
+.PHONY: valgrind-unit valgrind-fuzz valgrind-commands
 valgrind-unit: $(filter-out $(NOT_UNDER_VALGRIND),$(UNIT_BIN))
 	UNDER='$(MEMCHECK)' tests/run-unit.sh $^
 valgrind-fuzz: $(FUZZ_BIN)
 	UNDER='$(MEMCHECK)' HBMVIEW_FUZZ_MUTATIONS=2 tests/run-fuzz.sh $^
+valgrind-commands: $(BIN)
+	UNDER='$(MEMCHECK)' HBMVIEW=$(BIN) tests/run-memcheck-commands.sh
 fuzz-run: $(DIR)/fuzz_$(T)
 	@mkdir -p $(BUILD)/fuzz-found/$(T) tests/fuzz/corpus/$(T)
 	$< -max_total_time=$(FUZZ_SECONDS) -artifact_prefix=$(BUILD)/fuzz-found/ $(BUILD)/fuzz-found/$(T) tests/fuzz/corpus/$(T)
