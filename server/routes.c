@@ -94,6 +94,7 @@ static void answer(struct request *request, struct reply *reply, const struct ro
     uint64_t before = memory_refusals();
     request->takes = route->words ? route->words->takes : NULL;
     bool is_good = route->handler(request, reply, &error);
+    if (work_has_missed(&request->work)) return;
     reply_settle(request, reply, route->family, is_good, before, &error);
     if (known) known_answers_note(known, request, route, reply, reply->since.generation ? &reply->since : &mark);
     reply_finish(request, reply);

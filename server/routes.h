@@ -16,7 +16,8 @@ const struct route *route_of(const struct request *request);
 // How many bytes of a body are read before the request is refused.
 size_t routes_body_limit(const struct request *request);
 
-// Answers the request: access, method, handler, errors, entity tag, compression.
+// Answers the request: access, method, handler, errors, entity tag, compression. There is no answer when its work has
+// missed something (work.h).
 void routes_answer(struct request *request, struct reply *reply);
 
 // The same for what needs no file and next to no work: the embedded page, /healthz, and what is known to be as it was

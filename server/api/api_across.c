@@ -46,7 +46,7 @@ static void load_host(struct work *work, struct gathering *gathering, size_t i) 
 static void read_host(struct work *work, void *context, size_t i) {
     struct gathering *gathering = context;
     gathering->peaks[i] = gathering->known(work, &gathering->files[i]);
-    if (!gathering->peaks[i]) {
+    if (!gathering->peaks[i] && work_may_load(work)) {
         struct load_wish wish = file_store_wish(&gathering->files[i]), outer;
         cache_take_slot(work->cache, wish, &outer);
         if (may_load(gathering)) load_host(work, gathering, i);

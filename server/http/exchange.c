@@ -112,11 +112,17 @@ void exchange_goes_under_way(struct exchange *exchange) {
     under_way_begin(request->app->under_way, &exchange->under_way);
 }
 
-void exchange_answer(struct exchange *exchange) {
+bool exchange_answer(struct exchange *exchange, bool may_load) {
     const struct app *app = exchange->request.app;
+    exchange->request.work.missed = may_load ? NULL : &exchange->missed;
     app->answer(&exchange->request, &exchange->reply);
+    if (work_has_missed(&exchange->request.work)) {
+        exchange->reply = (struct reply){0};
+        return false;
+    }
     under_way_end(app->under_way, &exchange->under_way);
     exchange->is_answered = true;
+    return true;
 }
 
 // --- What is told of it ---

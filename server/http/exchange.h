@@ -20,6 +20,7 @@ struct exchange {
     struct reading reading;
     struct under_way_request under_way;
     struct worker_job job;
+    atomic_bool missed;  // something that is not kept, while it may not load
     struct timespec start;
     struct body body;  // what the client sends
     size_t body_limit;
@@ -51,7 +52,8 @@ bool exchange_answer_at_once(struct exchange *exchange);
 // Where others see it wait, before it is handed to a worker.
 void exchange_goes_under_way(struct exchange *exchange);
 
-void exchange_answer(struct exchange *exchange);
+// False: it has to load something, which it may not (work.h); then it is as before.
+bool exchange_answer(struct exchange *exchange, bool may_load);
 
 // Its head can be read in two ways.
 void exchange_refuse_head(struct exchange *exchange);

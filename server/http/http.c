@@ -234,9 +234,9 @@ static enum MHD_Result send_reply(struct connection *connection) {
 
 // --- Answering: the connection is suspended while a worker is at it ---
 
-static void work_on(void *connection) {
+static bool work_on(void *connection, bool may_load) {
     struct connection *of = connection;
-    exchange_answer(of->exchange);
+    return exchange_answer(of->exchange, may_load);
 }
 
 static void resume(void *connection) {
@@ -247,8 +247,11 @@ static void resume(void *connection) {
 static enum MHD_Result hand_to_worker(struct http_server *server, struct connection *connection) {
     struct exchange *exchange = connection->exchange;
     struct guest *guest = &connection->guest;
-    exchange->job = (struct worker_job){
-        .work = work_on, .done = resume, .context = connection, .working = &guest->address->working};
+    exchange->job = (struct worker_job){.work = work_on,
+                                        .done = resume,
+                                        .context = connection,
+                                        .working = guest->address->working,
+                                        .has_to_load = exchange->came_bytes > 0};
     pthread_mutex_lock(&server->lock);
     bool is_stopping = server->is_stopping;
     if (!is_stopping) {
@@ -350,8 +353,7 @@ static void notify_connection(void *server, struct MHD_Connection *handle, void 
 
 // --- Start and stop ---
 
-static const struct workers_rules worker_rules = {.threads_max = HTTP_WORKERS_MAX,
-                                                  .share = HTTP_WORKERS_PER_ADDRESS_MAX,
+static const struct workers_rules worker_rules = {.places = {HTTP_LOADING_MAX, HTTP_LOOKING_MAX},
                                                   .prompt = HTTP_WORKERS_PROMPT,
                                                   .patience_ms = HTTP_WORKERS_PATIENCE_MS};
 

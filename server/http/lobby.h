@@ -21,6 +21,7 @@
 #include <stdint.h>
 
 #include "server/http/client_address.h"
+#include "server/http/workers.h"
 
 struct sockaddr;
 struct lobby;
@@ -39,9 +40,9 @@ enum guest_state { GUEST_WAITS, GUEST_UPLOADS, GUEST_DOWNLOADS, GUEST_IS_SERVED,
 struct lobby_address {
     struct lobby_address *next;
     struct client_address of;
-    size_t guest_count;  // who have a place
-    size_t here_count;   // and those who were dropped and have not left yet
-    unsigned working;    // its requests that workers are on (workers.h, under its lock)
+    size_t guest_count;               // who have a place
+    size_t here_count;                // and those who were dropped and have not left yet
+    unsigned working[WORKER_PLACES];  // its requests that workers are on (workers.h, under its lock)
 };
 
 // A connection. It belongs to whoever lets it in; the lobby links and reads it until it leaves.

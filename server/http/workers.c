@@ -9,10 +9,11 @@ enum { THREADS_KEPT = 4, SPARE_MS = 10000 };
 
 struct workers {
     pthread_mutex_t lock;
-    pthread_cond_t wanted;    // an idle thread
-    pthread_cond_t finished;  // a job is done, or a thread has ended
-    struct worker_job *first, *last;
-    unsigned queued, threads, idle, busy;
+    pthread_cond_t wanted;            // an idle thread
+    pthread_cond_t finished;          // a job is done, or a thread has ended
+    struct worker_job *first, **end;  // the link where the next one goes
+    unsigned queued, threads, idle;
+    unsigned busy[WORKER_PLACES];
     uint64_t taken_out;
     bool is_watched;  // by one of the idle
     struct workers_rules rules;
@@ -20,15 +21,40 @@ struct workers {
     pthread_t last_ended;  // the one thread that nobody has joined yet, when `has_ended`
 };
 
+static unsigned sum(const unsigned counts[WORKER_PLACES]) {
+    return counts[WORKER_LOADS] + counts[WORKER_LOOKS];
+}
+
+// --- Whose turn it is (the lock is held) ---
+
+static bool has_place(const struct workers *workers, const struct worker_job *job, enum worker_place place) {
+    return job->working[place] < workers->rules.places[place] - workers->busy[place];
+}
+
+// WORKER_PLACES: there is none for it now.
+static enum worker_place place_for(const struct workers *workers, const struct worker_job *job) {
+    if (has_place(workers, job, WORKER_LOADS)) return WORKER_LOADS;
+    return !job->has_to_load && has_place(workers, job, WORKER_LOOKS) ? WORKER_LOOKS : WORKER_PLACES;
+}
+
+// The link to it; NULL: none may begin.
+static struct worker_job **next_in_turn(struct workers *workers) {
+    struct worker_job **next = NULL;
+    for (struct worker_job **link = &workers->first; *link; link = &(*link)->next) {
+        if (next && sum((*link)->working) >= sum((*next)->working)) continue;
+        if (place_for(workers, *link) != WORKER_PLACES) next = link;
+    }
+    return next;
+}
+
 // --- The queue (the lock is held) ---
 
-// The oldest job whose address may have one more; NULL: there is none.
 static struct worker_job *take_out(struct workers *workers) {
-    struct worker_job *before = NULL, *job = workers->first;
-    for (; job && *job->working >= workers->rules.share; job = job->next) before = job;
-    if (!job) return NULL;
-    *(before ? &before->next : &workers->first) = job->next;
-    if (workers->last == job) workers->last = before;
+    struct worker_job **link = next_in_turn(workers);
+    if (!link) return NULL;
+    struct worker_job *job = *link;
+    *link = job->next;
+    if (workers->end == &job->next) workers->end = link;
     workers->queued--;
     workers->taken_out++;
     return job;
@@ -36,13 +62,14 @@ static struct worker_job *take_out(struct workers *workers) {
 
 static void append(struct workers *workers, struct worker_job *job) {
     job->next = NULL;
-    *(workers->last ? &workers->last->next : &workers->first) = job;
-    workers->last = job;
+    *workers->end = job;
+    workers->end = &job->next;
     workers->queued++;
 }
 
 static void forget_all(struct workers *workers) {
-    workers->first = workers->last = NULL;
+    workers->first = NULL;
+    workers->end = &workers->first;
     workers->queued = 0;
 }
 
@@ -57,39 +84,52 @@ static void add_thread(struct workers *workers) {
 }
 
 static bool are_enough_at_work(const struct workers *workers) {
-    return workers->busy >= workers->rules.prompt;
+    return sum(workers->busy) >= workers->rules.prompt;
 }
 
 // How many threads without a job there must be: one for each that is to begin now, and one that watches the rest.
 static unsigned threads_wanted(const struct workers *workers) {
-    unsigned prompt = are_enough_at_work(workers) ? 0 : workers->rules.prompt - workers->busy;
+    unsigned prompt = are_enough_at_work(workers) ? 0 : workers->rules.prompt - sum(workers->busy);
     return workers->queued <= prompt ? workers->queued : prompt + 1;
 }
 
 static void call_threads(struct workers *workers) {
-    unsigned wanted = threads_wanted(workers), spare = workers->threads - workers->busy;
-    if (spare < wanted && workers->threads < workers->rules.threads_max) add_thread(workers);
+    unsigned wanted = threads_wanted(workers), spare = workers->threads - sum(workers->busy);
+    if (spare < wanted && workers->threads < sum(workers->rules.places)) add_thread(workers);
     bool is_for_watcher = are_enough_at_work(workers) && workers->is_watched;
     if (wanted && workers->idle && !is_for_watcher) pthread_cond_signal(&workers->wanted);
 }
 
 // --- A thread ---
 
-static void run_job(struct workers *workers, struct worker_job *job) {
+// Once it is told that it is done, neither the job nor its address may be there any more.
+static void tell_done(struct workers *workers, const struct worker_job *job) {
     void (*done)(void *) = job->done;
     void *context = job->context;
-    unsigned *working = job->working;
-    workers->busy++;
-    ++*working;
-    call_threads(workers);
-    pthread_mutex_unlock(&workers->lock);
-    job->work(context);
-    pthread_mutex_lock(&workers->lock);
-    --*working;
     pthread_mutex_unlock(&workers->lock);
     done(context);
     pthread_mutex_lock(&workers->lock);
-    workers->busy--;
+}
+
+static void wait_to_load(struct workers *workers, struct worker_job *job) {
+    job->has_to_load = true;
+    append(workers, job);
+}
+
+static void run_job(struct workers *workers, struct worker_job *job) {
+    enum worker_place place = place_for(workers, job);
+    workers->busy[place]++;
+    job->working[place]++;
+    call_threads(workers);
+    pthread_mutex_unlock(&workers->lock);
+    bool is_done = job->work(job->context, place == WORKER_LOADS);
+    pthread_mutex_lock(&workers->lock);
+    job->working[place]--;
+    if (is_done)
+        tell_done(workers, job);
+    else
+        wait_to_load(workers, job);
+    workers->busy[place]--;
     pthread_cond_broadcast(&workers->finished);
 }
 
@@ -172,6 +212,7 @@ struct workers *workers_new(const struct workers_rules *rules) {
     struct workers *workers = calloc(1, sizeof *workers);
     if (!workers) return NULL;
     workers->rules = *rules;
+    workers->end = &workers->first;
     pthread_mutex_init(&workers->lock, NULL);
     pthread_cond_init(&workers->wanted, NULL);
     pthread_cond_init(&workers->finished, NULL);
@@ -180,7 +221,7 @@ struct workers *workers_new(const struct workers_rules *rules) {
 
 void workers_finish(struct workers *workers) {
     pthread_mutex_lock(&workers->lock);
-    while (workers->first || workers->busy) pthread_cond_wait(&workers->finished, &workers->lock);
+    while (workers->first || sum(workers->busy)) pthread_cond_wait(&workers->finished, &workers->lock);
     pthread_mutex_unlock(&workers->lock);
 }
 

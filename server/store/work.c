@@ -16,6 +16,7 @@ void work_init_for(struct work *work, const struct work *asker) {
     work_init(work, asker->cache);
     work->reading = asker->reading;
     work->is_urgent = asker->is_urgent;
+    work->missed = asker->missed;
 }
 
 void work_free(struct work *work) {
@@ -44,8 +45,24 @@ static void *pin(struct work *work, struct cache_entry *entry) {
     return NULL;
 }
 
+bool work_may_load(const struct work *work) {
+    if (work->missed) atomic_store(work->missed, true);
+    return !work->missed;
+}
+
+bool work_has_missed(const struct work *work) {
+    return work->missed && atomic_load(work->missed);
+}
+
+static void *get_kept(struct work *work, const char *key, struct error *error) {
+    void *data = work_peek(work, key);
+    if (!data && !work_may_load(work)) error_set(error, ERROR_STOPPED, "This has to be loaded first.");
+    return data;
+}
+
 void *work_get(struct work *work, const char *key, struct load_wish wish, cache_load *load, void *context,
                struct error *error) {
+    if (work->missed && wish.lane != LOAD_FREE) return get_kept(work, key, error);
     if (work->is_urgent && wish.lane != LOAD_FREE) wish.lane = LOAD_URGENT;
     struct cache_entry *entry = cache_get(work->cache, key, wish, load, context, work->reading, error);
     if (!entry) return NULL;

@@ -6,6 +6,8 @@
 // So handlers need no clean-up paths: work_free gives everything back. One thread at a time.
 #pragma once
 
+#include <stdatomic.h>
+
 #include "analysis/base/arena.h"
 #include "server/store/cache.h"
 
@@ -18,6 +20,7 @@ struct work {
     struct cache *cache;
     struct reading *reading;  // who follows what it reads, and may stop it; NULL: nobody
     bool is_urgent;           // somebody waits for a short answer: it does not queue behind other loads
+    atomic_bool *missed;      // not NULL: it only looks whether what is kept will do; true once it did not
     struct work_pin *pins;
 };
 
@@ -34,6 +37,10 @@ MUST_USE void *work_get(struct work *work, const char *key, struct load_wish wis
 
 // The same when it is in the cache already, else NULL at once.
 MUST_USE void *work_peek(struct work *work, const char *key);
+
+// Whether anything may be loaded for it. False: that something was to be is noted, and what it makes is of no use.
+MUST_USE bool work_may_load(const struct work *work);
+bool work_has_missed(const struct work *work);
 
 // Calls release(thing) when the work ends. When there is no memory to remember that: at once, and false.
 MUST_USE bool work_defer(struct work *work, void (*release)(void *thing), void *thing);

@@ -1,8 +1,15 @@
 """Clients that hold connections and never come to an end: a thousand of one kind against a running server.
 
-    with AwkwardClients(server.port, "dripping_heads", 1000):
+    with AwkwardClients(server.port, "dripping_heads", 1000) as clients:
         ...                                     # they drip, half a second apart, until the block ends
+        clients.answered()                      # how many of those who read have had anything from the server
+        clients.turned_away()                   # and how many it has left
+
+Some do nothing awkward but ask, each another question, which takes the server a while to work out.
 """
+import collections
+import contextlib
+import itertools
 import resource
 import socket
 import threading
@@ -11,29 +18,38 @@ DRIP_SECONDS = 0.5
 HEAD = b"GET /api/v1/server HTTP/1.1\r\nHost: localhost\r\n"
 POST = b"POST /api/v1/explain HTTP/1.1\r\nHost: localhost\r\nContent-Length: 16000000\r\n\r\n"
 
-# What each sends at once, and what it sends again and again.
+NUMBER = b"NUMBER"
+QUESTION = (b"GET /api/v1/advise?session=v5e_gpt_12layer_oom&module=jit_train_step(1)&capacity=" + NUMBER +
+            b"MiB HTTP/1.1\r\nHost: localhost\r\n\r\n")  # of the fixtures
+
+# What each sends at once, and what it sends again and again, with a number of its own each time; whether it reads what
+# it is answered; and from where they connect, by turns.
+Kind = collections.namedtuple("Kind", "first again reads addresses", defaults=(b"", False, ("127.0.0.1",)))
 KINDS = {
-    "idle": (b"", b""),
-    "keep_alive": (HEAD + b"\r\n", b""),
-    "dripping_heads": (HEAD, b"X: y\r\n"),
-    "dripping_bodies": (POST, b"y"),
-    "slow_readers": (b"GET /app.html HTTP/1.1\r\nHost: localhost\r\n\r\n" + 40 * (HEAD + b"\r\n"), b""),
-    "half_closed": (HEAD + b"\r\n", None),
-    "dripping_handshakes": (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", b"r"),  # to a server that encrypts
+    "idle": Kind(b""),
+    "keep_alive": Kind(HEAD + b"\r\n"),
+    "dripping_heads": Kind(HEAD, b"X: y\r\n"),
+    "dripping_bodies": Kind(POST, b"y"),
+    "slow_readers": Kind(b"GET /app.html HTTP/1.1\r\nHost: localhost\r\n\r\n" + 40 * (HEAD + b"\r\n")),
+    "half_closed": Kind(HEAD + b"\r\n", None),
+    "dripping_handshakes": Kind(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", b"r"),  # to one that encrypts
+    "asking": Kind(QUESTION, QUESTION, True),
+    "asking_from_another": Kind(QUESTION, QUESTION, True, ("127.0.0.2",)),
+    "asking_from_two": Kind(QUESTION, QUESTION, True, ("127.0.0.2", "127.0.0.3")),
 }
 
 
 class AwkwardClients:
     def __init__(self, port, kind, count):
         self.port, self.count = port, count
-        self.first, self.again = KINDS[kind]
-        self.held, self.over = [], threading.Event()
+        self.kind, self.numbers = KINDS[kind], itertools.count(1000)
+        self.held, self.over, self.heard, self.left = [], threading.Event(), set(), set()
 
     def __enter__(self):
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(hard, self.count + 1000)), hard))
-        for _ in range(self.count):
-            self.held.append(self._connect())
+        for i in range(self.count):
+            self.held.append(self._connect(self.kind.addresses[i % len(self.kind.addresses)]))
         self.thread = threading.Thread(target=self._drip)
         self.thread.start()
         return self
@@ -44,21 +60,39 @@ class AwkwardClients:
         for connection in self.held:
             connection.close()
 
-    def _connect(self):
+    def answered(self):
+        return len(self.heard)
+
+    def turned_away(self):
+        return len(self.left)
+
+    def _text(self, text):
+        return text.replace(NUMBER, b"%d" % next(self.numbers))
+
+    def _connect(self, address):
         connection = socket.socket()
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         connection.settimeout(30)
+        connection.bind((address, 0))
         connection.connect(("127.0.0.1", self.port))
-        connection.sendall(self.first)
-        if self.again is None:
+        connection.sendall(self._text(self.kind.first))
+        if self.kind.again is None:
             connection.shutdown(socket.SHUT_WR)
         connection.setblocking(False)
         return connection
 
     def _drip(self):
-        while self.again and not self.over.wait(DRIP_SECONDS):
+        while self.kind.again and not self.over.wait(DRIP_SECONDS):
             for connection in self.held:
                 try:
-                    connection.send(self.again)
+                    connection.send(self._text(self.kind.again))
                 except OSError:
-                    continue  # full, or dropped: that is what the server is asked to do
+                    pass  # full, or dropped: that is what the server is asked to do
+                if self.kind.reads:
+                    self._read(connection)
+
+    def _read(self, connection):
+        with contextlib.suppress(OSError):
+            while connection.recv(1 << 16):
+                self.heard.add(connection)
+            self.left.add(connection)

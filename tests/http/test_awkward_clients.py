@@ -1,4 +1,4 @@
-"""Nobody is locked out: a thousand clients that never come to an end, and one that only wants an answer.
+"""Nobody is locked out: a thousand clients that never come to an end, and one that only wants a quick answer.
 
 How soon it comes is measured, not tested: make bench-lockout.
 """
@@ -16,6 +16,7 @@ from server_fixture import Server
 
 CLIENTS, ASKED = 1000, 25
 THREADS_MAX = 300
+ASKING = ("asking", "asking_from_another", "asking_from_two")
 
 
 def status_of(server, name):
@@ -27,10 +28,12 @@ class Lockout(unittest.TestCase):
     def check(self, kind, tls=None):
         with Server(tls=tls) as server:
             server.get("/api/v1/sessions")
-            with AwkwardClients(server.port, kind, CLIENTS):
+            with AwkwardClients(server.port, kind, CLIENTS) as clients:
                 for i in range(ASKED):
                     answer = server.get(("/", "/api/v1/server", "/api/v1/sessions")[i % 3])
                     self.assertEqual(answer.status, 200, (kind, answer))
+                self.assertLess(clients.answered(), CLIENTS / 2, "it waited until they had their answers")
+                self.assertEqual(clients.turned_away(), 0)
                 self.assertLess(status_of(server, "Threads"), THREADS_MAX)
 
     def test_thousand_that_say_nothing(self):
@@ -55,9 +58,14 @@ class Lockout(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             self.check("dripping_handshakes", make_certificate(pathlib.Path(folder)))
 
+    def test_thousand_that_ask(self):
+        for kind in ASKING:
+            with self.subTest(kind):
+                self.check(kind)
+
     def test_every_kind_is_tried(self):
         tried = {"idle", "keep_alive", "dripping_heads", "dripping_bodies", "slow_readers", "half_closed",
-                 "dripping_handshakes"}
+                 "dripping_handshakes", *ASKING}
         self.assertEqual(tried, set(KINDS))
 
 

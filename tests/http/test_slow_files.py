@@ -11,7 +11,7 @@ from slow_files import SlowFiles
 
 SESSIONS = 30
 HOSTS = 16
-WORKERS_PER_ADDRESS = 192  # HTTP_WORKERS_PER_ADDRESS_MAX
+LOADING_PER_ADDRESS = 32  # half of HTTP_LOADING_MAX
 QUESTION = "/api/v1/memory_profile/ops"
 
 
@@ -70,14 +70,14 @@ class SlowLoads(unittest.TestCase):
              Server(logdir=root, environment=slow.environment) as server:
             for path in ("/", "/healthz"):
                 self.assertEqual(server.get(path).status, 200)
-            askers = [self.ask(server, "s000") for _ in range(WORKERS_PER_ADDRESS + 8)]
+            askers = [self.ask(server, "s000") for _ in range(LOADING_PER_ADDRESS + 8)]
             self.addCleanup(lambda: [asker.close() for asker in askers])
             threads = pathlib.Path("/proc", str(server.process.pid), "task")
             deadline = time.monotonic() + 50
-            while len(os.listdir(threads)) < WORKERS_PER_ADDRESS:
+            while len(os.listdir(threads)) < LOADING_PER_ADDRESS:
                 self.assertLess(time.monotonic(), deadline, "not every worker is busy")
                 time.sleep(0.01)
-            for path in ("/", "/healthz"):
+            for path in ("/", "/healthz", "/api/v1/devices"):
                 self.assertEqual(server.get(path).status, 200)
 
     def ask(self, server, session):

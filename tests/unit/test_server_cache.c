@@ -400,6 +400,28 @@ static void work_gives_back_what_it_pinned(void **state) {
     cache_free(cache);
 }
 
+static void work_that_looks_loads_nothing(void **state) {
+    (void)state;
+    struct cache *cache = cache_new(1000, 1);
+    struct work work;
+    struct error error;
+    atomic_bool missed = false;
+    atomic_int loads = 0;
+    struct recipe recipe = {.cache = cache, .number = 4, .cost_bytes = 10, .loads = &loads};
+    work_init(&work, cache);
+    assert_non_null(work_get(&work, "kept", any_load, load, &recipe, &error));
+    work.missed = &missed;
+    assert_non_null(work_get(&work, "kept", any_load, load, &recipe, &error));
+    assert_non_null(work_get(&work, "free", (struct load_wish){.lane = LOAD_FREE}, load, &recipe, &error));
+    assert_false(work_has_missed(&work));
+    assert_null(work_get(&work, "not kept", any_load, load, &recipe, &error));
+    assert_int_equal(error.code, ERROR_STOPPED);
+    assert_true(work_has_missed(&work));
+    assert_int_equal(atomic_load(&loads), 2);
+    work_free(&work);
+    cache_free(cache);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(loads_once_then_answers_from_memory),
@@ -419,6 +441,7 @@ int main(void) {
         cmocka_unit_test(nested_loads_do_not_lock_up),
         cmocka_unit_test(survives_a_crowd),
         cmocka_unit_test(work_gives_back_what_it_pinned),
+        cmocka_unit_test(work_that_looks_loads_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,8 @@
-// Who is let in, who makes room and who is dropped; whose body is kept; which job goes first.
+// Who is let in, who makes room and who is dropped; whose body is kept.
 #include "tests/unit/cmocka_all.h"
 
-#include <dirent.h>
 #include <netinet/in.h>
 #include <pthread.h>
-#include <sched.h>
 #include <semaphore.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,35 +13,7 @@
 #include "server/http/door.h"
 #include "server/http/listener.h"
 #include "server/http/lobby.h"
-#include "server/http/workers.h"
-
-// --- Other threads ---
-
-// A thread that is gone since it was listed does not run.
-static bool is_running(const char *thread) {
-    char path[300], state = 'S';
-    snprintf(path, sizeof path, "/proc/self/task/%s/stat", thread);
-    FILE *file = fopen(path, "r");
-    if (!file) return false;
-    if (fscanf(file, "%*d %*[^)]) %c", &state) != 1) state = 'S';
-    fclose(file);
-    return state == 'R' || state == 'D';
-}
-
-static unsigned count_running(void) {
-    unsigned running = 0;
-    DIR *threads = opendir("/proc/self/task");
-    assert_non_null(threads);
-    for (struct dirent *entry; (entry = readdir(threads));)
-        running += entry->d_name[0] != '.' && is_running(entry->d_name);
-    closedir(threads);
-    return running;
-}
-
-// Until no thread but this one has anything to do.
-static void wait_until_all_wait(void) {
-    while (count_running() > 1) sched_yield();
-}
+#include "tests/unit/other_threads.h"
 
 // --- The lobby ---
 
@@ -214,110 +184,7 @@ static void body_has_a_limit(void **state) {
     bodies_free(bodies);
 }
 
-// --- Workers ---
-
-struct task {
-    struct worker_job job;
-    struct tasks *of;
-    unsigned order;  // in which it began
-};
-
-struct tasks {
-    sem_t begun, may_end;
-    pthread_mutex_t lock;
-    unsigned count;  // that began
-};
-
-static void work(void *context) {
-    struct task *task = context;
-    pthread_mutex_lock(&task->of->lock);
-    task->order = task->of->count++;
-    pthread_mutex_unlock(&task->of->lock);
-    sem_post(&task->of->begun);
-    sem_wait(&task->of->may_end);
-}
-
-static void done(void *context) {
-    (void)context;
-}
-
-static void take(struct workers *workers, struct tasks *of, struct task *task, unsigned *working) {
-    *task = (struct task){.job = {.work = work, .done = done, .context = task, .working = working}, .of = of};
-    assert_true(workers_take(workers, &task->job));
-}
-
-static void an_address_leaves_threads_to_others(void **state) {
-    (void)state;
-    const struct workers_rules rules = {.threads_max = 2, .share = 1, .prompt = 2};
-    struct workers *workers = workers_new(&rules);
-    struct tasks of = {.lock = PTHREAD_MUTEX_INITIALIZER};
-    struct task greedy[3], other;
-    unsigned of_one = 0, of_other = 0;
-    sem_init(&of.begun, 0, 0);
-    sem_init(&of.may_end, 0, 0);
-    for (size_t i = 0; i < 3; i++) take(workers, &of, &greedy[i], &of_one);
-    take(workers, &of, &other, &of_other);
-    sem_wait(&of.begun);
-    sem_wait(&of.begun);  // two are under way: one of each
-    for (size_t i = 0; i < 4; i++) sem_post(&of.may_end);
-    workers_finish(workers);
-    assert_true(other.order < 2);
-    assert_int_equal(of.count, 4);
-    assert_int_equal(of_one + of_other, 0);
-    workers_free(workers);
-}
-
-enum { MANY = 100, PROMPT = 2 };
-
-static void let_end(struct tasks *of, size_t count) {
-    for (size_t i = 0; i < count; i++) sem_post(&of->may_end);
-}
-
-// MANY jobs of one address, of which two may begin at once.
-static struct workers *take_many(int patience_ms, struct tasks *of, struct task tasks[MANY], unsigned *working) {
-    const struct workers_rules rules = {
-        .threads_max = MANY, .share = MANY, .prompt = PROMPT, .patience_ms = (unsigned)patience_ms};
-    struct workers *workers = workers_new(&rules);
-    sem_init(&of->begun, 0, 0);
-    sem_init(&of->may_end, 0, 0);
-    for (size_t i = 0; i < MANY; i++) take(workers, of, &tasks[i], working);
-    return workers;
-}
-
-// However many there are: none begins before one of the first has ended, unless that takes longer than an hour.
-static void few_are_at_work_while_jobs_end(void **state) {
-    (void)state;
-    struct tasks of = {.lock = PTHREAD_MUTEX_INITIALIZER};
-    struct task tasks[MANY];
-    unsigned working = 0;
-    struct workers *workers = take_many(3600000, &of, tasks, &working);
-    for (size_t i = 0; i < MANY; i++) {
-        sem_wait(&of.begun);
-        if (i + 1 >= PROMPT) {
-            wait_until_all_wait();
-            assert_int_not_equal(sem_trywait(&of.begun), 0);
-            let_end(&of, 1);
-        }
-    }
-    let_end(&of, PROMPT);
-    workers_finish(workers);
-    assert_int_equal(of.count, MANY);
-    workers_free(workers);
-}
-
-// None ends, and all of them begin nevertheless.
-static void jobs_that_are_held_up_hold_up_no_others(void **state) {
-    (void)state;
-    struct tasks of = {.lock = PTHREAD_MUTEX_INITIALIZER};
-    struct task tasks[MANY];
-    unsigned working = 0;
-    struct workers *workers = take_many(1, &of, tasks, &working);
-    for (size_t i = 0; i < MANY; i++) sem_wait(&of.begun);
-    let_end(&of, MANY);
-    workers_finish(workers);
-    assert_int_equal(working, 0);
-    workers_free(workers);
-}
+enum { MANY = 100 };
 
 // --- The door ---
 
@@ -387,10 +254,10 @@ static void who_finds_no_room_waits_until_somebody_left(void **state) {
     struct door *door = open_door(&hall, 2, &port);
     for (size_t i = 0; i < 3; i++) clients[i] = connect_to(port);
     for (size_t i = 0; i < 2; i++) sem_wait(&hall.came);
-    wait_until_all_wait();
+    other_threads_wait_all();
     assert_int_not_equal(sem_trywait(&hall.came), 0);
     door_left(door, clients[0]);  // who was never in
-    wait_until_all_wait();
+    other_threads_wait_all();
     assert_int_not_equal(sem_trywait(&hall.came), 0);
     door_left(door, hall.sockets[0]);
     sem_wait(&hall.came);
@@ -432,19 +299,11 @@ static void who_left_without_a_word_takes_no_room(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(longest_waiting_makes_room),
-        cmocka_unit_test(nobody_is_dropped_while_served),
-        cmocka_unit_test(an_address_has_its_share),
-        cmocka_unit_test(who_is_late_is_dropped),
-        cmocka_unit_test(slowest_body_makes_room),
-        cmocka_unit_test(body_has_a_limit),
-        cmocka_unit_test(an_address_leaves_threads_to_others),
-        cmocka_unit_test(few_are_at_work_while_jobs_end),
-        cmocka_unit_test(jobs_that_are_held_up_hold_up_no_others),
-        cmocka_unit_test(all_are_let_in_at_once),
-        cmocka_unit_test(who_finds_no_room_waits_until_somebody_left),
-        cmocka_unit_test(who_is_refused_takes_no_room),
-        cmocka_unit_test(who_left_without_a_word_takes_no_room),
+        cmocka_unit_test(longest_waiting_makes_room),   cmocka_unit_test(nobody_is_dropped_while_served),
+        cmocka_unit_test(an_address_has_its_share),     cmocka_unit_test(who_is_late_is_dropped),
+        cmocka_unit_test(slowest_body_makes_room),      cmocka_unit_test(body_has_a_limit),
+        cmocka_unit_test(all_are_let_in_at_once),       cmocka_unit_test(who_finds_no_room_waits_until_somebody_left),
+        cmocka_unit_test(who_is_refused_takes_no_room), cmocka_unit_test(who_left_without_a_word_takes_no_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
