@@ -1,4 +1,5 @@
 // What is new in the log directory, as server-sent events (server/live/live.h).
+#include "analysis/base/id_map.h"
 #include "server/api/api.h"
 #include "server/app.h"
 
@@ -22,6 +23,10 @@ static bool heartbeat_of(const struct request *request, int64_t *seconds, struct
                      LIVE_HEARTBEAT_MAX_SECONDS);
 }
 
+static int64_t number_of(const struct client_address *client) {
+    return id_map_key((struct bytes){client->bytes, sizeof client->bytes});
+}
+
 bool api_events(struct request *request, struct reply *reply, struct error *error) {
     const char *last_id = request->headers.last_event_id;
     int64_t heartbeat_s;
@@ -29,7 +34,8 @@ bool api_events(struct request *request, struct reply *reply, struct error *erro
     if (!last_id) last_id = request_given(request, "last_event_id");
     struct live *live = request->app->live;
     if (!live) return error_set(error, ERROR_BAD_REQUEST, "Only a server that runs has events.");
-    struct live_listener *listener = live_listen(live, last_id, (unsigned)heartbeat_s, error);
+    struct live_listener *listener = live_listen(live, number_of(&request->client), last_id, (unsigned)heartbeat_s,
+                                                 error);
     if (!listener) return refuse(request, reply, error);
     if (!work_defer(&request->work, leave, listener)) return work_out_of_memory(error);
     reply->status = HTTP_OK;

@@ -3,7 +3,8 @@
 //     handler ──> reply (body, type) ──> reply_finish: tag, 304, gzip ──> http.c sends it
 //
 // A handler returns false with *error filled; the router turns that into the error reply of its family (JSON for
-// /api/v1, text for XProf's routes).
+// /api/v1, text for XProf's routes). One that has to load may be called twice: when the server is busy it first looks
+// whether what is kept will do (workers.h, work.h), and what it answers then counts only if nothing was missing.
 #pragma once
 
 #include "server/text/etag.h"

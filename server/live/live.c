@@ -28,7 +28,7 @@ struct live {
     void (*tell)(void *context);  // or NULL
     void *context;
     struct event_ring ring;
-    unsigned listeners;
+    struct live_listener *listeners;
     bool is_stopping;
     bool is_current;  // the thread is at it: what the ring ends with is what there is
     uint64_t stamp;   // of the catalog
@@ -37,6 +37,8 @@ struct live {
 
 struct live_listener {
     struct live *live;
+    struct live_listener *next_listener;  // the lock is held for it
+    int64_t client;
     uint64_t next;  // the event that it hears next
     unsigned heartbeat_s;
     int64_t heard_ms;
@@ -190,33 +192,58 @@ void live_free(struct live *live) {
 
 // --- Listeners ---
 
-static bool take_place(struct live *live) {
-    pthread_mutex_lock(&live->lock);
-    bool has_room = !live->is_stopping && live->listeners < LIVE_LISTENERS_MAX;
-    if (has_room && live->listeners++ == 0) pthread_cond_signal(&live->wanted);
-    pthread_mutex_unlock(&live->lock);
-    return has_room;
-}
+struct places {
+    unsigned taken, of_client;
+};
 
-static void leave_place(struct live *live) {
-    pthread_mutex_lock(&live->lock);
-    live->listeners--;
-    pthread_mutex_unlock(&live->lock);
-}
-
-struct live_listener *live_listen(struct live *live, const char *last_id, unsigned heartbeat_s, struct error *error) {
-    if (!take_place(live)) {
-        error_set(error, ERROR_TOO_BIG, "%d listen already, and there is room for no more: ask /api/v1/sessions again.",
-                  LIVE_LISTENERS_MAX);
-        return NULL;
+// The lock is held.
+static struct places count_places(const struct live *live, int64_t client) {
+    struct places places = {0};
+    for (const struct live_listener *one = live->listeners; one; one = one->next_listener) {
+        places.taken++;
+        places.of_client += one->client == client;
     }
+    return places;
+}
+
+static bool take_place(struct live *live, struct live_listener *listener, struct error *error) {
+    pthread_mutex_lock(&live->lock);
+    struct places places = count_places(live, listener->client);
+    bool has_room = !live->is_stopping && places.of_client < LIVE_LISTENERS_MAX - places.taken;
+    if (has_room) {
+        if (!live->listeners) pthread_cond_signal(&live->wanted);
+        listener->next_listener = live->listeners;
+        live->listeners = listener;
+    }
+    pthread_mutex_unlock(&live->lock);
+    if (has_room) return true;
+    return error_set(error, ERROR_TOO_BIG,
+                     "%u listen already, %u of them from your address, which may have no more now: ask "
+                     "/api/v1/sessions again.",
+                     places.taken, places.of_client);
+}
+
+static void leave_place(struct live *live, const struct live_listener *listener) {
+    pthread_mutex_lock(&live->lock);
+    struct live_listener **link = &live->listeners;
+    while (*link != listener) link = &(*link)->next_listener;
+    *link = listener->next_listener;
+    pthread_mutex_unlock(&live->lock);
+}
+
+struct live_listener *live_listen(struct live *live, int64_t client, const char *last_id, unsigned heartbeat_s,
+                                  struct error *error) {
     struct live_listener *listener = calloc(1, sizeof *listener);
     if (!listener) {
-        leave_place(live);
         error_set(error, ERROR_TOO_BIG, "There is no memory for one more listener.");
         return NULL;
     }
-    *listener = (struct live_listener){.live = live, .heartbeat_s = heartbeat_s, .heard_ms = now_ms()};
+    *listener = (struct live_listener){
+        .live = live, .client = client, .heartbeat_s = heartbeat_s, .heard_ms = now_ms()};
+    if (!take_place(live, listener, error)) {
+        free(listener);
+        return NULL;
+    }
     output_init(&listener->pending, EVENT_BYTES_MAX + EVENT_ID_BYTES);
     uint64_t seen;
     listener->has_last_id = last_id && event_id_read(last_id, live->run, &seen);
@@ -227,7 +254,7 @@ struct live_listener *live_listen(struct live *live, const char *last_id, unsign
 
 void live_leave(struct live_listener *listener) {
     if (!listener) return;
-    leave_place(listener->live);
+    leave_place(listener->live, listener);
     output_free(&listener->pending);
     free(listener);
 }

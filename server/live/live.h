@@ -4,15 +4,16 @@
 //                                                                     └──> listener: a script
 //
 // One thread for all listeners, and it sleeps while nobody listens. Listeners never wait: they hear
-// what there is, and are told when to ask again (live_on_news). At most LIVE_LISTENERS_MAX: a slow one delays nobody,
-// and one that fell behind the ring is told to reload the list. Thread-safe.
+// what there is, and are told when to ask again (live_on_news). A slow one delays nobody, and one that fell behind the
+// ring is told to reload the list. At most LIVE_LISTENERS_MAX, of whom one client has no more than it leaves free: half
+// when it is alone. Thread-safe.
 #pragma once
 
 #include "analysis/base/error.h"
 #include "server/store/store.h"
 
 enum {
-    LIVE_LISTENERS_MAX = 64,
+    LIVE_LISTENERS_MAX = 128,
     LIVE_HEARTBEAT_SECONDS = 15,  // a comment is sent when there is nothing else: proxies close what is silent
     LIVE_HEARTBEAT_MAX_SECONDS = 300,
 };
@@ -27,9 +28,9 @@ struct live *live_new(struct store *store);
 void live_stop(struct live *live);
 void live_free(struct live *live);
 
-// `last_id` is that of the last event that was seen (NULL: none). NULL: *error says that too many listen, or that there
-// is no memory.
-MUST_USE struct live_listener *live_listen(struct live *live, const char *last_id, unsigned heartbeat_s,
+// `client`: a number that tells clients apart. `last_id` is that of the last event that was seen (NULL: none). NULL:
+// *error says that too many listen, or that there is no memory.
+MUST_USE struct live_listener *live_listen(struct live *live, int64_t client, const char *last_id, unsigned heartbeat_s,
                                            struct error *error);
 void live_leave(struct live_listener *listener);
 

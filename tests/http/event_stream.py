@@ -22,8 +22,10 @@ class Event:
 
 
 class EventStream:
-    def __init__(self, server, headers=None, **query):
+    def __init__(self, server, headers=None, address="127.0.0.1", **query):
+        """`address`: from where it asks."""
         self.connection = server.connection(HEARD_SECONDS)
+        self.connection.source_address = (address, 0)
         target = "/api/v1/events" + ("?" + urllib.parse.urlencode(query) if query else "")
         self.connection.request("GET", target, headers=headers or {})
         self.response = self.connection.getresponse()

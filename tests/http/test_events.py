@@ -183,6 +183,13 @@ class Listeners(Watched):
                     break
             self.assertEqual(late.status, 503)
 
+    def test_others_find_room_when_two_addresses_have_all_they_may(self):
+        addresses = ["127.0.0.2"] * 70 + ["127.0.0.3"] * 70
+        greedy = [self.enterContext(EventStream(self.server, address=address)) for address in addresses]
+        self.assertEqual({stream.status for stream in greedy}, {200, 503})
+        with EventStream(self.server) as late:
+            self.assertEqual((late.status, late.next().name), (200, "hello"))
+
     def test_one_that_reads_nothing_delays_nobody(self):
         idle = EventStream(self.server)  # its thread, which reads, is never started
         for session in ("b", "c", "d"):
