@@ -5,19 +5,13 @@
 #include "analysis/input/file_stamp.h"
 #include "analysis/input/session_stamp.h"
 #include "server/app.h"
+#include "server/document/remark_fields.h"
 #include "server/http/kept_reply.h"
 #include "server/live/event_text.h"
-#include "server/text/fields.h"
 
 static const struct field session_fields[] = {
     FIELD_AS("name", struct catalog_session, name, FIELD_TEXT),
     FIELD("modified_s", struct catalog_session, version.modified_s),
-    FIELD_END,
-};
-
-static const struct field remark_fields[] = {
-    FIELD_AS("path", struct input_remark, path, FIELD_TEXT),
-    FIELD_AS("reason", struct input_remark, reason, FIELD_TEXT),
     FIELD_END,
 };
 

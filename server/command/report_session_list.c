@@ -1,9 +1,9 @@
 #include "server/command/report_session_list.h"
 
 #include "analysis/input/session_stamp.h"
+#include "server/document/remark_fields.h"
 #include "server/live/event_text.h"
 #include "server/text/error_json.h"
-#include "server/text/fields.h"
 #include "server/trend/session_time.h"
 
 struct listed_session {
@@ -18,12 +18,6 @@ static const struct field listed_fields[] = {
     FIELD("time_s", struct listed_session, time_s),
     FIELD("modified_s", struct listed_session, modified_s),
     FIELD("version", struct listed_session, version),
-    FIELD_END,
-};
-
-static const struct field remark_fields[] = {
-    FIELD("path", struct input_remark, path),
-    FIELD_AS("reason", struct input_remark, reason, FIELD_TEXT),
     FIELD_END,
 };
 

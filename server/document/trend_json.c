@@ -1,3 +1,4 @@
+#include "server/document/remark_fields.h"
 #include "server/document/trend_document.h"
 #include "server/text/fields.h"
 #include "server/text/error_json.h"
@@ -157,12 +158,6 @@ static const struct field name_fields[] = {
     FIELD_END,
 };
 
-static const struct field unlisted_fields[] = {
-    FIELD("path", struct input_remark, path),
-    FIELD_AS("reason", struct input_remark, reason, FIELD_TEXT),
-    FIELD_END,
-};
-
 static void write_growth(const struct trend_document *document, struct json_writer *w) {
     struct trend_growth growth;
     if (document->limit.kind == TREND_NO_LIMIT) return;
@@ -203,7 +198,7 @@ bool trend_json_write(const struct trend_document *document, struct arena *arena
     write_growth(document, w);
     fields_write_objects_key(w, "names", name_fields, trend->names, trend->name_count, sizeof *trend->names);
     json_write_bool_key(w, "has_more_names", trend->has_more_names);
-    fields_write_objects_key(w, "unlisted", unlisted_fields, trend->unlisted, trend->unlisted_count,
+    fields_write_objects_key(w, "unlisted", remark_fields, trend->unlisted, trend->unlisted_count,
                              sizeof *trend->unlisted);
     return true;
 }
