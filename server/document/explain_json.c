@@ -1,7 +1,7 @@
 #include "server/document/explain_document.h"
 
 #include "server/document/advice_document.h"
-#include "server/text/fields.h"
+#include "server/document/remark_fields.h"
 
 // --- What the message says ---
 
@@ -297,5 +297,7 @@ void explain_json_write(const struct explanation *explanation, struct arena *scr
     json_close_array(w);
     json_write_int64_key(w, "messages_left_out", (int64_t)explanation->log.left_out);
     json_write_text_key(w, "log_problem", explanation->broken);
+    fields_write_objects_key(w, "unreadable", remark_fields, explanation->unreadable, explanation->unreadable_count,
+                             sizeof *explanation->unreadable);
     json_close_object(w);
 }

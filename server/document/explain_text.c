@@ -148,22 +148,24 @@ static void put_why(struct page *page, const struct oom_diagnosis *diagnosis) {
 }
 
 // What was looked for and not found, and how far the search came.
-static void put_search(struct page *page, const struct explain_search *search) {
+static void put_search(struct page *page, const struct explain_search *search, const char *there) {
     const char *name = search->near_program ? printable_text(search->near_program->name, page->arena) : "";
     if (search->near_program)
-        put_item(page, arena_printf(page->arena,
-                                    "No program there fits this message: the nearest, %s of %s, takes %s. Nothing is "
-                                    "concluded from it.",
-                                    name, search->near_session, size_string(search->near_total_bytes, page->arena)));
+        put_item(page,
+                 arena_printf(page->arena,
+                              "No program %s fits this message: the nearest, %s of %s, takes %s. Nothing is "
+                              "concluded from it.",
+                              there, name, search->near_session, size_string(search->near_total_bytes, page->arena)));
     else
-        put_item(page, "No profile or dump there holds this program in this size.");
+        put_item(page, arena_printf(page->arena, "No profile or dump %s holds this program in this size.", there));
     put_item(page, arena_printf(page->arena, "Searched %zu of %zu sessions%s.", search->sessions, search->session_count,
                                 search->is_cut_short ? "; name the session with --session to look in it" : ""));
 }
 
-static void put_join(struct page *page, const struct explained *item) {
+static void put_join(struct page *page, const struct explained *item, bool is_all_read) {
     const struct explain_join *join = item->join;
-    if (!join && item->search.has_begun) put_search(page, &item->search);
+    if (!join && item->search.has_begun)
+        put_search(page, &item->search, is_all_read ? "there" : "that could be read there");
     if (!join) return;
     put_heading(page, 2, arena_printf(page->arena, "In the profile: %s / %s", join->session, join->module));
     put_figure(page, "arguments", join->evidence.argument_bytes);
@@ -300,7 +302,7 @@ static void put_suggested(struct page *page, const struct oom_diagnosis *diagnos
     }
 }
 
-static void put_message(struct page *page, const struct explained *item) {
+static void put_message(struct page *page, const struct explained *item, bool is_all_read) {
     put_head(page, item);
     put_holders(page, &item->holders);
     put_loaded(page, &item->loaded);
@@ -308,18 +310,32 @@ static void put_message(struct page *page, const struct explained *item) {
     if (item->advice) put_predicted(page, &item->diagnosis, item->advice);
     put_suggested(page, &item->diagnosis, item->advice);
     put_why(page, &item->diagnosis);
-    put_join(page, item);
+    put_join(page, item, is_all_read);
     put_largest(page, item);
     put_breakdown(page, item->message);
+}
+
+static void put_unreadable(struct page *page, const struct explanation *explanation) {
+    struct arena *arena = page->arena;
+    size_t count = explanation->unreadable_count;
+    if (count) put_heading(page, 1, "What could not be read, and so was not searched");
+    for (size_t i = 0; i < count && i < SHOWN_MAX; i++) {
+        const struct input_remark *remark = &explanation->unreadable[i];
+        put_item(page, arena_printf(arena, "%s: %s", printable_text(bytes_of(remark->path), arena),
+                                    printable_text(bytes_of(remark->reason), arena)));
+    }
+    if (count > SHOWN_MAX) put_item(page, arena_printf(arena, "%zu more files and folders.", count - SHOWN_MAX));
 }
 
 void explain_text_write(const struct explanation *explanation, bool is_markdown, struct arena *arena,
                         struct output *output) {
     struct page page = {
         .output = output, .arena = arena, .is_markdown = is_markdown, .keeps_words = true, .width = WIDTH};
-    for (size_t i = 0; i < explanation->log.message_count; i++) put_message(&page, &explanation->items[i]);
+    for (size_t i = 0; i < explanation->log.message_count; i++)
+        put_message(&page, &explanation->items[i], explanation->unreadable_count == 0);
     if (explanation->log.left_out)
         put_item(&page, arena_printf(arena, "%zu more messages are not shown.", explanation->log.left_out));
     if (explanation->broken)
         put_item(&page, arena_printf(arena, "What follows in the log could not be read: %s.", explanation->broken));
+    put_unreadable(&page, explanation);
 }

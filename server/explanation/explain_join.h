@@ -27,7 +27,8 @@ struct explain_joins {  // of one log
     struct explain_join *made;
 };
 
-// NULL: no program fits; `told` says how it was looked for. On the work's arena.
+// NULL: no program fits, or it cannot be read; `told` says how it was looked for, the sessions what is unreadable. On
+// the work's arena.
 const struct explain_join *explain_join(struct explain_joins *joins, const struct oom_message *message,
                                         struct explain_search *told);
 

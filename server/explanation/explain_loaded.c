@@ -19,12 +19,12 @@ static void add(const struct loading *loading, const struct input_file *file, co
     struct work work;
     struct found_module found;
     struct error error;
-    struct memory_totals totals = {.total_bytes = OOM_ABSENT};
+    struct memory_totals totals;
     const char *name = arena_string(&loading->from->work->arena, program->name);
     work_init_for(&work, loading->from->work);
-    if (!explain_is_late(loading->from) && module_store_name(&work, file, program, &found, &error))
-        totals = explain_totals_of(&work, &found);
-    if (totals.total_bytes != OOM_ABSENT && name)
+    bool is_read = !explain_is_late(loading->from) && module_store_name(&work, file, program, &found, &error) &&
+                   explain_totals_of(&work, &found, &totals, &error);
+    if (is_read && totals.total_bytes != OOM_ABSENT && name)
         loaded->programs[loaded->count++] = oom_loaded_program_of(name, &totals, is_failing(loading, program));
     else
         loaded->unread++;

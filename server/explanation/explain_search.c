@@ -3,6 +3,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "analysis/base/growing_array.h"
 #include "analysis/oom/oom_match.h"
 #include "server/explanation/explain_totals.h"
 
@@ -15,6 +16,7 @@ struct search {
     struct bytes name;            // "jit_h" or "jit_h(1)"; empty where the instruction tells, or the size alone
     struct bytes instruction;     // that the message names; empty where it names none
     bool is_size_free;            // a total that is off is no reason against it
+    bool has_missed;              // a program of the session could not be read
     struct explain_search *told;  // what was found
     int64_t best_distance;        // from the total to what was needed; -1: none found yet
     int64_t near_distance;        // of the one of that name that is nearest, but not near
@@ -33,16 +35,41 @@ bool explain_is_late(struct explain_sessions *from) {
     return now_ms() > from->deadline_ms;
 }
 
+// --- What could not be read ---
+
+static bool is_missed(const struct explain_sessions *from, const char *path) {
+    for (size_t i = 0; i < from->unreadable_count; i++) {
+        if (strcmp(from->unreadable[i].path, path) == 0) return true;
+    }
+    return false;
+}
+
+static void miss(struct explain_sessions *from, const char *path, const char *reason) {
+    struct arena *arena = &from->work->arena;
+    if (is_missed(from, path)) return;
+    struct input_remark remark = {arena_string(arena, bytes_of(path)), arena_string(arena, bytes_of(reason)), true};
+    if (remark.path && remark.reason) (void)growing_array_add(arena, from->unreadable, from->unreadable_count, remark);
+}
+
+void explain_miss(struct explain_sessions *from, const struct error *error, const char *place) {
+    miss(from, error->file[0] ? error->file : place, error->message);
+}
+
+static void miss_program(struct search *search, const struct error *error, const struct input_file *file) {
+    explain_miss(search->from, error, file->path);
+    search->has_missed = true;
+}
+
 // --- One program ---
 
-static bool has_instruction(const struct search *search, struct work *work, const struct found_module *found) {
+static bool has_instruction(struct search *search, struct work *work, const struct found_module *found) {
     struct error error;
     const struct hlo_module *module = module_store_load(work, found, &error);
+    if (!module) miss_program(search, &error, found->file);
     return module && oom_has_instruction(search->message, search->instruction, module, &work->arena);
 }
 
-static bool is_about(const struct search *search, struct work *work, const struct found_module *found,
-                     int64_t distance) {
+static bool is_about(struct search *search, struct work *work, const struct found_module *found, int64_t distance) {
     if (search->name.size) return true;
     return search->instruction.size ? has_instruction(search, work, found) : distance <= ROUNDING_BYTES;
 }
@@ -70,42 +97,67 @@ static void remember_near(struct search *search, const char *session, const stru
     search->told->near_total_bytes = total_bytes;
 }
 
+static void compare(struct search *search, struct work *work, const char *session, const struct found_module *found,
+                    int64_t total) {
+    int64_t distance = oom_size_distance(search->message, total);
+    bool is_near = search->is_size_free || oom_is_size_near(search->message, total);
+    bool is_it = total != OOM_ABSENT && is_about(search, work, found, distance);
+    if (distance == OOM_ABSENT) distance = 0;
+    search->told->programs++;
+    if (is_it && !is_near) remember_near(search, session, found->program, total, distance);
+    if (is_it && is_near && is_nearer(distance, search->best_distance))
+        take(search, session, found->file, found->program, distance);
+}
+
 // What is loaded to look at a program is let go at once: it may be one of hundreds.
 static void consider(struct search *search, const char *session, const struct input_file *file,
                      const struct xspace_program *program) {
     struct work work;
     struct found_module found;
+    struct memory_totals totals;
     struct error error;
     work_init_for(&work, search->from->work);
-    if (module_store_name(&work, file, program, &found, &error)) {
-        int64_t total = explain_totals_of(&work, &found).total_bytes,
-                distance = oom_size_distance(search->message, total);
-        bool is_near = search->is_size_free || oom_is_size_near(search->message, total);
-        bool is_it = total != OOM_ABSENT && is_about(search, &work, &found, distance);
-        if (distance == OOM_ABSENT) distance = 0;
-        search->told->programs++;
-        if (is_it && !is_near) remember_near(search, session, program, total, distance);
-        if (is_it && is_near && is_nearer(distance, search->best_distance))
-            take(search, session, file, program, distance);
-    }
+    if (module_store_name(&work, file, program, &found, &error) && explain_totals_of(&work, &found, &totals, &error))
+        compare(search, &work, session, &found, totals.total_bytes);
+    else
+        miss_program(search, &error, file);
     work_free(&work);
 }
 
 // --- Sessions ---
 
-// NULL without memory.
-static const struct explain_session *read_session(struct explain_sessions *from, const char *name) {
-    struct work *work = from->work;
-    struct explain_session *read = arena_new(&work->arena, struct explain_session, 1);
+static bool miss_session(struct explain_sessions *from, const struct error *error, const char *name) {
+    explain_miss(from, error, name);
+    return false;
+}
+
+// False: not to its end.
+static bool read_modules(struct explain_sessions *from, struct explain_session *read) {
     struct session session;
     struct error error;
-    struct session_place place = {.name = name};
+    struct session_place place = {.name = read->asked};
+    if (!store_open_session(from->store, from->work, &place, STORE_LIST_SEEN, &session, &error))
+        return miss_session(from, &error, read->asked);
+    read->name = session.name;
+    if (!module_list_read(from->work, &session, &read->modules, &error)) {
+        read->modules.row_count = 0;
+        return miss_session(from, &error, read->asked);
+    }
+    bool is_whole = true;
+    for (size_t i = 0; i < read->modules.host_count; i++) {
+        const struct module_host *host = &read->modules.hosts[i];
+        if (host->error) is_whole = miss_session(from, host->error, host->file->path);
+    }
+    return is_whole;
+}
+
+// NULL without memory.
+static const struct explain_session *read_session(struct explain_sessions *from, const char *name) {
+    struct explain_session *read = arena_new(&from->work->arena, struct explain_session, 1);
     if (!read) return NULL;
     *read = (struct explain_session){.next = from->read, .asked = name, .name = name};
     from->read = read;
-    if (!store_open_session(from->store, work, &place, STORE_LIST_SEEN, &session, &error)) return read;
-    read->name = session.name;
-    if (!module_list_read(work, &session, &read->modules, &error)) read->modules.row_count = 0;
+    read->is_whole = read_modules(from, read);
     return read;
 }
 
@@ -122,13 +174,14 @@ static bool is_named(const struct xspace_program *program, struct bytes name) {
 
 static void search_session(struct search *search, const char *name) {
     const struct explain_session *session = explain_session_of(search->from, name);
+    search->has_missed = !session || !session->is_whole;
     for (size_t i = 0; session && i < session->modules.row_count; i++) {
         const struct module_row *row = &session->modules.rows[i];
         if (!is_named(row->program, search->name)) continue;
         if (explain_is_late(search->from)) return;
         consider(search, session->name, session->modules.hosts[row->hosts[0]].file, row->program);
     }
-    search->told->sessions += !explain_is_late(search->from);
+    search->told->sessions += !search->has_missed && !explain_is_late(search->from);
 }
 
 static bool is_settled(const struct search *search) {
@@ -139,18 +192,30 @@ static bool is_session(const struct catalog *catalog, const char *name) {
     return name && catalog_find(catalog, bytes_of(name));
 }
 
+static void search_one(struct search *search, const char *name) {
+    search->told->session_count = 1;
+    search_session(search, name);
+}
+
+// Where the scan could not look may be sessions.
+static void miss_left_out(struct explain_sessions *from, const struct catalog *catalog) {
+    for (size_t i = 0; i < catalog->left_out_count; i++) {
+        const struct input_remark *remark = &catalog->left_out[i];
+        if (remark->is_fault) miss(from, remark->path, remark->reason);
+    }
+}
+
 static void search_all(struct search *search) {
     struct error error;
+    const char *logdir = store_logdir(search->from->store);
+    if (!logdir) return search_one(search, STORE_SAMPLE_SESSION);
     const struct catalog *catalog = store_catalog(search->from->store, search->from->work, false, &error);
-    const char *first = catalog && is_session(catalog, search->preferred) ? search->preferred : NULL;
-    if (!store_logdir(search->from->store)) {
-        search->told->session_count = 1;
-        search_session(search, STORE_SAMPLE_SESSION);
-        return;
-    }
-    search->told->session_count = catalog ? catalog->session_count : 0;
+    if (!catalog) return explain_miss(search->from, &error, logdir);
+    const char *first = is_session(catalog, search->preferred) ? search->preferred : NULL;
+    search->told->session_count = catalog->session_count;
+    miss_left_out(search->from, catalog);
     if (first) search_session(search, first);
-    for (size_t i = 0; catalog && i < catalog->session_count; i++) {
+    for (size_t i = 0; i < catalog->session_count; i++) {
         if (is_settled(search) || explain_is_late(search->from)) break;
         if (!first || strcmp(catalog->sessions[i].name, first) != 0) search_session(search, catalog->sessions[i].name);
     }
@@ -172,12 +237,10 @@ bool explain_search(struct explain_sessions *from, const struct explain_search_f
     if (!name) search.instruction = oom_blamed_instruction(message, &from->work->arena);
     if (!name && !search.instruction.size && message->needed_bytes == OOM_ABSENT) return false;
     told->has_begun = true;
-    if (asked->session) {
-        told->session_count = 1;
-        search_session(&search, asked->session);
-    } else {
+    if (asked->session)
+        search_one(&search, asked->session);
+    else
         search_all(&search);
-    }
-    told->is_cut_short = !is_settled(&search) && told->sessions < told->session_count;
+    told->is_cut_short = !is_settled(&search) && explain_is_late(from);
     return told->program != NULL;
 }

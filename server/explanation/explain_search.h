@@ -8,8 +8,10 @@
 // A name like jit_train_step stands in many sessions, so where the message says how much was needed, only a program of
 // about that size counts (oom_match.h), whichever session is open; of several the nearest. A session that was asked for
 // by name counts in any case: then whoever tells of it says that the sizes do not match. Totals are kept in the cache,
-// what is loaded for them is let go at once, and after EXPLAIN_SEARCH_MS the search ends and says how far it came. What
-// cannot be read is passed over: a program is a help, its absence no error.
+// what is loaded for them is let go at once, and after EXPLAIN_SEARCH_MS the search ends and says how far it came.
+//
+// What cannot be read is passed over, for a program is a help, its absence no error. But it is kept, with the reason,
+// and its session is not among those that were looked through: nobody may claim more of the search than was seen.
 #pragma once
 
 #include "analysis/oom/oom_message.h"
@@ -21,12 +23,15 @@ struct explain_session {
     struct explain_session *next;
     const char *asked, *name;
     struct module_list modules;  // none where it cannot be read
+    bool is_whole;               // each of its files could be read
 };
 
 struct explain_sessions {  // read once for all messages of a log
     struct work *work;
     struct store *store;
     struct explain_session *read;
+    struct input_remark *unreadable;  // files and folders, each once: what was looked for may be in them
+    size_t unreadable_count;
     int64_t deadline_ms;  // 0: the search has not begun
 };
 
@@ -42,7 +47,7 @@ struct explain_search {
     const struct xspace_program *program;  // NULL: none
     bool has_begun;                        // the message tells what to look for
     bool is_cut_short;                     // for want of time
-    size_t sessions, session_count;        // looked through, of how many
+    size_t sessions, session_count;        // looked through to the end, of how many
     size_t programs;                       // whose figures were compared
     const char *near_session;              // of the program of that name whose size is the least off; NULL: none
     const struct xspace_program *near_program;
@@ -52,7 +57,10 @@ struct explain_search {
 // Is the time for the search over? It begins with the first question.
 bool explain_is_late(struct explain_sessions *from);
 
-// The session of that name, read once; NULL without memory. One that cannot be read has no modules.
+// Keeps what could not be read: the error's file, or where it has none the `place`.
+void explain_miss(struct explain_sessions *from, const struct error *error, const char *place);
+
+// The session of that name, read once; NULL without memory. What of it cannot be read is kept as such.
 const struct explain_session *explain_session_of(struct explain_sessions *from, const char *name);
 
 // False: no program was found. All in `told` lives as long as the work.

@@ -20,13 +20,13 @@ static const struct stored_kind totals_kind = {.name = "hbm-totals",
                                                .is_derived = true,
                                                .fill = fill_totals};
 
-struct memory_totals explain_totals_of(struct work *work, const struct found_module *found) {
-    struct error error;
+bool explain_totals_of(struct work *work, const struct found_module *found, struct memory_totals *totals,
+                       struct error *error) {
     const char *key = arena_printf(&work->arena, "%s %s", totals_kind.name, found->key);
-    const struct memory_totals *totals = key ? file_store_peek(work, key) : NULL;
-    if (!totals && key) {
-        const struct hlo_module *module = module_store_load(work, found, &error);
-        totals = module ? file_store_get(work, &totals_kind, key, found->file, module, &error) : NULL;
-    }
-    return totals ? *totals : absent;
+    if (!key) return work_out_of_memory(error);
+    const struct memory_totals *kept = file_store_peek(work, key);
+    const struct hlo_module *module = kept ? NULL : module_store_load(work, found, error);
+    if (module) kept = file_store_get(work, &totals_kind, key, found->file, module, error);
+    *totals = kept ? *kept : absent;
+    return kept != NULL;
 }

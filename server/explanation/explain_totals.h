@@ -4,5 +4,6 @@
 #include "analysis/memory/memory_totals.h"
 #include "server/store/module_store.h"
 
-// Of memory space 0. The total is OOM_ABSENT (-1) where the module cannot be read, or has no buffers.
-struct memory_totals explain_totals_of(struct work *work, const struct found_module *found);
+// Of memory space 0. The total is OOM_ABSENT (-1) where the module has no buffers. False where it cannot be read.
+MUST_USE bool explain_totals_of(struct work *work, const struct found_module *found, struct memory_totals *totals,
+                                struct error *error);

@@ -58,6 +58,8 @@ bool explanation_make(struct work *work, struct store *store, const struct expla
         explanation->items[i].message = &explanation->log.messages[i];
         explain_one(&joins, asked, &work->arena, &explanation->items[i]);
     }
+    explanation->unreadable = joins.sessions.unreadable;
+    explanation->unreadable_count = joins.sessions.unreadable_count;
     return true;
 }
 

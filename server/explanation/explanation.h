@@ -31,8 +31,10 @@ int64_t explained_over_bytes(const struct explained *item);
 
 struct explanation {
     struct oom_log log;
-    const char *broken;       // why the rest of a compressed log could not be read; NULL: it could
-    struct explained *items;  // one for each message of the log
+    const char *broken;                     // why the rest of a compressed log could not be read; NULL: it could
+    struct explained *items;                // one for each message of the log
+    const struct input_remark *unreadable;  // what could not be read where programs were looked for
+    size_t unreadable_count;
 };
 
 struct explain_request {

@@ -34,6 +34,8 @@ json_t *mcp_answer_explain(struct mcp_call *call, struct error *error) {
                          ? PREDICTED
                          : "No program of the log directory was found to be the message's: causes and fixes are "
                            "those of its words alone, without figures.");
+    if (json_array_size(json_object_get(document, "unreadable")))
+        mcp_caveat(call, "What is listed as unreadable was not searched: the message's program may be there.");
     json_shorten(document, mcp_top(call));
     return document;
 }

@@ -3,6 +3,7 @@ inputs, formats, exit codes."""
 import gzip
 import json
 import pathlib
+import shutil
 import subprocess
 import tempfile
 import unittest
@@ -243,6 +244,29 @@ class Explain(unittest.TestCase):
         told = " ".join(self.piped(text, f"--logdir={LOGDIR}")[1].split())
         self.assertIn("No program there fits this message", told)
         self.assertIn("Searched %d of %d sessions" % (search["sessions"], search["session_count"]), told)
+
+    def test_no_more_is_claimed_than_was_searched(self):
+        with tempfile.TemporaryDirectory() as folder:
+            sessions = pathlib.Path(folder, "plugins", "profile")
+            for name in ("v5e_matmul", "v5e_readme_oom"):
+                shutil.copytree(LOGDIR / "plugins" / "profile" / name, sessions / name)
+            [file] = (sessions / "v5e_readme_oom").iterdir()
+            file.write_bytes(b"\xff" * 100)
+            (sessions / "v5e_matmul" / "gone.xplane.pb").symlink_to("nowhere")
+            arguments = ("explain", message_file("v5e_readme_oom"), f"--logdir={folder}")
+            done = hbmview(*arguments, "--format=json")
+            told = " ".join(hbmview(*arguments).out.split())
+        document = done.json()
+        search = document["messages"][0]["search"]
+        self.assertEqual((done.code, document["messages"][0]["joined"]), (GOOD, None))
+        self.assertEqual((search["sessions"], search["session_count"], search["is_cut_short"]), (1, 2, False))
+        self.assertEqual([pathlib.Path(one["path"]).name for one in document["unreadable"]],
+                         ["gone.xplane.pb", file.name])
+        self.assertIn("leads nowhere", document["unreadable"][0]["reason"])
+        self.assertIn("No profile or dump that could be read there holds this program", told)
+        self.assertIn("Searched 1 of 2 sessions.", told)
+        for one in document["unreadable"]:
+            self.assertIn(f"{one['path']}: {one['reason']}", told)
 
     def test_program_load_causes(self):
         self.assertEqual(self.explain("tpu_program_load_big")["cause"], "program_too_big")

@@ -9,7 +9,7 @@ import { part } from "./part.js";
 
 export function joinedNode(message, context) {
   const { joined } = message;
-  if (!joined) return notJoined(message);
+  if (!joined) return notJoined(message, context);
   const params = moduleParams(message, context.capacity);
   const where = `${joined.module} in ${joined.session}${joined.host ? `, host ${joined.host}` : ""}. `;
   return part(
@@ -52,15 +52,16 @@ function searchText({ sessions, session_count: all, is_cut_short: isCut, nearest
   return `Searched ${sessions} of ${all} sessions${isCut ? " in the time there is" : ""}.${near}`;
 }
 
-function notJoined(message) {
+function notJoined(message, { isAllRead }) {
   if (!message.module) return null;
   const name = message.search?.nearest ? `${message.module} in the size of the message` : message.module;
+  const sessions = isAllRead ? "session here" : "session here that could be read";
   return part(
     "Its buffers",
     el(
       "p",
       { class: "note" },
-      `No session here holds ${name}. ${message.search ? searchText(message.search) : ""} ` +
+      `No ${sessions} holds ${name}. ${message.search ? searchText(message.search) : ""} ` +
         "With a profile or an XLA dump of it (XLA_FLAGS=--xla_dump_to=DIR " +
         "works even when compiling fails), its buffers, their source lines and the bytes of each change would be here.",
     ),

@@ -26,11 +26,14 @@ export function createResults(state, params, actions) {
     if (reply === null) kinds.clear();
     if (reply === null) return [nothingYet(actions.example)];
     const { follow } = actions;
-    const context = { mode: unitMode(params.get()), capacity: params.get().capacity, kinds, follow };
     const more = reply.messages_left_out ?? 0;
+    const unreadable = reply.unreadable ?? [];
+    const { capacity } = params.get();
+    const context = { mode: unitMode(params.get()), capacity, kinds, follow, isAllRead: unreadable.length === 0 };
     return [
       ...reply.messages.map((message, i) => messageNode(message, i, context)),
       ...(more > 0 ? [el("p", { class: "note" }, `${plural(more, "further message")} left out.`)] : []),
+      ...unreadable.map(({ path, reason }) => el("p", { class: "note" }, `Not searched: ${path}: ${reason}`)),
     ];
   }
 
