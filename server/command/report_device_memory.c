@@ -15,8 +15,9 @@ static void find_in(struct report_device_memory *found, const struct catalog_ses
     struct session_files *files = arena_new(arena, struct session_files, 1);
     struct error error;
     if (asked && strcmp(session->name, asked) != 0) return;
-    if (!files || !session_files_list(&session->place, SESSION_DEVICE_MEMORY, arena, files, &error))
-        return;  // the inventory tells why
+    if (!files) return;
+    if (!session_files_list(&session->place, SESSION_DEVICE_MEMORY, arena, files, &error))
+        return report_errors_add(&found->report->errors, &error);
     for (size_t i = 0; i < files->file_count; i++) {
         struct report_device_memory_file file = {printable_text(bytes_of(session->name), arena), &files->files[i]};
         if (!growing_array_add(arena, found->files, found->file_count, file)) return;

@@ -23,7 +23,8 @@ struct report_device_memory {
     bool is_all;  // PATH holds no session that the options ask for
 };
 
-// Finds what the report asks for; none where it asks for a module or a memory space.
+// Finds what the report asks for; none where it asks for a module or a memory space. What cannot be listed is among the
+// report's errors.
 void report_device_memory_find(struct report_device_memory *found);
 
 void report_device_memory_write_text(const struct report_device_memory *found);  // or Markdown; after the modules

@@ -111,7 +111,7 @@ void report_session_list_write(struct report *report) {
         if (catalog->session_count) sessions = list(report, catalog->sessions, catalog->session_count);
         if (catalog->device_memory_count)
             device_memory = list(report, catalog->device_memory, catalog->device_memory_count);
-        if (!device_memory.count) report_tell_missing(report);
+        device_memory.count ? report_tell_left_out(report) : report_tell_missing(report);
     }
     if (report->options.format == FORMAT_JSON)
         write_json(report, sessions, device_memory);

@@ -86,8 +86,7 @@ bool report_find_sessions(struct report *report) {
 
 // --- What is missing ---
 
-// What the scan passed over is said; what it could not open is an error.
-static void tell_left_out(struct report *report) {
+void report_tell_left_out(struct report *report) {
     struct arena *arena = &report->work.arena;
     progress_hide(report->options.progress);
     for (size_t i = 0; i < report->catalog.left_out_count; i++) {
@@ -102,16 +101,17 @@ static void tell_left_out(struct report *report) {
 
 static void miss_session(struct report *report) {
     const struct catalog *catalog = &report->catalog;
+    const char *where = report_errors_any(&report->errors) ? " in what could be listed" : "";
     struct known_names known = {.count = 0};
     for (size_t i = 0; i < catalog->session_count; i++)
         known_names_add(&known, bytes_of(catalog->sessions[i].name), &report->work.arena);
     if (known.count)
         report_errors_say(&report->errors, ERROR_NOT_FOUND, NULL,
-                          "There is no session \"%.160s\"; there are %zu: %.250s.", report->options.session,
+                          "There is no session \"%.160s\"%s; there are %zu: %.250s.", report->options.session, where,
                           catalog->session_count, known_names_text(&known, KNOWN_NAMES_FEW, &report->work.arena));
     else
-        report_errors_say(&report->errors, ERROR_NOT_FOUND, NULL, "There is no session \"%.160s\", nor any other.",
-                          report->options.session);
+        report_errors_say(&report->errors, ERROR_NOT_FOUND, NULL, "There is no session \"%.160s\"%s, nor any other.",
+                          report->options.session, where);
 }
 
 static void miss_everything(struct report *report) {
@@ -122,10 +122,10 @@ static void miss_everything(struct report *report) {
 }
 
 void report_tell_missing(struct report *report) {
-    tell_left_out(report);
+    report_tell_left_out(report);
     if (report->session_count) return;
     if (report->options.session)
         miss_session(report);
-    else
+    else if (!report_errors_any(&report->errors))
         miss_everything(report);
 }

@@ -38,5 +38,8 @@ struct page report_page_on(const struct report *report, struct output *output, s
 // False: the error is among the report's.
 MUST_USE bool report_find_sessions(struct report *report);
 
-// Says what the scan passed over, and that nothing was found where nothing was.
+// Says what the scan passed over; what it could not look into is among the report's errors.
+void report_tell_left_out(struct report *report);
+
+// The same, and says that nothing was found where nothing was: not where nobody could look.
 void report_tell_missing(struct report *report);

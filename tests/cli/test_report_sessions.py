@@ -100,6 +100,22 @@ class Sessions(unittest.TestCase):
         self.assertIn("No such file", done.json()["errors"][0]["message"])
         self.assertIn("There are no profiles here", self.list(code=UNREADABLE).errors)
 
+    def test_what_could_not_be_looked_into_is_told_beside_what_is_there(self):
+        shutil.copy(FIXTURES / "device_memory" / "two_devices.memory.prof", self.root)
+        (self.root / "runs").mkdir()
+        (self.root / "runs" / "gone.xplane.pb").symlink_to("nowhere")
+        done = self.list(code=UNREADABLE)
+        self.assertIn("two_devices.memory.prof", done.out)
+        self.assertIn("gone.xplane.pb: a link that leads nowhere", done.errors)
+        self.assertNotIn("There are no profiles here", done.errors)
+
+    def test_a_session_may_be_where_nobody_could_look(self):
+        self.add("runs/one")
+        (self.root / "runs" / "gone.xplane.pb").symlink_to("nowhere")
+        done = hbmview("report", self.root, "--session=two")
+        self.assertEqual(done.code, UNREADABLE)
+        self.assertIn('There is no session "two" in what could be listed; there are', done.errors)
+
     def test_options_that_read_sessions_do_not_go_with_it(self):
         for option in ("--session=a", "--module=f", "--memory-space=HBM", "--top=3", "--by=source", "--weight=padding",
                        "--step=0", "--frameworks=a", "--tool=memory_profile", "--host=h", "--memory-id=0",
