@@ -214,8 +214,19 @@ static void look_at_session(struct watcher *watcher, const struct catalog_sessio
     if (!looked.is_waiting) watch_remember(&watcher->seen, key);
 }
 
+// Where the scan could not look may be sessions.
+static void complain_of_left_out(struct watcher *watcher, const struct catalog *catalog) {
+    for (size_t i = 0; i < catalog->left_out_count; i++) {
+        const struct input_remark *remark = &catalog->left_out[i];
+        struct error error;
+        (void)error_in(&error, ERROR_UNREADABLE, remark->path, ERROR_WHOLE_FILE, "%s", remark->reason);
+        if (remark->is_fault) watch_complain(watcher, &error);
+    }
+}
+
 void watch_look(struct watcher *watcher, const struct catalog *catalog) {
     watcher->is_waiting = catalog->pending_count > 0;
+    complain_of_left_out(watcher, catalog);
     for (size_t i = catalog->session_count; i-- > 0;) look_at_session(watcher, &catalog->sessions[i]);
     for (size_t i = catalog->device_memory_count; i-- > 0;) look_at_session(watcher, &catalog->device_memory[i]);
 }

@@ -3,7 +3,7 @@
 //     catalog ─> sessions not known as they are ─> files not known ─> programs, memories ─> lines
 //
 // The oldest session first, as a log has it. A file that ends early and was written a moment ago is left for the next
-// look (`is_waiting`); what is wrong otherwise is told on stderr, once.
+// look (`is_waiting`); what is wrong otherwise is told on stderr, once, and so is what the scan could not look into.
 #pragma once
 
 #include "server/command/watch_options.h"

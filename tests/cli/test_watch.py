@@ -135,6 +135,14 @@ class News(Folder):
             self.add("run2", "v5e_matmul")
             self.assertIn("  run2 / ", watch.line())
 
+    def test_what_could_not_be_looked_into_is_told(self):
+        self.add("run1", "v5e_matmul")
+        (self.root / "plugins" / "profile" / "run1" / "gone.xplane.pb").symlink_to("nowhere")
+        done = hbmview("watch", self.root, "--once")
+        self.assertEqual(done.code, 3, done)
+        self.assertIn("  run1 / ", done.out)
+        self.assertIn("gone.xplane.pb: a link that leads nowhere", done.errors)
+
     def test_a_broken_file_is_told_once_and_the_rest_goes_on(self):
         with Watch(self.root) as watch:
             watch.begun()
