@@ -57,7 +57,8 @@ static bool list_children(const struct catalog *catalog, const char *folder, str
     if (!list->names) return work_out_of_memory(error);
     struct folder children;
     struct error ignored;
-    if (!storage_list(catalog->storage, folder, PLACE_CHILDREN_MAX, arena, &children, &ignored)) return true;
+    if (!storage_list(catalog->storage, folder, PLACE_CHILDREN_MAX, arena, &children, error))
+        return error->code == ERROR_NOT_FOUND;
     for (size_t i = 0; i < children.entry_count; i++) {
         const char *name = children.entries[i].name;
         const char *path = name[0] == '.' ? NULL : folder_join(arena, folder, name);

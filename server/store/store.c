@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "analysis/base/refused_memory.h"
+#include "analysis/input/run_names.h"
 #include "server/embedded_assets.h"
 #include "server/storage/object_storage.h"
 #include "server/storage/opened_storage.h"
@@ -279,7 +280,26 @@ static void append_names(char text[NAMES_TEXT_BYTES], const struct catalog *cata
         snprintf(text + size, NAMES_TEXT_BYTES - size, "%s", shown ? "." : " There are no sessions.");
 }
 
-static bool no_such_session(const struct catalog *catalog, const char *name, struct error *error) {
+// What could not be looked into and may be the session of that name (NULL: any), or hold it: where no session is to be
+// seen, that may be anything. NULL: there is none.
+static const struct input_remark *hiding_place(const struct catalog *catalog, const char *name, struct arena *arena) {
+    for (size_t i = 0; i < catalog->left_out_count; i++) {
+        const struct input_remark *remark = &catalog->left_out[i];
+        const char *run = name && remark->is_fault ? run_names_make(catalog->root, remark->path, arena) : NULL;
+        bool is_it = !catalog->session_count || (run && utf8_same_text(bytes_of(run), name));
+        if (remark->is_fault && is_it) return remark;
+    }
+    return NULL;
+}
+
+static bool is_hidden(const struct input_remark *remark, const char *name, struct error *error) {
+    return error_in(error, ERROR_UNREADABLE, remark->path, ERROR_WHOLE_FILE,
+                    "There is no session \"%.160s\" in what could be listed: %.300s", name, remark->reason);
+}
+
+static bool no_such_session(const struct catalog *catalog, const char *name, struct arena *arena, struct error *error) {
+    const struct input_remark *hiding = hiding_place(catalog, name, arena);
+    if (hiding) return is_hidden(hiding, name, error);
     for (size_t i = 0; i < catalog->pending_count; i++) {
         const char *path = catalog->pending[i].path, *slash = strrchr(path, '/');
         if (strcmp(slash ? slash + 1 : path, name) == 0)
@@ -317,7 +337,8 @@ static bool find_in_scan(struct store *store, struct work *work, const char *nam
                          bool wants_rescan, struct sighting *found, struct error *error) {
     found->catalog = store_catalog(store, work, wants_rescan, error);
     found->session = found->catalog ? session_of(found->catalog, name, listing) : NULL;
-    return found->session || (found->catalog && wants_rescan && no_such_session(found->catalog, name, error));
+    return found->session ||
+           (found->catalog && wants_rescan && no_such_session(found->catalog, name, &work->arena, error));
 }
 
 // A session that is not in the last snapshot may have been written since.
@@ -407,7 +428,9 @@ bool store_session_names(struct store *store, struct work *work, const struct se
     if (!catalog) return false;
     if (place->session_path || place->run_path) return place_names(catalog, place, &work->arena, list, error);
     *list = (struct name_list){arena_new(&work->arena, const char *, catalog->session_count + 1), 0};
+    const struct input_remark *hiding = hiding_place(catalog, NULL, &work->arena);
     if (!list->names) return work_out_of_memory(error);
+    if (hiding) return error_in(error, ERROR_UNREADABLE, hiding->path, ERROR_WHOLE_FILE, "%s", hiding->reason);
     for (size_t i = 0; i < catalog->session_count; i++) list->names[list->count++] = catalog->sessions[i].name;
     return true;
 }

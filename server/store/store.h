@@ -65,10 +65,12 @@ const struct input_file *session_host(const struct session *session, const char 
 // session's folder, or the one outside any session that is called so; none is no error.
 enum store_listing { STORE_LIST_SEEN, STORE_LIST_ANEW, STORE_LIST_NOTHING, STORE_LIST_DEVICE_MEMORY };
 
-// Opens a session. What it holds stays until the work ends. ERROR_NOT_FOUND names the sessions there are.
+// Opens a session. What it holds stays until the work ends. ERROR_NOT_FOUND names the sessions there are;
+// of a folder that could not be looked into nobody knows what it holds: ERROR_UNREADABLE.
 MUST_USE bool store_open_session(struct store *store, struct work *work, const struct session_place *place,
                                  enum store_listing listing, struct session *session, struct error *error);
 
-// The session names of a place without a name: what XProf's /runs answers. In reverse order.
+// The session names of a place without a name: what XProf's /runs answers. In reverse order. ERROR_UNREADABLE where
+// none is to be seen and something could not be looked into.
 MUST_USE bool store_session_names(struct store *store, struct work *work, const struct session_place *place,
                                   struct name_list *list, struct error *error);

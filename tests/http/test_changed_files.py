@@ -126,6 +126,36 @@ class Unreadable(unittest.TestCase):
                     self.assertEqual(server.get(path, query).status, 200, path)
 
 
+    def test_a_session_that_cannot_be_looked_into_is_not_said_to_be_none(self):
+        message = (FIXTURES / "oom_messages" / "v5e_readme_oom.txt").read_bytes()
+        with tempfile.TemporaryDirectory(prefix="hbmview-secret-") as made:
+            os.chmod(made, 0o755)
+            sessions = pathlib.Path(made, "log", "plugins", "profile")
+            for name in ("v5e_matmul", "v5e_readme_oom"):
+                shutil.copytree(FIXTURES / "logdir" / "plugins" / "profile" / name, sessions / name)
+            secret = sessions / "v5e_readme_oom"
+            questions = [("/api/v1/modules", {"session": secret.name}, 422),
+                         ("/data", {"run": secret.name, "tag": "memory_viewer"}, 500),
+                         ("/run_tools", {"run": secret.name}, 500)]
+            secret.chmod(0)
+            with self.served_as_nobody(pathlib.Path(made, "log")) as server:
+                for path, query, status in questions:
+                    answer = server.get(path, query)
+                    self.assertEqual(answer.status, status, answer)
+                    self.assertIn("in what could be listed: cannot open the folder: Permission", answer.body.decode())
+                self.assertEqual(server.get("/api/v1/modules", {"session": "nowhere"}).status, 404)
+                self.assertEqual(server.get("/runs").json(), ["v5e_matmul"])
+                explained = server.request("POST", "/api/v1/explain", body=message).json()
+                self.assertEqual([one["path"] for one in explained["unreadable"]], [str(secret)])
+                self.assertIsNone(explained["messages"][0]["joined"])
+                sessions.chmod(0)
+                self.assertEqual(server.get("/runs").status, 500)
+                self.assertEqual(server.get("/runs", {"run_path": str(sessions)}).status, 500)
+                self.assertEqual(server.get("/api/v1/modules", {"session": "nowhere"}).status, 422)
+                sessions.chmod(0o755)
+                secret.chmod(0o755)
+                self.assertEqual(server.get("/runs").json(), ["v5e_readme_oom", "v5e_matmul"])
+
     def test_programs_that_cannot_be_looked_at_are_not_said_to_be_none(self):
         with tempfile.TemporaryDirectory(prefix="hbmview-secret-") as made:
             os.chmod(made, 0o755)
