@@ -42,9 +42,17 @@ def make_log(root):
     shutil.copy(FIXTURES / "device_memory" / "two_devices.memory.prof", root / "plugins" / "profile" / name)
 
 
+def make_joined_log(root):
+    """A newer session than that of the message's program."""
+    for name, source in (("2026_11_01_10_00_00", "v5e_readme_oom"), ("2026_11_02_10_00_00", "v5e_arguments_oom")):
+        shutil.copytree(PROFILES / source, root / "plugins" / "profile" / name)
+
+
 def of_a_log(root):
     """Commands that look through several sessions, and those that put many answers together."""
     return [
+        ["report", root],
+        ["watch", root, "--once"],
         ["report", root, "--trend", "--format=json"],
         ["report", root, "--trend", "--tool=memory_profile", "--format=csv"],
         ["report", root, "--trend", "--tool=device_memory", "--format=csv"],
@@ -62,6 +70,12 @@ class Commands(unittest.TestCase):
         with tempfile.TemporaryDirectory(prefix="hbmview-faulty-") as folder:
             make_log(pathlib.Path(folder))
             self.sweep(of_a_log(folder))
+
+    def test_each_fault_while_a_messages_program_is_looked_for(self):
+        with tempfile.TemporaryDirectory(prefix="hbmview-faulty-") as folder:
+            make_joined_log(pathlib.Path(folder))
+            self.sweep([["explain", MESSAGE, f"--logdir={folder}"],
+                        ["explain", MESSAGE, f"--logdir={folder}", "--format=json"]])
 
     def test_a_host_that_was_not_asked_for_is_never_the_reason(self):
         with tempfile.TemporaryDirectory(prefix="hbmview-faulty-") as folder:
