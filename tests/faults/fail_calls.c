@@ -8,7 +8,8 @@
 // tried before need not be tried again. A command is not started anew for each try: with FAIL_FORKS its main() becomes
 // a loop that reads a line per try ("fail_at stdout stderr"), forks, runs main() and prints how that ended. With
 // FAIL_NOT_AT_EXIT nothing fails after main(): libgcov, which writes its counts then, takes every malloc for granted.
-// FAIL_NEAR_ONLY a place is told by its nearest callers, where all of them make too many.
+// FAIL_NEAR_ONLY a place is told by its nearest callers, where all of them make too many. With FAIL_FILES_ONLY neither
+// memory nor threads fail.
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>
@@ -24,6 +25,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -36,6 +38,7 @@ struct control {
 static struct control *control;
 static _Thread_local bool is_tracing;
 static int frames_told = FRAMES;
+static bool is_of_files_only;
 
 int __libc_start_main(int (*main)(int, char **, char **), int count, char **words, void (*init)(void),
                       void (*fini)(void), void (*linker_fini)(void), void *stack_end);
@@ -51,6 +54,7 @@ __attribute__((constructor)) static void begin(void) {
     void *frames[2];
     const char *path = getenv("FAIL_CONTROL");
     if (getenv("FAIL_NEAR_ONLY")) frames_told = NEAR_FRAMES;
+    is_of_files_only = getenv("FAIL_FILES_ONLY") != NULL;
     int fd = path ? NEXT(open)(path, O_RDWR | O_CLOEXEC) : -1;
     (void)backtrace(frames, 2);  // it loads a library the first time
     void *shared = fd < 0 ? MAP_FAILED : mmap(NULL, sizeof *control, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -69,6 +73,7 @@ static uint64_t place_of_call(void) {
 
 static bool fails(char kind) {
     if (!control || is_tracing || !atomic_load(&control->armed)) return false;
+    if (is_of_files_only && (kind == 'm' || kind == 't')) return false;
     uint64_t number = atomic_fetch_add(&control->calls, 1) + 1, at = atomic_load(&control->fail_at);
     is_tracing = true;
     if (at == 0 && number <= TRACES_MAX) atomic_store(&control->traces[number - 1], place_of_call());
@@ -120,6 +125,27 @@ void *mremap(void *old, size_t size, size_t wanted, int flags, ...) {
 FAILING_READ(pread, off_t)
 FAILING_READ(pread64, off64_t)
 
+// Of a file: the wake-up calls between the threads of a library cannot fail, and what a client sends is no file.
+static bool is_file(int fd) {
+    struct stat status;
+    return NEXT(fstat)(fd, &status) == 0 && S_ISREG(status.st_mode);
+}
+
+ssize_t read(int fd, void *to, size_t size) {
+    return is_file(fd) && fails_as('r', EIO) ? -1 : NEXT(read)(fd, to, size);
+}
+
+ssize_t readv(int fd, const struct iovec *parts, int count) {
+    return is_file(fd) && fails_as('r', EIO) ? -1 : NEXT(readv)(fd, parts, count);
+}
+
+#define FAILING_READDIR(name, type)                                                                                    \
+    struct type *name(DIR *folder) {                                                                                   \
+        return fails_as('r', EIO) ? NULL : NEXT(name)(folder);                                                         \
+    }
+FAILING_READDIR(readdir, dirent)
+FAILING_READDIR(readdir64, dirent64)
+
 #define FAILING_STAT(name, type)                                                                                       \
     int name(const char *restrict path, struct type *restrict to) {                                                    \
         return fails_as('s', EIO) ? -1 : NEXT(name)(path, to);                                                         \
@@ -136,6 +162,23 @@ FAILING_STAT(lstat64, stat64)
 FAILING_FSTAT(fstat, stat)
 FAILING_FSTAT(fstat64, stat64)
 
+#define FAILING_FSTATAT(name, type)                                                                                    \
+    int name(int folder, const char *restrict path, struct type *restrict to, int flags) {                             \
+        return fails_as('s', EIO) ? -1 : NEXT(name)(folder, path, to, flags);                                          \
+    }
+FAILING_FSTATAT(fstatat, stat)
+FAILING_FSTATAT(fstatat64, stat64)
+
+char *realpath(const char *restrict path, char *restrict to) {
+    return fails_as('s', EIO) ? NULL : NEXT(realpath)(path, to);
+}
+
+extern char *__realpath_chk(const char *path, char *to, size_t room);  // the same, of a program that is fortified
+
+char *__realpath_chk(const char *path, char *to, size_t room) {
+    return fails_as('s', EIO) ? NULL : NEXT(__realpath_chk)(path, to, room);
+}
+
 #define FAILING_OPEN(name)                                                                                             \
     int name(const char *path, int flags, ...) {                                                                       \
         va_list rest;                                                                                                  \
@@ -147,18 +190,38 @@ FAILING_FSTAT(fstat64, stat64)
 FAILING_OPEN(open)
 FAILING_OPEN(open64)
 
+#define FAILING_OPENAT(name)                                                                                           \
+    int name(int folder, const char *path, int flags, ...) {                                                           \
+        va_list rest;                                                                                                  \
+        va_start(rest, flags);                                                                                         \
+        int mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(rest, int) : 0;                                              \
+        va_end(rest);                                                                                                  \
+        return fails_as('o', EMFILE) ? -1 : NEXT(name)(folder, path, flags, mode);                                     \
+    }
+FAILING_OPENAT(openat)
+FAILING_OPENAT(openat64)
+
+#define FAILING_FOPEN(name)                                                                                            \
+    FILE *name(const char *restrict path, const char *restrict mode) {                                                 \
+        return fails_as('o', EMFILE) ? NULL : NEXT(name)(path, mode);                                                  \
+    }
+FAILING_FOPEN(fopen)
+FAILING_FOPEN(fopen64)
+
 DIR *opendir(const char *path) {
     return fails_as('o', EMFILE) ? NULL : NEXT(opendir)(path);
 }
 
-// To a file: the wake-up calls between the threads of a library cannot fail.
-static bool is_file(int fd) {
-    struct stat status;
-    return NEXT(fstat)(fd, &status) == 0 && S_ISREG(status.st_mode);
+DIR *fdopendir(int fd) {
+    return fails_as('o', EMFILE) ? NULL : NEXT(fdopendir)(fd);
 }
 
 ssize_t write(int fd, const void *from, size_t size) {
     return is_file(fd) && fails_as('w', ENOSPC) ? -1 : NEXT(write)(fd, from, size);
+}
+
+ssize_t writev(int fd, const struct iovec *parts, int count) {
+    return is_file(fd) && fails_as('w', ENOSPC) ? -1 : NEXT(writev)(fd, parts, count);
 }
 
 // --- Threads ---

@@ -50,6 +50,17 @@ class Buckets(unittest.TestCase):
             said = self.sweep("gs", GOOGLE_APPLICATION_CREDENTIALS=str(file))
         self.assertEqual([words for words in said if "no RSA key" in words], [], "the key is good")
 
+    def test_with_a_cache_on_disk(self):
+        self.shim.environment["FAIL_FILES_ONLY"] = "1"  # of memory the others ask
+        [file] = (PROFILES / SESSION).iterdir()
+        cache = self.folder / "cache"
+        empty = lambda: (shutil.rmtree(cache, ignore_errors=True), cache.mkdir())
+        with WebServer({file.name: file}, True) as web:
+            words = ["report", web.url(file.name), f"--disk_cache={cache}"]
+            sweep_command(self, self.shim, words, empty, least=1)
+            self.assertNotEqual(list((cache / "hbmview-blocks").iterdir()), [], "blocks are kept")
+            sweep_command(self, self.shim, words, least=1)
+
     def test_a_file_of_a_web_server(self):
         [file] = (PROFILES / SESSION).iterdir()
         for has_ranges in (True, False):

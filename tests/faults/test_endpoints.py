@@ -37,7 +37,7 @@ NO_SIZE = '"size_bytes":0,"programs"'  # of a session, whose files all hold some
 # Of memory they must say it like all others, and where nothing is left it is an error.
 LEAVES_OUT = ("/runs", "/run_tools", "/module_list")
 NOTHING = b"[]"
-LIVE = ("/api/v1/server", "/metrics")  # other figures each time: the same names are the same answer
+LIVE = ("/api/v1/check", "/api/v1/server", "/metrics")  # other figures each time: the same names are the same answer
 CHECK = (b'{"state":"running","asked":"changes","target":null,"compiler":null,"total":3,"compiled":0,"compiling":"a",'
          b'"reason":null,"rows":[]}')
 
