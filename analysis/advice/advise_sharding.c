@@ -6,6 +6,7 @@
 #include "analysis/advice/batch_reach.h"
 #include "analysis/advice/few_pictures.h"
 #include "analysis/advice/gathered.h"
+#include "analysis/advice/joined.h"
 #include "analysis/advice/looked_up.h"
 #include "analysis/advice/sharding_habits.h"
 #include "analysis/advice/sharding_split.h"
@@ -280,6 +281,17 @@ static void doubt_looked_up(struct advisor *advisor, const struct sharded *shard
         "several times.";
 }
 
+// With the batch whole, pieces of an array that the chips send each other may be there all at once.
+static void doubt_joined(struct advisor *advisor, const struct sharded *sharded) {
+    enum { MUCH_DIVISOR = 10 };
+    int64_t bytes = joined_most_bytes(&advisor->graph, &sharded->split.flow);
+    if (sharded->is_batch_split || bytes <= sharded->then.total_bytes / MUCH_DIVISOR) return;
+    advisor->doubt.may_stay_bytes = advisor->doubt.population_bytes;
+    advisor->doubt.help =
+        "Compile it sharded: large arrays are joined, or taken apart, along what the chips share, and "
+        "their pieces wait for each other.";
+}
+
 static void add_to_totals(struct advisor *advisor, int64_t added, int64_t hidden, struct what_if_result *then) {
     advisor->reach.added_bytes = hidden + (added > 0 ? added : 0);
     if (added < 0) advisor->reach.temporary_bytes -= added;
@@ -369,6 +381,7 @@ static bool predict_sharded(struct advisor *advisor, bool is_batch_split, double
     if (!find_sharded(advisor, &sharded)) return false;
     doubt_split(advisor, &sharded);
     doubt_looked_up(advisor, &sharded);
+    doubt_joined(advisor, &sharded);
     set_sharded_totals(advisor, &sharded, spread, item);
     if (is_batch_split) say_table(advisor, &sharded.split, item);
     say_sharded(advisor, &sharded, item);

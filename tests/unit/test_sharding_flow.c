@@ -2,6 +2,7 @@
 #include "analysis/advice/sharding_flow.h"
 
 #include "analysis/advice/given_data.h"
+#include "analysis/advice/joined.h"
 #include "proto/hlo_fields.h"
 #include "tests/unit/cmocka_all.h"
 #include "tests/unit/graph_by_hand.h"
@@ -186,6 +187,23 @@ static void test_inputs_stay_as_they_are_given(void **state) {
     hand_check(t, made, 0);
 }
 
+// Two of features [64,1024/4] are joined to [64,2048/4]; by rows is another matter, and so is what has no name.
+static void test_what_is_joined_along_the_split(void **state) {
+    struct graph_by_hand *t = *state;
+    uint32_t feature = hand_parameter(t, rows);
+    const struct dimensions joined = {2, {64, 2048}};
+    uint32_t both = hand_add(t, OPCODE_RESIZING, joined, 2, (uint32_t[]){feature, feature});
+    struct graph_node *joins = &t->nodes[t->graph.node_count - 1];
+    uint32_t tall = hand_add(t, OPCODE_RESIZING, (struct dimensions){2, {128, 2048}}, 1, &both);
+    t->nodes[t->graph.node_count - 1].op_name = bytes_of("jit(step)/concatenate");
+    split(t, feature, 1);
+    split(t, tall, 1);
+    dimension_flow_mark(&t->flow, both, 1);
+    assert_int_equal(joined_most_bytes(&t->graph, &t->flow), 0);
+    joins->op_name = bytes_of("jit(step)/concatenate");
+    assert_int_equal(joined_most_bytes(&t->graph, &t->flow), 4 * 64 * 1024);
+}
+
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, hand_set_up, hand_tear_down)
     const struct CMUnitTest tests[] = {
@@ -199,6 +217,7 @@ int main(void) {
         TEST(test_parts_of_a_stack_go_first),
         TEST(test_what_is_taken_one_at_a_time_is_not_split),
         TEST(test_inputs_stay_as_they_are_given),
+        TEST(test_what_is_joined_along_the_split),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
