@@ -248,9 +248,27 @@ static bool run_split(struct advisor *advisor, struct sharded *sharded) {
     return advisor_run(advisor, &change, &sharded->then);
 }
 
-// Exchanged are more bytes than the chip is said to need: what of them is whole, and when, makes its total.
+// The table of some size that is split by its columns, since the chips do not divide its rows. What is looked up is
+// split so too, and has no more chips for its examples. NULL: none.
+static const struct array_shape *table_in_columns(const struct advisor *advisor, const struct sharding_split *split) {
+    const double some = 0.005;
+    for (uint32_t i = 0; i < advisor->graph.node_count; i++) {
+        uint32_t from = weight_looked_up(advisor, i);
+        if (from == HLO_NONE || split->flow.marks[from] != 1u << 1 || advisor->batch.marks[from]) continue;
+        const struct array_shape *table = &advisor->graph.leaves[from];
+        if (table->rank == 2 && table->dimensions[0] % advisor->request.ways != 0 &&
+            (double)array_shape_bytes(table) > some * (double)advisor->what_if.total_bytes)
+            return table;
+    }
+    return NULL;
+}
+
+// Exchanged are more bytes than the chip is said to need: what of them is whole, and when, makes its total. At one
+// place, the logits, that is known: forwards, backwards, and computed again.
 static void doubt_exchanged(struct advisor *advisor, const struct sharded *sharded) {
+    enum { OF_LOGITS = 4 };
     if (sharded->batch.exchanged_bytes <= (double)sharded->then.total_bytes) return;
+    if (sharded->batch.exchanged_at <= OF_LOGITS) return;
     advisor->doubt.may_stay_bytes = advisor->doubt.population_bytes;
     advisor->doubt.help = "Compile it sharded: products have the batch split on one side and columns on the other, and "
                           "much of this program is exchanged between them.";
@@ -307,21 +325,6 @@ static void say_sharded(const struct advisor *advisor, const struct sharded *sha
     if (sharded->split.is_by_features && !sharded->is_batch_split)
         advisor_say(advisor, item, "Each convolution gathers its whole input first: up to %s at a time.",
                     size_string(added_bytes(advisor, sharded), advisor->arena));
-}
-
-// The table of some size that is split by its columns, since the chips do not divide its rows. What is looked up is
-// split so too, and has no more chips for its examples. NULL: none.
-static const struct array_shape *table_in_columns(const struct advisor *advisor, const struct sharding_split *split) {
-    const double some = 0.005;
-    for (uint32_t i = 0; i < advisor->graph.node_count; i++) {
-        uint32_t from = weight_looked_up(advisor, i);
-        if (from == HLO_NONE || split->flow.marks[from] != 1u << 1 || advisor->batch.marks[from]) continue;
-        const struct array_shape *table = &advisor->graph.leaves[from];
-        if (table->rank == 2 && table->dimensions[0] % advisor->request.ways != 0 &&
-            (double)array_shape_bytes(table) > some * (double)advisor->what_if.total_bytes)
-            return table;
-    }
-    return NULL;
 }
 
 static void say_table(const struct advisor *advisor, const struct sharding_split *split, struct advice_item *item) {

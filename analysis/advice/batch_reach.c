@@ -27,15 +27,17 @@ static double exchanged_at(const struct advisor *advisor, const struct sharding_
     return array_bytes(advisor, is_split ? operand : result);
 }
 
-static double exchanged_bytes(const struct advisor *advisor, const struct sharding_split *split) {
+static void add_exchanged(const struct advisor *advisor, const struct sharding_split *split,
+                          struct batch_reach *reach) {
     enum { FACTORS = 2 };
-    double bytes = 0;
     for (uint32_t i = 0; i < advisor->graph.node_count; i++) {
         const struct graph_node *node = &advisor->graph.nodes[i];
+        double bytes = 0;
         for (uint32_t k = 0; is_product(node) && k < node->operand_count && k < FACTORS; k++)
             bytes += exchanged_at(advisor, split, flow_operand_leaf(&split->flow, node, k), node->first_leaf);
+        reach->exchanged_bytes += bytes;
+        reach->exchanged_at += bytes > 0;
     }
-    return bytes;
 }
 
 static double whole_share(const struct advisor *advisor, const struct sharding_split *split) {
@@ -51,11 +53,13 @@ static double whole_share(const struct advisor *advisor, const struct sharding_s
 }
 
 struct batch_reach batch_reach_find(const struct advisor *advisor, const struct sharding_split *split) {
-    return (struct batch_reach){exchanged_bytes(advisor, split), whole_share(advisor, split)};
+    struct batch_reach reach = {.whole_share = whole_share(advisor, split)};
+    add_exchanged(advisor, split, &reach);
+    return reach;
 }
 
 bool batch_reach_is_little(const struct batch_reach *reach) {
-    return reach->whole_share > 0.75;
+    return reach->whole_share > 0.9;
 }
 
 void batch_reach_constrain(const struct advisor *advisor, struct sharding_split *split) {

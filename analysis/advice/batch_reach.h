@@ -13,7 +13,8 @@
 #include "analysis/advice/sharding_split.h"
 
 struct batch_reach {
-    double exchanged_bytes;  // of what products have one way on one side: the larger of each, whole
+    double exchanged_bytes;  // of what products have one way on one side, whole
+    uint32_t exchanged_at;   // so many products
     double whole_share;      // of what follows the batch at the peak, the part that is not split along it
 };
 
