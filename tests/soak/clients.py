@@ -116,6 +116,16 @@ async def pipelined(soak, connection):
         soak.tally.body(answer, key, known[key])
 
 
+async def half_closed(soak, connection):
+    """Asks, and says that nothing more will come: whoever waits for its answer may take it for gone."""
+    key, known = soak.random.choice([one for one in soak.stable if one[0][1] is None])
+    await connection.send(request("GET", key[0]))
+    connection.writer.write_eof()
+    answer = await connection.receive()
+    soak.tally.status("half_closed", answer, key[0])
+    soak.tally.body(answer, key, known)
+
+
 async def aborting(soak, connection):
     """Asks, and is gone before the answer."""
     await connection.send(request("GET", soak.random.choice(soak.stable + soak.moving)[0][0]))
@@ -154,7 +164,7 @@ async def slow_reader(soak, connection):
         await asyncio.sleep(SLOW_READ_SECONDS)
 
 
-AWKWARD = (dripping, silent, pipelined, aborting, garbage, huge, unfinished, slow_reader)
+AWKWARD = (dripping, silent, pipelined, half_closed, aborting, garbage, huge, unfinished, slow_reader)
 
 
 async def awkward(soak, address, behave):
