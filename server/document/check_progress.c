@@ -7,6 +7,7 @@
 enum { TEXT_MAX = 2000, WORDS_MAX = 8 };
 
 static const int64_t BYTES_MOST = INT64_C(1) << 60;
+static const double SECONDS_MOST = 1e9;
 
 enum kind { KIND_TEXT, KIND_WORD, KIND_COUNT, KIND_BYTES, KIND_SECONDS, KIND_TRUTH, KIND_ROWS };
 
@@ -76,7 +77,7 @@ static bool is_good(const struct member *member, const json_t *value) {
         case KIND_BYTES:
             return is_from_0_to(value, BYTES_MOST);
         case KIND_SECONDS:
-            return json_is_number(value) && json_number_value(value) >= 0;
+            return json_is_number(value) && json_number_value(value) >= 0 && json_number_value(value) <= SECONDS_MOST;
         case KIND_TRUTH:
             return json_is_boolean(value);
         case KIND_ROWS:

@@ -1,6 +1,8 @@
-// Any bytes as a profile file: the index ends, and all it names lies inside the file.
+// Any bytes as a profile file: the index ends, and all it names lies inside the file; what it holds besides programs
+// keeps to its limits.
 #include <stdlib.h>
 
+#include "analysis/input/trace_contents.h"
 #include "analysis/input/xspace_read.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -42,12 +44,28 @@ static void check_index(const struct xspace_index *index, struct byte_source *so
     require(index->warning_count <= XSPACE_MAX_WARNINGS);
 }
 
+static void check_device(const struct trace_device *device) {
+    require(device->memory_bytes > 0 || (device->memory_bytes == 0 && device->type.size > 0));
+    require(device->type.size <= TRACE_TYPE_MAX_BYTES && device->plane.size <= TRACE_TYPE_MAX_BYTES);
+    require(!device->plane.size || bytes_starts_with(device->plane, BYTES("/device:")));
+}
+
+// Of a damaged file, too: it tells what stands before the damage.
+static void check_contents(struct byte_source *source, const struct xspace_index *index, struct arena *arena) {
+    struct trace_contents contents;
+    struct error error;
+    require(trace_contents_read(source, index, arena, &contents, &error) || error.code == ERROR_TOO_BIG);
+    require(contents.device_count <= TRACE_MAX_DEVICES && contents.device_count <= index->plane_count);
+    for (size_t i = 0; i < contents.device_count; i++) check_device(&contents.devices[i]);
+}
+
 static void check_both(struct byte_source *source, struct arena *arena, uint64_t content_size) {
     struct xspace_index index;
     struct error error;
     bool ok = xspace_index_read(source, arena, &index, &error);
     check_error(ok, &error, content_size);
     check_index(&index, source, content_size);
+    check_contents(source, &index, arena);
     ok = xspace_index_hlo_file(source, arena, &index, &error);
     check_error(ok, &error, content_size);
     require(!ok || (index.program_count == 1 && index.programs[0].name.size > 0));

@@ -51,6 +51,7 @@ class Check(FixturesServed):
                            ({**TOLD, "more": 1}, "not known"), ({**TOLD, "rows": [ROW] * 101}, '"rows"'),
                            ({**TOLD, "rows": [{**ROW, "name": {"a": 1}}]}, '"name" of a row'),
                            ({**TOLD, "reason": "x" * 2001}, '"reason"'),
+                           ({**TOLD, "rows": [{**ROW, "seconds": 1.7976931348623157e308}]}, '"seconds" of a row'),
                            (json.dumps({**TOLD, "reason": "a\0b"}).encode(), "JSON"),
                            (b'{"state":' * 5000, "JSON")):
             self.assertIn(told, self.refused(body))
