@@ -21,8 +21,8 @@ enum { BF16_BITS = 16 };
 // Of the temporaries, what is whole beside its parts where heads are no multiple of the chips.
 #define REGATHERED 0.1
 
-// Of the activations of convolutions whose batch is split, what may come together whole, at most. On TPUs so much that
-// nothing is told.
+// Of the activations of convolutions whose batch is split, what may come together whole: on GPUs little more has been
+// seen (docs/advice.md), on TPUs so much that nothing is told.
 #define GATHERED_OF_SPLIT_BATCH 0.2
 #define GATHERED_OF_SPLIT_BATCH_ON_TPU 0.75
 

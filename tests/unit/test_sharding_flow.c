@@ -177,10 +177,10 @@ static void test_inputs_stay_as_they_are_given(void **state) {
     struct graph_by_hand *t = *state;
     uint32_t data = hand_parameter(t, rows), w = hand_parameter(t, rows);
     uint32_t copy = hand_add(t, OPCODE_COPY, rows, 1, &data), made = sum(t, copy, copy);
+    uint32_t product_of_it = sum(t, copy, w);
     split(t, w, 1);
     t->flow.is_blocked[data] = t->flow.is_blocked[w] = 1;
     assert_true(given_data_block(&t->flow, &t->arena));
-    uint32_t product_of_it = sum(t, copy, w);
     run(t, 4);
     hand_check(t, copy, 0);
     hand_check(t, product_of_it, 2);
