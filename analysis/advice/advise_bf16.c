@@ -9,20 +9,21 @@
 // range goes down to the second, and both are told.
 #include "analysis/advice/advisor.h"
 #include "analysis/advice/shape_set.h"
+#include "analysis/hlo/element_type.h"
 #include "analysis/hlo/shape.h"
 #include "analysis/program/op_name.h"
 
-enum { F32 = 11, BF16 = 16, BF16_BITS = 16 };
+enum { BF16_BITS = 16 };
 
 static int64_t narrowed(const struct advisor *advisor, uint32_t buffer, uint32_t leaf) {
     struct array_shape shape = advisor->graph.leaves[leaf];
-    shape.element_type = BF16;
+    shape.element_type = ELEMENT_TYPE_BF16;
     shape.element_bits = BF16_BITS;
     return advisor_reshaped(advisor, buffer, &shape);
 }
 
 static bool is_f32(const struct advisor *advisor, uint32_t leaf) {
-    return leaf != HLO_NONE && advisor->graph.leaves[leaf].element_type == F32;
+    return leaf != HLO_NONE && advisor->graph.leaves[leaf].element_type == ELEMENT_TYPE_F32;
 }
 
 // --- What a careful program computes in float32 on purpose: what exponentials are taken of ---

@@ -7,12 +7,14 @@
 // Caches and activations stay. Temporaries stay as they are, copies of weights in another type too: what is converted
 // from int8 then.
 #include "analysis/advice/advisor.h"
+#include "analysis/hlo/element_type.h"
 
-enum { F64 = 12, F16 = 10, F32 = 11, BF16 = 16, S8 = 2, S8_BITS = 8 };
+enum { S8_BITS = 8 };
 
 static bool is_wide_float(const struct array_shape *shape) {
     int type = shape->element_type;
-    return type == F32 || type == BF16 || type == F16 || type == F64;
+    return type == ELEMENT_TYPE_F32 || type == ELEMENT_TYPE_BF16 || type == ELEMENT_TYPE_F16 ||
+           type == ELEMENT_TYPE_F64;
 }
 
 static bool is_weight(const struct advisor *advisor, const struct entry_input *input) {
@@ -23,7 +25,7 @@ static bool is_weight(const struct advisor *advisor, const struct entry_input *i
 
 static int64_t narrowed(const struct advisor *advisor, uint32_t buffer, uint32_t leaf) {
     struct array_shape shape = advisor->graph.leaves[leaf];
-    shape.element_type = S8;
+    shape.element_type = ELEMENT_TYPE_S8;
     shape.element_bits = S8_BITS;
     return advisor_reshaped(advisor, buffer, &shape);
 }

@@ -1,7 +1,7 @@
 #include "analysis/advice/given_data.h"
 
 #include "analysis/program/leaf_links.h"
-#include "analysis/program/op_name.h"
+#include "analysis/advice/type_flow.h"
 
 enum state { OTHER, GIVEN, INPUT };  // INPUT: given, whatever is made of it
 
@@ -25,15 +25,10 @@ static void hand_on(void *context, uint32_t first_from, uint32_t first_to, uint3
     }
 }
 
-// A conversion that the user wrote has its own name, the compiler's has that of what it is for.
-static bool is_users(const struct graph_node *node) {
-    return bytes_equal(op_name_primitive(node->op_name), BYTES("convert_element_type"));
-}
-
 static bool is_compilers_copy(const struct graph_node *node) {
     enum opcode opcode = node->opcode;
     return opcode == OPCODE_COPY || opcode == OPCODE_COPY_START || opcode == OPCODE_COPY_DONE ||
-           opcode == OPCODE_BITCAST || (opcode == OPCODE_CONVERT && !is_users(node));
+           opcode == OPCODE_BITCAST || (opcode == OPCODE_CONVERT && !type_flow_is_users_conversion(node));
 }
 
 static uint32_t only_leaf(const struct program_graph *graph, uint32_t node) {

@@ -1,10 +1,11 @@
 #include "analysis/advice/type_flow.h"
 
+#include "analysis/hlo/element_type.h"
 #include "analysis/program/leaf_links.h"
 #include "analysis/program/library_call.h"
 #include "analysis/program/op_name.h"
 
-enum { F32 = 11, BF16 = 16, PASSES_MAX = 64 };
+enum { PASSES_MAX = 64 };
 
 enum origin { ORIGIN_OTHER, ORIGIN_INPUT, ORIGIN_CAST_COPY };
 
@@ -66,7 +67,7 @@ static void follow_origin(struct runner *r, const struct graph_node *node) {
     uint8_t origin = r->origins[r->graph->nodes[operand].first_leaf];
     for (uint32_t l = 0; l < node->leaf_count && origin != ORIGIN_OTHER; l++) {
         uint32_t leaf = node->first_leaf + l;
-        set_origin(r, leaf, is_type(r, leaf, BF16) ? ORIGIN_CAST_COPY : origin);
+        set_origin(r, leaf, is_type(r, leaf, ELEMENT_TYPE_BF16) ? ORIGIN_CAST_COPY : origin);
     }
 }
 
@@ -77,10 +78,10 @@ bool type_flow_is_users_conversion(const struct graph_node *node) {
 
 static uint8_t class_of_result(const struct runner *r, const struct graph_node *node) {
     uint8_t class = class_of_operands(r, node);
-    bool is_f32 = is_type(r, node->first_leaf, F32);
+    bool is_f32 = is_type(r, node->first_leaf, ELEMENT_TYPE_F32);
     uint32_t operand = graph_operand(r->graph, node, 0);
     if (type_flow_is_users_conversion(node) && operand != HLO_NONE) {
-        bool is_from_f32 = is_type(r, r->graph->nodes[operand].first_leaf, F32);
+        bool is_from_f32 = is_type(r, r->graph->nodes[operand].first_leaf, ELEMENT_TYPE_F32);
         if (is_f32 && !is_from_f32) return TYPE_WIDE;
         return is_f32 ? class : TYPE_STAYS;
     }
@@ -95,7 +96,8 @@ static void apply(struct runner *r, uint32_t index) {
     follow_origin(r, node);
     uint8_t class = class_of_result(r, node);
     for (uint32_t l = 0; l < node->leaf_count; l++) {
-        bool is_float = is_type(r, node->first_leaf + l, F32) || is_type(r, node->first_leaf + l, BF16);
+        bool is_float = is_type(r, node->first_leaf + l, ELEMENT_TYPE_F32) ||
+                        is_type(r, node->first_leaf + l, ELEMENT_TYPE_BF16);
         if (is_float) raise(r, node->first_leaf + l, class);
     }
 }
@@ -111,11 +113,11 @@ static bool narrow_updates(struct runner *r, const struct program_roles *roles, 
     if (!id_map_init(&shapes, arena, roles->input_count)) return false;
     for (uint32_t i = 0; i < roles->input_count; i++) {
         uint32_t leaf = roles->inputs[i].leaf;
-        if (leaf == HLO_NONE || !roles->inputs[i].is_state || !is_type(r, leaf, F32)) continue;
+        if (leaf == HLO_NONE || !roles->inputs[i].is_state || !is_type(r, leaf, ELEMENT_TYPE_F32)) continue;
         if (r->graph->leaves[leaf].rank > 0) id_map_put(&shapes, dimensions_key(&r->graph->leaves[leaf]), leaf);
     }
     for (uint32_t leaf = 0; leaf < r->graph->leaf_count; leaf++) {
-        if (!is_type(r, leaf, F32) || batch->marks[leaf]) continue;
+        if (!is_type(r, leaf, ELEMENT_TYPE_F32) || batch->marks[leaf]) continue;
         uint32_t like = id_map_get(&shapes, dimensions_key(&r->graph->leaves[leaf]));
         if (like == ID_MAP_NONE || !array_same_dimensions(&r->graph->leaves[like], &r->graph->leaves[leaf])) continue;
         r->flow->classes[leaf] = TYPE_NARROW;
@@ -126,7 +128,7 @@ static bool narrow_updates(struct runner *r, const struct program_roles *roles, 
 static void start(struct runner *r, const struct program_roles *roles) {
     for (uint32_t i = 0; i < roles->input_count; i++) {
         uint32_t leaf = roles->inputs[i].leaf;
-        if (leaf == HLO_NONE || !is_type(r, leaf, F32)) continue;
+        if (leaf == HLO_NONE || !is_type(r, leaf, ELEMENT_TYPE_F32)) continue;
         r->flow->classes[leaf] = TYPE_NARROW;
         r->origins[leaf] = ORIGIN_INPUT;
     }
@@ -135,7 +137,8 @@ static void start(struct runner *r, const struct program_roles *roles) {
 static void finish(struct runner *r, const struct program_roles *roles) {
     for (uint32_t i = 0; i < roles->output_count; i++) {
         uint32_t leaf = roles->outputs[i].leaf;
-        if (roles->outputs[i].mirror != HLO_NONE && is_type(r, leaf, F32)) r->flow->classes[leaf] = TYPE_NARROW;
+        if (roles->outputs[i].mirror != HLO_NONE && is_type(r, leaf, ELEMENT_TYPE_F32))
+            r->flow->classes[leaf] = TYPE_NARROW;
     }
     for (uint32_t leaf = 0; leaf < r->graph->leaf_count; leaf++)
         r->flow->is_cast_copy[leaf] = r->origins[leaf] == ORIGIN_CAST_COPY;
