@@ -174,10 +174,12 @@ static int64_t new_peak(const struct advisor *advisor, const struct blocks *bloc
     const struct heap_replay *replay = replay_of(advisor);
     uint32_t again = first_step_again(advisor, &blocks->residuals);
     int64_t live = 0, waiting = 0, peak = 0;
+    double stream = (double)block_stages_stream_bytes(&blocks->stages);
     for (uint32_t step = 0; step <= replay->step_count; step++) {
         live += dropped[step];
         waiting += waiting_change[step];
-        bool is_between = again ? step < again : (double)live > 0.999 * (double)blocks->residuals.dropped_bytes;
+        bool is_between = again ? step < again
+                                : (double)live + stream > 0.999 * (double)blocks->residuals.dropped_bytes;
         bool may_rest = step > advisor->phases.turn_step && !dropped[step + 1];
         double then = (double)(replay->heap_bytes[step] - live) +
                       held_instead(blocks, (double)live, is_between, may_rest) -

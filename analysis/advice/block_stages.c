@@ -101,16 +101,13 @@ static uint32_t count_of_most_bytes(const struct residuals *residuals, const str
 
 // --- Stages ---
 
-static double bytes_of_group(const struct residual_group *group) {
-    return (double)group->bytes * group->count;
-}
-
 // The group that holds most of those without a stage; HLO_NONE: all have one.
 static uint32_t largest_without(const struct residuals *residuals, const uint8_t *stage_of_group) {
     uint32_t largest = HLO_NONE;
     for (uint32_t g = 0; g < residuals->group_count; g++) {
         if (!residuals->groups[g].is_block || stage_of_group[g] != BLOCK_STAGES_MAX) continue;
-        if (largest == HLO_NONE || bytes_of_group(&residuals->groups[g]) > bytes_of_group(&residuals->groups[largest]))
+        if (largest == HLO_NONE ||
+            residual_group_bytes(&residuals->groups[g]) > residual_group_bytes(&residuals->groups[largest]))
             largest = g;
     }
     return largest;
@@ -157,17 +154,29 @@ static void put_in_order(struct block_stages *stages) {
     }
 }
 
-static void put_into_one(const struct residuals *residuals, struct block_stages *stages) {
-    struct block_stage *one = &stages->stages[0];
-    stages->count = 1;
-    *one = (struct block_stage){.first_start = UINT32_MAX};
+// Blocks that are turns of loops, and blocks beside them.
+static bool has_both_kinds(const struct residuals *residuals) {
+    bool has[2] = {false, false};
+    for (uint32_t g = 0; g < residuals->group_count; g++) {
+        if (residuals->groups[g].is_block) has[residuals->groups[g].is_stacked] = true;
+    }
+    return has[false] && has[true];
+}
+
+// One stage of all, or one of each kind.
+static void put_by_kind(const struct residuals *residuals, bool is_apart, struct block_stages *stages) {
+    stages->count = is_apart ? 2 : 1;
+    for (uint32_t s = 0; s < stages->count; s++) stages->stages[s] = (struct block_stage){.first_start = UINT32_MAX};
     for (uint32_t g = 0; g < residuals->group_count; g++) {
         const struct residual_group *group = &residuals->groups[g];
         if (!group->is_block) continue;
-        stages->stage_of_group[g] = 0;
-        if (group->first_start < one->first_start) one->first_start = group->first_start;
-        if (group->last_start > one->last_start) one->last_start = group->last_start;
+        uint8_t s = is_apart && group->is_stacked;
+        struct block_stage *stage = &stages->stages[s];
+        stages->stage_of_group[g] = s;
+        if (group->first_start < stage->first_start) stage->first_start = group->first_start;
+        if (group->last_start > stage->last_start) stage->last_start = group->last_start;
     }
+    put_in_order(stages);
 }
 
 // Does one stage have nearly all? What others have is made at the ends: of embeddings, of heads.
@@ -177,7 +186,7 @@ static bool is_nearly_one(const struct residuals *residuals, const struct block_
     for (uint32_t g = 0; g < residuals->group_count; g++) {
         uint8_t s = stages->stage_of_group[g];
         if (s == BLOCK_STAGES_MAX) continue;
-        bytes[s] += bytes_of_group(&residuals->groups[g]);
+        bytes[s] += residual_group_bytes(&residuals->groups[g]);
         if (bytes[s] > most) most = bytes[s];
     }
     return most >= nearly_all * (double)residuals->dropped_bytes;
@@ -205,10 +214,10 @@ static void choose_stream(const struct residuals *residuals, struct block_stages
     int64_t largest = largest_of_block(residuals, stages, s), smallest = 0;
     for (uint32_t g = 0; g < residuals->group_count; g++) {
         const struct residual_group *group = &residuals->groups[g];
-        int64_t bytes = residual_bytes_of_block(group);
+        int64_t bytes = residual_bytes_unrounded(group);
         bool is_everywhere = group->is_stacked || group->count + 1 >= stage->blocks / 2;
         if (!is_of_stage(residuals, stages, g, s)) continue;
-        stage->dropped_bytes += bytes_of_group(group);
+        stage->dropped_bytes += residual_group_bytes(group);
         if (is_everywhere && bytes >= largest / STATISTIC_DIVISOR && (!smallest || bytes < smallest)) smallest = bytes;
     }
     stage->stream_bytes = smallest;
@@ -264,6 +273,25 @@ static double count_alike_blocks(struct layer_count layers, const struct residua
     return most >= 2 && layers.count % most == 0 ? most : layers.count;
 }
 
+static bool is_of_turns(const struct residuals *residuals, const struct block_stages *stages, uint8_t s) {
+    for (uint32_t g = 0; g < residuals->group_count; g++) {
+        if (is_of_stage(residuals, stages, g, s) && residuals->groups[g].is_stacked) return true;
+    }
+    return false;
+}
+
+static void fill_stage(const struct advisor *advisor, const struct residuals *residuals, const struct kept_ops *kept,
+                       double alike, struct block_stages *stages) {
+    struct block_stage *stage = &stages->stages[kept->stage];
+    bool is_of_loop = residuals->loop_length && is_of_turns(residuals, stages, kept->stage);
+    stage->blocks = alike > 0    ? alike
+                    : is_of_loop ? (double)residuals->loop_length
+                                 : count_in_stage(residuals, stages, kept);
+    choose_stream(residuals, stages, kept->stage);
+    if (is_of_loop) choose_carried(advisor, stage);
+    stages->blocks += stage->blocks;
+}
+
 bool block_stages_find(const struct advisor *advisor, const struct residuals *residuals, struct block_stages *stages) {
     struct op_count ops[OPS_MAX];
     struct layer_count layers;
@@ -273,14 +301,12 @@ bool block_stages_find(const struct advisor *advisor, const struct residuals *re
     memset(stages->stage_of_group, BLOCK_STAGES_MAX, sizeof stages->stage_of_group);
     put_into_stages(residuals, stages);
     put_in_order(stages);
-    double alike = count_alike_blocks(layers, residuals, stages, ops, op_count);
-    if (alike > 0) put_into_one(residuals, stages);
+    bool is_apart = has_both_kinds(residuals);
+    double alike = is_apart ? 0 : count_alike_blocks(layers, residuals, stages, ops, op_count);
+    if (alike > 0 || is_apart) put_by_kind(residuals, is_apart, stages);
     for (uint32_t s = 0; s < stages->count; s++) {
         struct kept_ops kept = {ops, op_count, stages->stage_of_group, (uint8_t)s};
-        stages->stages[s].blocks = alike > 0 ? alike : count_in_stage(residuals, stages, &kept);
-        choose_stream(residuals, stages, (uint8_t)s);
-        stages->blocks += stages->stages[s].blocks;
+        fill_stage(advisor, residuals, &kept, alike, stages);
     }
-    if (residuals->loop_length && stages->count) choose_carried(advisor, &stages->stages[0]);
     return true;
 }

@@ -2,6 +2,8 @@
 
 #include "analysis/advice/loop_stacks.h"
 #include "analysis/advice/loop_steps.h"
+#include "analysis/hlo/element_type.h"
+#include "analysis/program/op_name.h"
 
 static const struct heap_replay *replay_of(const struct advisor *advisor) {
     return &advisor->what_if.replay;
@@ -26,8 +28,16 @@ static uint32_t group_for(struct residuals *residuals, const struct array_shape 
     }
     if (residuals->group_count == RESIDUAL_GROUPS_MAX) return HLO_NONE;
     residuals->groups[residuals->group_count] = (struct residual_group){
-        .shape = *shape, .first_start = UINT32_MAX, .is_stacked = is_stacked};
+        .shape = *shape, .first_start = UINT32_MAX, .is_stacked = is_stacked, .is_rounded = true};
     return residuals->group_count++;
+}
+
+// A stack that loops fill: what is made of all their turns afterwards (the logits of all steps) is handed to none. Of
+// loops in loops it is not known who fills what.
+static bool is_filled(const struct advisor *advisor, const uint8_t *stacks, uint32_t leaf) {
+    const struct graph_node *node = &advisor->graph.nodes[advisor->graph.node_of_leaf[leaf]];
+    bool is_known = node->computation == advisor->graph.entry;
+    return loop_steps_is_stack(&advisor->steps, leaf) && (stacks[leaf] || !is_known);
 }
 
 static bool group_all(const struct advisor *advisor, struct residuals *residuals) {
@@ -42,16 +52,40 @@ static bool group_all(const struct advisor *advisor, struct residuals *residuals
         residuals->group_of_span[i] = HLO_NONE;
         if (!is_residual(advisor, stacks, span)) continue;
         uint32_t leaf = advisor_leaf(advisor, span->buffer);
-        uint32_t g = group_for(residuals, &advisor->graph.leaves[leaf], loop_steps_is_stack(&advisor->steps, leaf));
+        uint32_t g = group_for(residuals, &advisor->graph.leaves[leaf], is_filled(advisor, stacks, leaf));
         residuals->group_of_span[i] = g;
         if (g == HLO_NONE) continue;
         struct residual_group *group = &residuals->groups[g];
         group->count++;
         group->bytes = advisor->module->buffers[span->buffer].size_bytes;
+        group->is_rounded = group->is_rounded && type_flow_is_rounded(&advisor->types, &advisor->graph, leaf);
         if (span->start_step < group->first_start) group->first_start = span->start_step;
         if (span->start_step > group->last_start) group->last_start = span->start_step;
     }
     return true;
+}
+
+// An operation of the forward pass that adds two float32 arrays of these dimensions, not a bias.
+static bool is_sum(const struct advisor *advisor, uint32_t index, const struct array_shape *shape) {
+    const struct program_graph *graph = &advisor->graph;
+    const struct graph_node *node = &graph->nodes[index];
+    if (node->opcode != OPCODE_OTHER || node->leaf_count != 1) return false;
+    if (advisor->phases.of_node[index] != PHASE_FORWARD) return false;
+    const struct array_shape *sum = &graph->leaves[node->first_leaf];
+    if (sum->element_type != ELEMENT_TYPE_F32 || !array_same_dimensions(sum, shape)) return false;
+    for (uint32_t i = 0; i < node->operand_count; i++) {
+        uint32_t operand = graph_operand(graph, node, i);
+        if (operand == HLO_NONE || graph->nodes[operand].opcode == OPCODE_BROADCAST) return false;
+    }
+    return bytes_equal(op_name_primitive(node->op_name), BYTES("add"));
+}
+
+// Are such arrays what blocks add to, in float32? What only products read stays rounded between blocks too.
+static bool is_added_to(const struct advisor *advisor, const struct array_shape *shape) {
+    for (uint32_t i = 0; i < advisor->graph.node_count; i++) {
+        if (is_sum(advisor, i, shape)) return true;
+    }
+    return false;
 }
 
 static int64_t length_of_loop(const struct residuals *residuals) {
@@ -59,19 +93,51 @@ static int64_t length_of_loop(const struct residuals *residuals) {
     int64_t length = 0;
     for (uint32_t g = 0; g < residuals->group_count; g++) {
         const struct residual_group *group = &residuals->groups[g];
-        double bytes = (double)group->bytes * group->count;
-        if (!group->is_stacked || bytes <= most) continue;
-        most = bytes;
+        if (!group->is_stacked || residual_group_bytes(group) <= most) continue;
+        most = residual_group_bytes(group);
         length = group->shape.dimensions[0];
     }
     return length;
 }
 
+// Several of one shape, over a stretch of the program.
+static bool is_repeated(const struct advisor *advisor, const struct residual_group *group) {
+    bool is_spread = (double)(group->last_start - group->first_start) > 0.05 * (double)advisor->phases.turn_step;
+    return !group->is_stacked && group->count >= 2 && is_spread;
+}
+
+// When loops' turns keep arrays: from the first stack to the last.
+static bool is_amid_loops(const struct residuals *residuals, const struct residual_group *group) {
+    uint32_t first = UINT32_MAX, last = 0;
+    for (uint32_t g = 0; g < residuals->group_count; g++) {
+        const struct residual_group *other = &residuals->groups[g];
+        if (!other->is_stacked) continue;
+        if (other->first_start < first) first = other->first_start;
+        if (other->last_start > last) last = other->last_start;
+    }
+    return group->first_start <= last && first <= group->last_start;
+}
+
+// Before or after all loops: do blocks that are none of their turns keep a good part of it? What is done once for each
+// of several loops may be a block or none.
+static bool has_blocks_outside(const struct advisor *advisor, const struct residuals *residuals) {
+    const double good_part = 0.2;
+    double stacked = 0, repeated = 0;
+    for (uint32_t g = 0; g < residuals->group_count; g++) {
+        const struct residual_group *group = &residuals->groups[g];
+        if (group->is_stacked) stacked += residual_group_bytes(group);
+        if (is_repeated(advisor, group) && !is_amid_loops(residuals, group)) repeated += residual_group_bytes(group);
+    }
+    return repeated > good_part * stacked;
+}
+
 static void choose_groups(const struct advisor *advisor, struct residuals *residuals) {
+    bool has_outside = has_blocks_outside(advisor, residuals);
     for (uint32_t g = 0; g < residuals->group_count; g++) {
         struct residual_group *group = &residuals->groups[g];
-        bool is_spread = (double)(group->last_start - group->first_start) > 0.05 * (double)advisor->phases.turn_step;
-        group->is_block = group->is_stacked || (!residuals->loop_length && group->count >= 2 && is_spread);
+        group->is_rounded = group->is_rounded && is_added_to(advisor, &group->shape);
+        group->is_block = group->is_stacked ||
+                          (has_outside && is_repeated(advisor, group) && !is_amid_loops(residuals, group));
     }
 }
 
@@ -91,6 +157,11 @@ static void sum_dropped(const struct advisor *advisor, struct residuals *residua
 int64_t residual_bytes_of_block(const struct residual_group *group) {
     bool is_stack = group->is_stacked && group->shape.dimensions[0] > 0;
     return is_stack ? group->bytes / group->shape.dimensions[0] : group->bytes;
+}
+
+int64_t residual_bytes_unrounded(const struct residual_group *group) {
+    enum { BF16_IN_F32 = 2 };
+    return residual_bytes_of_block(group) * (group->is_rounded ? BF16_IN_F32 : 1);
 }
 
 bool residuals_has_as_large(const struct residuals *residuals, const struct array_shape *shape) {

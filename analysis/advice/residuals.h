@@ -5,7 +5,7 @@
 //     bf16[12,8,512,768]           a loop's stack: one of each turn
 //
 // Kept arrays count as a block's when there are several of one shape, over a stretch of the program; a loop's, when
-// they are stacked over its turns. Where loops keep any, nothing else does.
+// they are stacked over its turns; beside loops, others do only before or after them all, where they keep a good part.
 #pragma once
 
 #include "analysis/advice/advisor.h"
@@ -18,6 +18,7 @@ struct residual_group {  // residuals of one shape
     uint32_t count;
     uint32_t first_start, last_start;
     bool is_stacked, is_block;
+    bool is_rounded;  // all: to bfloat16 by the compiler, for products, beside others that stay float32
 };
 
 struct residuals {
@@ -33,8 +34,16 @@ struct residuals {
 // False at the arena's limit, with the error set.
 MUST_USE bool residuals_find(const struct advisor *advisor, struct residuals *residuals);
 
+// Bytes of all.
+static inline double residual_group_bytes(const struct residual_group *group) {
+    return (double)group->bytes * group->count;
+}
+
 // Bytes of one, of a stack of one turn.
 int64_t residual_bytes_of_block(const struct residual_group *group);
+
+// The same where a block runs again: what was rounded for a product is float32 between blocks.
+int64_t residual_bytes_unrounded(const struct residual_group *group);
 
 // Do blocks keep arrays of as many elements, of whatever type, in whatever order?
 bool residuals_has_as_large(const struct residuals *residuals, const struct array_shape *shape);

@@ -71,6 +71,10 @@ static void follow_origin(struct runner *r, const struct graph_node *node) {
     }
 }
 
+bool type_flow_is_rounded(const struct type_flow *flow, const struct program_graph *graph, uint32_t leaf) {
+    return graph->leaves[leaf].element_type == ELEMENT_TYPE_BF16 && flow->classes[leaf] == TYPE_NARROW;
+}
+
 bool type_flow_is_users_conversion(const struct graph_node *node) {
     return node->opcode == OPCODE_CONVERT &&
            bytes_equal(op_name_primitive(node->op_name), BYTES("convert_element_type"));

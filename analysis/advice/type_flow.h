@@ -28,5 +28,8 @@ struct type_flow {
 bool type_flow_run(const struct program_graph *graph, const struct program_roles *roles,
                    const struct dimension_flow *batch, struct arena *arena, struct type_flow *flow);
 
+// Is it bfloat16 only because the compiler rounds for a product what the program computes in float32?
+bool type_flow_is_rounded(const struct type_flow *flow, const struct program_graph *graph, uint32_t leaf);
+
 // Is the operation a conversion that the source asked for? Those that the compiler adds have no such op_name.
 bool type_flow_is_users_conversion(const struct graph_node *node);

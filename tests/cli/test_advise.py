@@ -293,6 +293,22 @@ class Predictions(unittest.TestCase):
         self.assertLess(item["predicted_total_bytes"], 1.5 * truth)
         self.assertTrue(item["evidence"][0].startswith("24 arrays"), item["evidence"])  # three are transposed copies
 
+    def test_what_the_compiler_rounds_for_a_product_is_no_input_of_a_block(self):
+        evidence = by_id(self.documents["dilated"])["rematerialize"]["evidence"]  # its stream is float32
+        self.assertTrue(any("its input, 24.00 MiB" in words for words in evidence), evidence)
+
+    def test_what_is_made_of_all_turns_is_not_what_they_keep(self):
+        item = by_id(self.documents["attentive_units"])["rematerialize"]  # the logits of all words, 793 MiB
+        truth = PROGRAMS["attentive_units"]["after"]["rematerialize"]
+        self.assertLess(abs(item["predicted_total_bytes"] - truth), truth / 10)
+        self.assertNotIn("18000", item["evidence"][0])
+
+    def test_blocks_before_a_loop_are_blocks_too(self):
+        item = by_id(self.documents["patches_of_bytes"])["rematerialize"]
+        truth = 1467877376  # compiled; what a block that runs again holds is open
+        self.assertLess(item["predicted_total_bytes"], 1.35 * truth)
+        self.assertIn("About 5 blocks in 2 stages", item["evidence"][1])
+
     def test_what_is_too_big_still_stays_squeezed(self):
         # Its outputs hold temporaries; with these on the heap half of the batch would take more than all does now.
         for change in ("halve_batch", "bf16_parameters"):
