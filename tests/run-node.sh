@@ -15,10 +15,10 @@ log=$(mktemp build/logs/node-XXXXXX)
 if [ "$kind" != unit ]; then
     HBMVIEW_BROWSER=$(scripts/find-browser) || exit 1
     export HBMVIEW_BROWSER
-    one_by_one=--test-concurrency=1  # the browser and the server share few cores
+    at_once=--test-concurrency=2  # files wait for the page and for the server, which share few cores
 fi
 # shellcheck disable=SC2086
-node --test --test-reporter=tap ${one_by_one:-} $files 2>&1 | tee "$log" | grep --line-buffered -E '^(not )?ok [0-9]'
+node --test --test-reporter=tap ${at_once:-} $files 2>&1 | tee "$log" | grep --line-buffered -E '^(not )?ok [0-9]'
 passed=$(sed -n 's/^# pass \([0-9]*\)$/\1/p' "$log" | tail -n 1)
 failed=$(sed -n 's/^# \(fail\|cancelled\) \([0-9]*\)$/\2/p' "$log" | awk '{ n += $1 } END { print NR ? n : 1 }')
 [ "$failed" -eq 0 ] || grep -vE '^ *ok |^ *# Subtest|^ *1\.\.|duration_ms|^ *(---|\.\.\.)$' "$log"
