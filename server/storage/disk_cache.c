@@ -116,9 +116,8 @@ static void add_written(struct disk_cache *cache, uint64_t bytes) {
 // --- The folder ---
 
 // In a folder that others may write to, like /tmp, someone else may have made ours first, and what lies in it.
-static bool is_ours(int folder) {
-    struct stat status;
-    return fstat(folder, &status) == 0 && status.st_uid == geteuid() && !(status.st_mode & (S_IWGRP | S_IWOTH));
+static bool is_ours(const struct stat *folder) {
+    return folder->st_uid == geteuid() && !(folder->st_mode & (S_IWGRP | S_IWOTH));
 }
 
 static bool open_folder(struct disk_cache *cache, const char *path, struct error *error) {
@@ -126,12 +125,14 @@ static bool open_folder(struct disk_cache *cache, const char *path, struct error
     int outer = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (outer >= 0) (void)mkdirat(outer, FOLDER_NAME, 0700);
     cache->folder = outer < 0 ? -1 : openat(outer, FOLDER_NAME, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    bool is_good = cache->folder >= 0 && faccessat(cache->folder, ".", R_OK | W_OK | X_OK, 0) == 0;
+    struct stat status;
+    bool is_good = cache->folder >= 0 && faccessat(cache->folder, ".", R_OK | W_OK | X_OK, 0) == 0 &&
+                   fstat(cache->folder, &status) == 0;
     if (!is_good)
         (void)error_in(error, ERROR_UNREADABLE, path, ERROR_WHOLE_FILE,
                        "cannot keep blocks of a bucket in this folder: %s; give --disk_cache one that you can write to",
                        strerror(errno));
-    if (is_good && !is_ours(cache->folder))
+    if (is_good && !is_ours(&status))
         is_good = error_in(error, ERROR_UNREADABLE, path, ERROR_WHOLE_FILE,
                            "its folder " FOLDER_NAME " is another user's, or others can write to it; give --disk_cache "
                            "a folder of your own");

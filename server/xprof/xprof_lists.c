@@ -64,11 +64,23 @@ bool xprof_hosts(struct request *request, struct reply *reply, struct error *err
     return reply_written(reply, REPLY_JSON, output, error);
 }
 
+// Where no program is known, and a host cannot be read just now: that. NULL: there is none.
+static const struct error *unread(const struct module_list *list) {
+    for (size_t i = 0; list->row_count == 0 && i < list->host_count; i++) {
+        const struct error *why = list->hosts[i].error;
+        if (why && why->code == ERROR_UNREADABLE) return why;
+    }
+    return NULL;
+}
+
 bool xprof_module_list(struct request *request, struct reply *reply, struct error *error) {
     struct session session;
     struct module_list list;
     if (!open_or_empty(request, &session, error)) return false;
     if (!module_list_read(&request->work, &session, &list, error)) return false;
+    const struct error *why = unread(&list);
+    if (why) *error = *why;
+    if (why) return false;
     struct output *output = reply_output(request, error);
     if (!output) return false;
     for (size_t i = 0; i < list.row_count; i++) {
