@@ -69,6 +69,23 @@ test("a paste anywhere explains the message; the address does not show its words
   assert.deepEqual(page.complaints, []);
 });
 
+test("what could not be searched for the program is said below what was found", async () => {
+  const page = await opened("/?tag=out_of_memory", empty);
+  const unreadable = [{ path: "/logs/plugins/profile/secret", reason: "cannot open the folder: Permission denied" }];
+  await page.route("**/api/v1/explain*", async (route) => {
+    const answer = await route.fetch();
+    await route.fulfill({ response: answer, json: { ...(await answer.json()), unreadable } });
+  });
+  await hand(page, "paste", MESSAGE);
+  await explained(page);
+  assert.equal(
+    await page.textContent(".oom-message ~ .note"),
+    "Not searched: /logs/plugins/profile/secret: cannot open the folder: Permission denied",
+  );
+  assert.match(await page.textContent(".oom-message"), /session here that could be read/);
+  assert.deepEqual(page.complaints, []);
+});
+
 test("where message and buffers disagree it is said, and the buffers are drawn to the same scale", async () => {
   const page = await opened();
   await hand(page, "paste", MESSAGE);
