@@ -11,7 +11,6 @@
 #include "analysis/advice/sharding_habits.h"
 #include "analysis/advice/sharding_split.h"
 #include "analysis/advice/weight_products.h"
-#include "analysis/advice/weight_uses.h"
 
 enum { BF16_BITS = 16 };
 
@@ -253,7 +252,7 @@ static bool run_split(struct advisor *advisor, struct sharded *sharded) {
 static const struct array_shape *table_in_columns(const struct advisor *advisor, const struct sharding_split *split) {
     const double some = 0.005;
     for (uint32_t i = 0; i < advisor->graph.node_count; i++) {
-        uint32_t from = weight_looked_up(advisor, i);
+        uint32_t from = looked_up_table(advisor, i);
         if (from == HLO_NONE || split->flow.marks[from] != 1u << 1 || advisor->batch.marks[from]) continue;
         const struct array_shape *table = &advisor->graph.leaves[from];
         if (table->rank == 2 && table->dimensions[0] % advisor->request.ways != 0 &&

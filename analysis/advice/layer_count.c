@@ -1,7 +1,7 @@
 #include "analysis/advice/layer_count.h"
 
 #include "analysis/advice/shape_set.h"
-#include "analysis/advice/weight_uses.h"
+#include "analysis/advice/looked_up.h"
 #include "analysis/base/common_divisor.h"
 #include "analysis/program/schedule.h"
 
@@ -111,7 +111,7 @@ static bool is_pair(const struct clock *clock, const struct alike *alike) {
 static struct shape_set find_tables(const struct advisor *advisor) {
     struct shape_set tables = {.count = 0};
     for (uint32_t i = 0; i < advisor->graph.node_count && tables.count < SHAPE_SET_MAX; i++) {
-        uint32_t table = weight_looked_up(advisor, i);
+        uint32_t table = looked_up_table(advisor, i);
         if (table != HLO_NONE) shape_set_add(&tables, &advisor->graph.leaves[table]);
     }
     return tables;

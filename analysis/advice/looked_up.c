@@ -1,7 +1,11 @@
 #include "analysis/advice/looked_up.h"
 
-#include "analysis/advice/weight_uses.h"
 #include "analysis/program/op_name.h"
+
+uint32_t looked_up_table(const struct advisor *advisor, uint32_t index) {
+    const struct graph_node *node = &advisor->graph.nodes[index];
+    return node->opcode == OPCODE_GATHER ? flow_operand_leaf(&advisor->batch, node, 0) : HLO_NONE;
+}
 
 enum { ROWS_MAX = 64 };
 
@@ -22,7 +26,7 @@ static bool has_elements(const struct rows *rows, const struct array_shape *shap
 static struct rows find_rows(const struct advisor *advisor, const struct sharding_split *split) {
     struct rows rows = {.count = 0};
     for (uint32_t i = 0; i < advisor->graph.node_count && rows.count < ROWS_MAX; i++) {
-        uint32_t table = weight_looked_up(advisor, i), found = advisor->graph.nodes[i].first_leaf;
+        uint32_t table = looked_up_table(advisor, i), found = advisor->graph.nodes[i].first_leaf;
         if (table == HLO_NONE || advisor->batch.marks[table] || !(sharding_split_marks(split, table) & 1)) continue;
         const struct array_shape *shape = &advisor->graph.leaves[found];
         if (array_is(shape) && !has_elements(&rows, shape)) rows.elements[rows.count++] = array_shape_elements(shape);

@@ -4,7 +4,6 @@
 #include "analysis/advice/given_data.h"
 #include "analysis/advice/loop_steps.h"
 #include "analysis/advice/sharding_flow.h"
-#include "analysis/advice/weight_uses.h"
 #include "analysis/base/common_divisor.h"
 
 // --- What the user splits ---
@@ -49,21 +48,18 @@ static bool is_of_pictures(const struct advisor *advisor) {
 }
 
 // A weight, and the output that takes its place in the next step.
-static void mark_weight(const struct advisor *advisor, const struct weight_uses *uses, uint32_t index,
-                        struct sharding_split *split) {
+static void mark_weight(const struct advisor *advisor, uint32_t index, struct sharding_split *split) {
     const struct entry_input *input = &advisor->roles.inputs[index];
     int d = sharding_weight_dimension(advisor, input->leaf);
     split->dimension[input->leaf] = (int8_t)d;
-    if (d >= 0 && !weight_is_only_added(uses, &advisor->graph.leaves[input->leaf]))
-        dimension_flow_mark(&split->flow, input->leaf, d);
+    if (d >= 0) dimension_flow_mark(&split->flow, input->leaf, d);
     if (input->mirror != HLO_NONE) split->dimension[advisor->roles.outputs[input->mirror].leaf] = (int8_t)d;
 }
 
 static void mark_weights(const struct advisor *advisor, struct sharding_split *split) {
-    struct weight_uses uses = weight_uses_find(advisor);
     memset(split->dimension, -1, advisor->graph.leaf_count);
     for (uint32_t i = 0; i < advisor->roles.input_count; i++) {
-        if (sharding_is_weight(advisor, i)) mark_weight(advisor, &uses, i, split);
+        if (sharding_is_weight(advisor, i)) mark_weight(advisor, i, split);
     }
 }
 
