@@ -1,9 +1,9 @@
 """The families of advice_unseen.py and its neighbours, for TPUs and GPUs.
 
 They were written by people who had seen neither the rules nor any figure of the advice: TPU and GPU first, then those
-of advice_last.py, then BLIND_TPU and BLIND_GPU, then EXAM_TPU and EXAM_GPU. Each set was judged once as the rules were
-then, and rules were changed with it in view after that. docs/advice.md has what each said at first sight; the last is
-told apart as kept aside.
+of advice_last.py, then BLIND_TPU and BLIND_GPU, then EXAM_TPU and EXAM_GPU, then LIBRARY_TPU and LIBRARY_GPU, whose
+models are those of libraries. Each set was judged once as the rules were then, and rules were changed with it in view
+after that. docs/advice.md has what each said at first sight; the last is told apart as kept aside.
 """
 import dataclasses
 
@@ -13,6 +13,8 @@ import advice_blind_scenes as scenes
 import advice_blind_serving as serving
 import advice_blind_time as over_time
 import advice_exam as exam
+import advice_exam_libraries as libraries
+import advice_exam_nets as nets
 import advice_exam_scenes as exam_scenes
 import advice_last as last
 import advice_unseen as unseen
@@ -22,6 +24,7 @@ import advice_unseen_vision as vision
 USUAL = ("donate_inputs", "bf16_parameters", "halve_batch", "rematerialize", "shard_parameters", "shard_all")
 KEPT = USUAL[1:]
 INFERENCE = ("donate_inputs", "bf16_parameters", "halve_batch", "shard_parameters", "shard_all")
+FOLLOWED = (*USUAL, "bf16_parameters.follow")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -120,32 +123,88 @@ BLIND_GPU = {
 
 # Of advice_exam.py and advice_exam_scenes.py.
 EXAM_TPU = {
-    "latent_keys_9": Listed(exam.latent_keys(9, 1152, 12, 96, 32, 576, 320, 3072, 36000, 8, 896), True),
-    "paired_windows_4": Listed(exam.paired_windows(4, 960, 4, 2, 128, 3328, 320, 50000, 4, 1280), True),
-    "preferred_answers_8": Listed(exam.preferred_answers(8, 1024, 16, 4, 2736, 32000, 4, 768), True),
-    "delta_chunks_6": Listed(exam.delta_chunks(6, 896, 7, 96, 160, 2432, 64, 27000, 8, 1152), True),
-    "byte_patches_8": Listed(exam.byte_patches((8, 1080, 12), (3, 320, 5), 6, 8, 640), True),
+    "latent_keys_9": Listed(exam.latent_keys(9, 1152, 12, 96, 32, 576, 320, 3072, 36000, 8, 896)),
+    "paired_windows_4": Listed(exam.paired_windows(4, 960, 4, 2, 128, 3328, 320, 50000, 4, 1280)),
+    "preferred_answers_8": Listed(exam.preferred_answers(8, 1024, 16, 4, 2736, 32000, 4, 768)),
+    "delta_chunks_6": Listed(exam.delta_chunks(6, 896, 7, 96, 160, 2432, 64, 27000, 8, 1152)),
+    "byte_patches_8": Listed(exam.byte_patches((8, 1080, 12), (3, 320, 5), 6, 8, 640)),
     "checked_drafts_18": Listed(exam.checked_drafts((18, 2048, 16, 4, 5504), (4, 768, 12, 2, 2048), 32000, 5, 24, 1536),
-                                True, INFERENCE),
-    "many_crops_7": Listed(exam_scenes.many_crops(7, 528, 8, 4, 14, (224, 98), 6, (2048, 256), 49152, 40), True),
-    "worded_latents_3": Listed(exam_scenes.worded_latents((144, 288, 528), 48, 77, 768, 64, 4, 24), True),
+                                     variants=INFERENCE),
+    "many_crops_7": Listed(exam_scenes.many_crops(7, 528, 8, 4, 14, (224, 98), 6, (2048, 256), 49152, 40)),
+    "worded_latents_3": Listed(exam_scenes.worded_latents((144, 288, 528), 48, 77, 768, 64, 4, 24)),
     "past_clicks_8": Listed(exam_scenes.past_clicks((1600000, 420000, 180000, 52000, 9600, 1200, 364, 28), 56, 80, 13,
-                                                    (80, 40), (512, 256), (768, 384, 96), 8192), True),
+                                                    (80, 40), (512, 256), (768, 384, 96), 8192)),
     "earth_mesh_9": Listed(exam_scenes.earth_mesh(9, 288, (72, 144), 78, 2562, {"into": 16704, "among": 20460,
-                                                                               "out": 31104}, 8), True),
-    "rolled_flow_4": Listed(exam_scenes.rolled_flow(4, 48, 20, 120, 3, 5, 12), True),
-    "residue_contacts_18": Listed(exam_scenes.residue_contacts(18, 600, 15, 16, 384), True, INFERENCE),
+                                                                               "out": 31104}, 8)),
+    "rolled_flow_4": Listed(exam_scenes.rolled_flow(4, 48, 20, 120, 3, 5, 12)),
+    "residue_contacts_18": Listed(exam_scenes.residue_contacts(18, 600, 15, 16, 384), variants=INFERENCE),
 }
 EXAM_GPU = {
-    "latent_keys_12": Listed(exam.latent_keys(12, 1536, 16, 96, 48, 768, 384, 4096, 50000, 8, 1024), True),
-    "delta_chunks_9": Listed(exam.delta_chunks(9, 1280, 10, 96, 192, 3456, 64, 40000, 8, 1728), True),
+    "latent_keys_12": Listed(exam.latent_keys(12, 1536, 16, 96, 48, 768, 384, 4096, 50000, 8, 1024)),
+    "delta_chunks_9": Listed(exam.delta_chunks(9, 1280, 10, 96, 192, 3456, 64, 40000, 8, 1728)),
     "checked_drafts_24": Listed(exam.checked_drafts((24, 2560, 20, 5, 6912), (5, 1024, 16, 4, 2816), 50000, 6, 48,
-                                                    2048), True, INFERENCE),
-    "many_crops_9": Listed(exam_scenes.many_crops(9, 768, 12, 5, 16, (224, 96), 8, (2048, 384), 65536, 72), True),
+                                                    2048), variants=INFERENCE),
+    "many_crops_9": Listed(exam_scenes.many_crops(9, 768, 12, 5, 16, (224, 96), 8, (2048, 384), 65536, 72)),
     "earth_mesh_12": Listed(exam_scenes.earth_mesh(12, 352, (91, 180), 83, 10242, {"into": 26800, "among": 81900,
-                                                                                  "out": 49140}, 4), True),
-    "rolled_flow_5": Listed(exam_scenes.rolled_flow(5, 56, 24, 128, 4, 6, 24), True),
+                                                                                  "out": 49140}, 4)),
+    "rolled_flow_5": Listed(exam_scenes.rolled_flow(5, 56, 24, 128, 4, 6, 24)),
     "past_clicks_10": Listed(exam_scenes.past_clicks((2800000, 900000, 640000, 128000, 40000, 8800, 2400, 640, 96, 20),
-                                                     72, 128, 17, (96, 36), (640, 320), (896, 448, 112), 16384), True),
-    "residue_contacts_24": Listed(exam_scenes.residue_contacts(24, 640, 20, 24, 448), True, INFERENCE),
+                                                     72, 128, 17, (96, 36), (640, 320), (896, 448, 112), 16384)),
+    "residue_contacts_24": Listed(exam_scenes.residue_contacts(24, 640, 20, 24, 448), variants=INFERENCE),
+}
+
+# Of advice_exam_libraries.py and advice_exam_nets.py.
+GPT2 = "FlaxGPT2LMHeadModel", "FlaxGPT2Block"
+LLAMA = "FlaxLlamaForCausalLM", "FlaxLlamaDecoderLayer"
+GEMMA = "FlaxGemmaForCausalLM", "FlaxGemmaDecoderLayer"
+LIBRARY_TPU = {
+    "flax_gpt2_5": Listed(libraries.causal(*GPT2, {"n_layer": 5, "n_embd": 816, "n_head": 12, "n_positions": 640}, 8,
+                                           640), True),
+    "flax_llama_7": Listed(libraries.causal(*LLAMA, {
+        "num_hidden_layers": 7, "hidden_size": 1152, "num_attention_heads": 18, "num_key_value_heads": 6,
+        "intermediate_size": 3072, "max_position_embeddings": 1024}, 4, 1024), True),
+    "flax_roberta_6": Listed(libraries.masked("FlaxRobertaForMaskedLM", {
+        "num_hidden_layers": 6, "hidden_size": 704, "num_attention_heads": 11, "intermediate_size": 2816,
+        "vocab_size": 50265}, 24, 256), True, FOLLOWED),
+    "flax_bart_4": Listed(libraries.text_to_text({
+        "encoder_layers": 4, "decoder_layers": 4, "d_model": 640, "encoder_attention_heads": 10,
+        "decoder_attention_heads": 10, "encoder_ffn_dim": 2560, "decoder_ffn_dim": 2560}, 24, 384, 128), True),
+    "flax_whisper_4": Listed(libraries.spoken_words({
+        "encoder_layers": 4, "decoder_layers": 4, "d_model": 576, "encoder_attention_heads": 9,
+        "decoder_attention_heads": 9, "encoder_ffn_dim": 2304, "decoder_ffn_dim": 2304, "num_mel_bins": 80,
+        "max_source_positions": 1500, "max_target_positions": 448}, 8, 160), True),
+    "flax_clip_5_4": Listed(libraries.images_and_texts(
+        {"hidden_size": 512, "num_hidden_layers": 4, "num_attention_heads": 8, "intermediate_size": 2048},
+        {"hidden_size": 768, "num_hidden_layers": 5, "num_attention_heads": 12, "intermediate_size": 3072,
+         "image_size": 224, "patch_size": 32}, 512, 256, 77), True, FOLLOWED),
+    "flax_resnet_2342": Listed(libraries.residual_images({
+        "layer_type": "bottleneck", "depths": [2, 3, 4, 2], "num_labels": 1000}, 72, 224), True, FOLLOWED),
+    "flax_gptj_lora_8": Listed(libraries.low_rank("FlaxGPTJForCausalLM", "FlaxGPTJBlock", {
+        "n_layer": 8, "n_embd": 1536, "n_head": 12, "rotary_dim": 64, "n_positions": 768}, 12, 4, 768), True),
+    "flax_gpt2_decode_8": Listed(libraries.next_word(GPT2[0], {
+        "n_layer": 8, "n_embd": 1280, "n_head": 20, "n_positions": 1024}, 48, 1024), True, INFERENCE),
+    "flax_scanned_10": Listed(nets.scanned_decoder(10, 896, 14, 2432, 50304, 8, 512), True),
+    "flax_lstm_2": Listed(nets.words_over_time(2, 960, 33278, 32, 256), True, FOLLOWED),
+    "nnx_u_net_3": Listed(nets.noise_of_pictures((64, 128, 256), 64, 64), True, FOLLOWED),
+    "haiku_decoder_5": Listed(nets.plain_decoder(5, 768, 12, 3072, 24000, 12, 384), True, FOLLOWED),
+    "equinox_images_6": Listed(nets.patched_images(6, 640, 10, 2560, 192, 16, 64), True, FOLLOWED),
+    "jraph_molecules_4": Listed(nets.molecules(4, 192, 24, 56, 2048), True, FOLLOWED),
+}
+LIBRARY_GPU = {
+    "flax_gemma_6": Listed(libraries.causal(*GEMMA, {
+        "num_hidden_layers": 6, "hidden_size": 1536, "num_attention_heads": 8, "num_key_value_heads": 1,
+        "head_dim": 192, "intermediate_size": 8192, "vocab_size": 128000, "max_position_embeddings": 1024}, 8, 1024),
+        True),
+    "flax_bart_5": Listed(libraries.text_to_text({
+        "encoder_layers": 5, "decoder_layers": 5, "d_model": 832, "encoder_attention_heads": 13,
+        "decoder_attention_heads": 13, "encoder_ffn_dim": 3328, "decoder_ffn_dim": 3328}, 48, 512, 192), True),
+    "flax_resnet_2352": Listed(libraries.residual_images({
+        "layer_type": "bottleneck", "depths": [2, 3, 5, 2], "num_labels": 1000}, 192, 224, BF16), True),
+    "flax_mistral_decode_10": Listed(libraries.next_word("FlaxMistralForCausalLM", {
+        "num_hidden_layers": 10, "hidden_size": 2304, "num_attention_heads": 18, "num_key_value_heads": 6,
+        "intermediate_size": 6144, "max_position_embeddings": 3072, "sliding_window": 3072}, 64, 3072), True,
+        INFERENCE),
+    "flax_scanned_14": Listed(nets.scanned_decoder(14, 1280, 20, 3456, 50304, 12, 768), True),
+    "haiku_stacked_9": Listed(nets.plain_decoder(9, 960, 15, 3840, 32000, 16, 512, stacked=True), True, FOLLOWED),
+    "equinox_images_8": Listed(nets.patched_images(8, 896, 14, 3584, 224, 16, 96), True, FOLLOWED),
 }
