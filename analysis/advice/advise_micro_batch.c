@@ -180,11 +180,11 @@ bool advise_micro_batch(struct advisor *advisor, struct advice_item *item) {
         return advisor_no_use(advisor, item, "The program trains nothing: there are no gradients to accumulate.");
     if (advisor->roles.batch < 2 || !dimension_flow_has_marks(&advisor->batch))
         return advisor_no_use(advisor, item, "No batch dimension was found among the inputs; give it with --batch=N.");
-    if (advisor->roles.is_graph)
+    if (advisor->roles.is_graph && !advisor->roles.graphs)
         return advisor_no_use(advisor, item, "The inputs are one graph: a part of its edges is another graph.");
     bool has_sums = is_accumulating(&advisor->graph);
     advisor->doubt = advisor_doubt_of_batch(advisor);
-    int64_t parts = choose_parts(advisor->roles.batch);
+    int64_t parts = choose_parts(advisor->roles.is_graph ? advisor->roles.graphs : advisor->roles.batch);
     if (!parts) return advisor_no_use(advisor, item, "The batch has no divisor from 2 to 16.");
     few_pictures_doubt(advisor, advisor->roles.batch / parts);
     item->parts = parts;

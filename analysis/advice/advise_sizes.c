@@ -74,6 +74,19 @@ bool advisor_halve(struct advisor *advisor, const struct dimension_flow *flow, s
     return true;
 }
 
+static void say_batch(struct advisor *advisor, struct advice_item *item) {
+    const struct program_roles *roles = &advisor->roles;
+    if (roles->is_graph)
+        advisor_say(advisor, item, "%lld graphs are joined to one; half of them have half of its %lld edges.",
+                    (long long)roles->graphs, (long long)roles->batch);
+    else
+        advisor_say(advisor, item, "The batch is %lld%s; dimensions computed from it are followed through the program.",
+                    (long long)roles->batch,
+                    roles->is_batch_told     ? ", as given"
+                    : roles->batch_dimension ? ", a later dimension of an input: those before it are steps, or time"
+                                             : ", the leading dimension of an input");
+}
+
 bool advise_batch(struct advisor *advisor, struct advice_item *item) {
     struct what_if_result result;
     int64_t batch = advisor->roles.batch;
@@ -85,15 +98,11 @@ bool advise_batch(struct advisor *advisor, struct advice_item *item) {
         return true;
     }
     if (!dimension_flow_has_marks(&advisor->batch)) return say_no_such_batch(advisor, item);
-    if (advisor->roles.is_graph) return say_graph(advisor, item);
+    if (advisor->roles.is_graph && !advisor->roles.graphs) return say_graph(advisor, item);
     if (!advisor_halve(advisor, &advisor->batch, &result)) return false;
     few_pictures_doubt(advisor, batch / 2);
     item->applies = item->changes_numerics = true;
-    advisor_say(advisor, item, "The batch is %lld%s; dimensions computed from it are followed through the program.",
-                (long long)batch,
-                advisor->roles.is_batch_told     ? ", as given"
-                : advisor->roles.batch_dimension ? ", a later dimension of an input: those before it are steps, or time"
-                                                 : ", the leading dimension of an input");
+    say_batch(advisor, item);
     advisor_set_totals(advisor, &result, advisor_is_wide_untrained(advisor) ? 0.08 : 0.03, 0.02, item);
     if (!few_pictures_in_lanes(advisor, batch / 2)) return true;
     advice_widen(item, 0, 0.40);

@@ -353,8 +353,37 @@ static void list_sums(const struct finder *f, struct sums *list) {
     }
 }
 
+// Rows of an input that is none of the graph's edges and nodes, but may tell of whole graphs; 0: it does not.
+static int64_t rows_of_graphs(const struct finder *f, uint32_t input) {
+    const struct entry_input *in = &f->roles->inputs[input];
+    if (in->leaf == HLO_NONE || in->is_state || f->flow->marks[in->leaf]) return 0;
+    const struct array_shape *shape = &f->graph->leaves[in->leaf];
+    int64_t rows = array_is(shape) && shape->rank > 0 ? shape->dimensions[0] : 0;
+    return rows > 1 && f->roles->batch > rows && f->roles->batch % rows == 0 ? rows : 0;
+}
+
+// As many as the first two such inputs that have one number of rows: counts of nodes and of edges, features, labels.
+static int64_t count_graphs(const struct finder *f) {
+    for (uint32_t i = 0; i < f->roles->input_count; i++) {
+        int64_t rows = rows_of_graphs(f, i);
+        for (uint32_t k = 0; rows && k < i; k++) {
+            if (rows_of_graphs(f, k) == rows) return rows;
+        }
+    }
+    return 0;
+}
+
+static void mark_graphs(struct finder *f) {
+    f->roles->graphs = count_graphs(f);
+    for (uint32_t i = 0; f->roles->graphs && i < f->roles->input_count; i++) {
+        if (rows_of_graphs(f, i) == f->roles->graphs) dimension_flow_mark(f->flow, f->roles->inputs[i].leaf, 0);
+    }
+}
+
 static void find_graph(struct finder *f) {
     struct sums sums = {0};
+    f->roles->is_graph = false;
+    f->roles->graphs = 0;
     list_sums(f, &sums);
     for (uint32_t i = 0; i < f->roles->input_count; i++) {
         int64_t rows = is_other_array(f, i) ? f->graph->leaves[f->roles->inputs[i].leaf].dimensions[0] : 0;
@@ -362,7 +391,9 @@ static void find_graph(struct finder *f) {
         f->roles->is_graph = true;
         dimension_flow_mark(f->flow, f->roles->inputs[i].leaf, 0);
     }
-    if (f->roles->is_graph) dimension_flow_run(f->flow);
+    if (!f->roles->is_graph) return;
+    mark_graphs(f);
+    dimension_flow_run(f->flow);
 }
 
 // Integers may number the ends of edges that all examples share: then rows of the examples reach more than the edges
@@ -381,7 +412,6 @@ static void find_batch(struct finder *f, int64_t batch) {
     if (!f->roles->is_training || !dimension_flow_has_marks(f->flow)) return;
     find_graph(f);
     if (are_examples_elsewhere(f, &examples)) choose(f, examples);
-    f->roles->is_graph = false;
     mark_inputs(f, f->roles->batch, f->roles->batch_dimension);
     find_graph(f);
     for (uint32_t i = 0; i < f->roles->input_count; i++) f->roles->inputs[i].is_frozen = is_other_array(f, i);

@@ -15,6 +15,7 @@
 // What is neither state nor follows the batch, but is an array of floating numbers, are frozen weights. In a program
 // that sums messages at nodes (segment_sum), the edges are taken for the batch, and the nodes follow with them: both
 // are one graph, which cannot be halved. Unless all examples share it: then their rows reach more, and are the batch.
+// Or it is several graphs that were joined: then inputs have a row for each of them, and these follow too.
 #pragma once
 
 #include "analysis/advice/dimension_flow.h"
@@ -42,6 +43,7 @@ struct program_roles {
     int64_t batch;         // 0: not found
     bool is_batch_told;    // the user gave it
     bool is_graph;         // it counts the edges of a graph
+    int64_t graphs;        // that are joined to that one; 0: it is one
     int batch_dimension;   // of that input
     uint32_t batch_input;  // the input that tells it, or HLO_NONE
 };
