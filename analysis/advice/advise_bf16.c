@@ -3,14 +3,16 @@
 //     what the program says                     what is stored in bfloat16 then changes
 //     w.astype(bf16), x @ w                     the stored, the copies in bfloat16 (they go), gradients: one total
 //     x @ w in float32; the source widens it    the stored alone
-//     x @ w in float32; the source follows w    the stored, and what is computed of it but exponentials: a second total
+//     x @ w in float32; the source follows w    the stored, and what is computed of it: a second total
 //
 // A module computed in float32 does not tell which of the last two its source would do: the first is predicted, the
 // range goes down to the second, and both are told.
 #include "analysis/advice/advisor.h"
 #include "analysis/advice/shape_set.h"
+#include "analysis/groups/frameworks.h"
 #include "analysis/hlo/element_type.h"
 #include "analysis/hlo/shape.h"
+#include "analysis/hlo/stack_trace.h"
 #include "analysis/program/op_name.h"
 
 enum { BF16_BITS = 16 };
@@ -26,16 +28,40 @@ static bool is_f32(const struct advisor *advisor, uint32_t leaf) {
     return leaf != HLO_NONE && advisor->graph.leaves[leaf].element_type == ELEMENT_TYPE_F32;
 }
 
-// --- What a careful program computes in float32 on purpose: what exponentials are taken of ---
+// --- What a careful program computes in float32 on purpose: what a softmax takes exponentials of ---
+
+static bool is_named(const struct graph_node *node, struct bytes primitive) {
+    return bytes_equal(op_name_primitive(node->op_name), primitive);
+}
+
+// A sigmoid's is of what was negated: 1 / (1 + exp(-x)), in whatever type x has.
+static bool is_of_sigmoid(const struct program_graph *graph, uint32_t node) {
+    uint32_t operand = graph_operand(graph, &graph->nodes[node], 0);
+    return operand != HLO_NONE && is_named(&graph->nodes[operand], BYTES("neg"));
+}
+
+// Attention of a library that takes the softmax in the type which its layers compute in: the file that calls JAX is
+// flax's (linen/attention.py) or haiku's (_src/attention.py). Equinox's widens what it is given.
+static bool is_of_library(const struct hlo_module *module, uint32_t node) {
+    struct stack_trace_frame frames[STACK_TRACE_MAX_FRAMES];
+    struct hlo_metadata metadata = hlo_instruction_metadata(module, node, hlo_instruction_read(module, node).metadata);
+    size_t count = stack_trace_read(module, metadata.stack_frame_id, frames, STACK_TRACE_MAX_FRAMES), i = 0;
+    while (i < count && frameworks_have("jax,jaxlib,numpy", frames[i].file)) i++;
+    return i < count && frameworks_have("flax,haiku", frames[i].file);
+}
 
 static struct shape_set find_exponentials(const struct advisor *advisor) {
+    enum { STACKS_READ_MAX = 4096 };
     struct shape_set found = {.count = 0};
+    uint32_t read = 0;
     for (uint32_t leaf = 0; leaf < advisor->graph.leaf_count && found.count < SHAPE_SET_MAX; leaf++) {
         const struct array_shape *shape = &advisor->graph.leaves[leaf];
-        const struct graph_node *node = &advisor->graph.nodes[advisor->graph.node_of_leaf[leaf]];
+        uint32_t node = advisor->graph.node_of_leaf[leaf];
         bool is_exp = array_is(shape) && is_f32(advisor, leaf) && advisor->batch.marks[leaf] &&
-                      bytes_equal(op_name_primitive(node->op_name), BYTES("exp"));
-        if (is_exp) shape_set_add(&found, shape);
+                      is_named(&advisor->graph.nodes[node], BYTES("exp"));
+        if (!is_exp || shape_set_has(&found, shape) || is_of_sigmoid(&advisor->graph, node)) continue;
+        if (read++ < STACKS_READ_MAX && is_of_library(advisor->module, node)) continue;
+        shape_set_add(&found, shape);
     }
     return found;
 }

@@ -85,8 +85,9 @@ static uint8_t class_of_result(const struct runner *r, const struct graph_node *
     bool is_f32 = is_type(r, node->first_leaf, ELEMENT_TYPE_F32);
     uint32_t operand = graph_operand(r->graph, node, 0);
     if (type_flow_is_users_conversion(node) && operand != HLO_NONE) {
-        bool is_from_f32 = is_type(r, r->graph->nodes[operand].first_leaf, ELEMENT_TYPE_F32);
-        if (is_f32 && !is_from_f32) return TYPE_WIDE;
+        uint32_t from = r->graph->nodes[operand].first_leaf;
+        bool is_wider = is_type(r, from, ELEMENT_TYPE_BF16) || is_type(r, from, ELEMENT_TYPE_F16);
+        if (is_f32 && is_wider) return TYPE_WIDE;
         return is_f32 ? class : TYPE_STAYS;
     }
     if (r->judges_products && library_call_is_product(node) && is_f32 && class == TYPE_STAYS) return TYPE_WIDE;
@@ -138,6 +139,36 @@ static void start(struct runner *r, const struct program_roles *roles) {
     }
 }
 
+static void raise_all(struct runner *r, uint32_t first, uint32_t count, const uint8_t *classes) {
+    for (uint32_t i = 0; i < count; i++) {
+        if (is_type(r, first + i, ELEMENT_TYPE_F32)) raise(r, first + i, classes[i]);
+    }
+}
+
+// What a loop is given lies where its result does, so that both are of one type: the zeros that a stack begins with are
+// of the type of what is stacked.
+static void hand_back(struct runner *r, const struct graph_node *node) {
+    const uint8_t *classes = r->flow->classes + node->first_leaf;
+    uint32_t given = graph_operand(r->graph, node, 0);
+    if (given == HLO_NONE) return;
+    const struct graph_node *from = &r->graph->nodes[given];
+    if (node->opcode == OPCODE_WHILE && from->leaf_count == node->leaf_count)
+        raise_all(r, from->first_leaf, from->leaf_count, classes);
+    if (node->opcode == OPCODE_GET_TUPLE_ELEMENT && from->elements.count == from->leaf_count && node->number >= 0 &&
+        node->number < from->leaf_count)
+        raise_all(r, from->first_leaf + (uint32_t)node->number, 1, classes);
+    for (uint32_t i = 0; node->opcode == OPCODE_TUPLE && i < node->operand_count; i++) {
+        uint32_t operand = graph_operand(r->graph, node, i);
+        bool is_flat = operand != HLO_NONE && node->elements.count == node->leaf_count;
+        if (is_flat && r->graph->nodes[operand].leaf_count == 1)
+            raise_all(r, r->graph->nodes[operand].first_leaf, 1, classes + i);
+    }
+}
+
+static void hand_all_back(struct runner *r) {
+    for (uint32_t i = r->graph->node_count; i-- > 0;) hand_back(r, &r->graph->nodes[i]);
+}
+
 static void finish(struct runner *r, const struct program_roles *roles) {
     for (uint32_t i = 0; i < roles->output_count; i++) {
         uint32_t leaf = roles->outputs[i].leaf;
@@ -169,6 +200,7 @@ bool type_flow_run(const struct program_graph *graph, const struct program_roles
     run_passes(&r);
     r.judges_products = true;
     run_passes(&r);
+    hand_all_back(&r);
     if (!narrow_updates(&r, roles, batch, arena)) return false;
     finish(&r, roles);
     return true;

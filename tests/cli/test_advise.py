@@ -17,6 +17,7 @@ IDS = ["donate_inputs", "halve_batch", "bf16_parameters", "bf16_temporaries", "r
 KEYS = {"id", "applies", "understood", "predicted_total_bytes", "predicted_peak_bytes", "saves_bytes", "low_bytes",
         "high_bytes", "changes_numerics", "evidence", "how"}
 WITHIN = {"rematerialize": 0.25}  # of the compiled total; 15 % for the others
+FOLLOWED_HAIKU, FOLLOWED_FLAX = 289431492, 2471141928  # compiled with parameters, and so all layers, in bfloat16
 UNPADDED = {("waves_beside_words", "shard_parameters"): 0.25}  # states of 192 are laid out so that they pad nothing
 GIB = 1 << 30
 UNDERSTOOD, TELL_FROM = 0.8, 0.5  # below: a wider range; no figure
@@ -117,7 +118,8 @@ class Predictions(unittest.TestCase):
     def test_the_batch_goes_through_calls_of_libraries(self):
         found = {name: self.documents[name]["batch"] for name in PROGRAMS if name.startswith("gpu_")}
         self.assertEqual(found, {"gpu_attention": 8, "gpu_caches": 16, "gpu_convolutions": 128, "gpu_dense": 4096,
-                                 "gpu_experts": 16, "gpu_inference": 16, "gpu_inference_fused": 16,
+                                 "gpu_experts": 16, "gpu_flax_scanned": 16, "gpu_haiku": 4, "gpu_inference": 16,
+                                 "gpu_inference_fused": 16, "gpu_molecules": 28672,
                                  "gpu_recurrent": 256, "gpu_rollout": 8, "gpu_rows_out": 8, "gpu_scanned_groups": 8,
                                  "gpu_vision_scanned": 32})
 
@@ -308,6 +310,16 @@ class Predictions(unittest.TestCase):
         truth = 1467877376  # compiled; what a block that runs again holds is open
         self.assertLess(item["predicted_total_bytes"], 1.35 * truth)
         self.assertIn("About 5 blocks in 2 stages", item["evidence"][1])
+
+    def test_a_library_computes_its_softmax_in_what_it_is_given(self):
+        for name, truth in (("gpu_haiku", FOLLOWED_HAIKU), ("gpu_flax_scanned", FOLLOWED_FLAX)):
+            followed = by_id(self.documents[name])["bf16_parameters"]["followed_total_bytes"]
+            self.assertLess(abs(followed - truth), 0.15 * truth, name)
+
+    def test_half_of_several_graphs_is_half_of_their_edges(self):
+        item, truth = by_id(self.documents["gpu_molecules"])["halve_batch"], PROGRAMS["gpu_molecules"]["after"]
+        self.assertIn("512 graphs are joined to one; half of them have half of its 28672 edges.", item["evidence"])
+        self.assertLess(abs(item["predicted_total_bytes"] - truth["halve_batch"]), truth["halve_batch"] / 100)
 
     def test_what_is_too_big_still_stays_squeezed(self):
         # Its outputs hold temporaries; with these on the heap half of the batch would take more than all does now.
