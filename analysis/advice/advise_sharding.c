@@ -222,6 +222,17 @@ static double below_of(const struct advisor *advisor, double above) {
     return advisor->is_for_gpu && above < little ? of_it * above : above;
 }
 
+// What the program gives back is shared by all chips or lies whole on each: six heads on four chips come back whole.
+static bool is_given_back_whole(const struct advisor *advisor, uint32_t buffer, uint8_t marks) {
+    bool is_own = buffer < advisor->what_if.module->buffer_count;
+    uint32_t a = is_own ? advisor->module->allocation_of_buffer[buffer] : HLO_NONE,
+             leaf = advisor_leaf(advisor, buffer);
+    if (a == HLO_NONE || !advisor->module->allocations[a].maybe_live_out) return false;
+    int64_t parts;
+    return sharding_split_of(&advisor->graph.leaves[leaf], marks, advisor->request.ways, &parts) >= 0 &&
+           parts < advisor->request.ways;
+}
+
 // What each buffer weighs on one chip.
 static void resize_split(const struct advisor *advisor, struct sharded *sharded, int64_t *sizes) {
     for (uint32_t i = 0; i < advisor->module->buffer_count; i++) {
@@ -233,9 +244,10 @@ static void resize_split(const struct advisor *advisor, struct sharded *sharded,
             sizes[i] = what_if_bytes((double)sizes[i] * sharded->looked_up[leaf]);
             continue;
         }
+        look_for_uneven(advisor, leaf, marks, &sharded->uneven);
+        if (is_given_back_whole(advisor, i, marks)) continue;
         struct array_shape part = sharding_split_once(&advisor->graph.leaves[leaf], marks, advisor->request.ways);
         sizes[i] = advisor_reshaped(advisor, i, &part);
-        look_for_uneven(advisor, leaf, marks, &sharded->uneven);
     }
 }
 

@@ -56,6 +56,30 @@ static uint32_t copied(const struct program_graph *graph, const struct graph_nod
     return is_same ? from : HLO_NONE;
 }
 
+// Does it write into an operand where that lies?
+static bool is_update(const struct program_graph *graph, uint32_t index) {
+    const struct graph_node *node = &graph->nodes[index];
+    bool is_fusion = node->opcode == OPCODE_FUSION && node->called_count > 0;
+    uint32_t called = is_fusion ? graph->called[node->first_called] : HLO_NONE;
+    uint32_t root = called == HLO_NONE ? index : graph->computations[called].root;
+    return root != HLO_NONE && graph->nodes[root].opcode == OPCODE_DYNAMIC_UPDATE_SLICE;
+}
+
+// A copy that a later operation writes into is that operation's own: of given data it takes no more than the chip's
+// part (key and value caches that a step goes on with).
+static void own_updated(struct given *given) {
+    const struct program_graph *graph = given->flow->graph;
+    for (uint32_t i = 0; i < graph->node_count; i++) {
+        uint32_t made = only_leaf(graph, i);
+        if (made == HLO_NONE || !is_update(graph, i)) continue;
+        for (uint32_t k = 0; k < graph->nodes[i].operand_count; k++) {
+            uint32_t from = graph_operand(graph, &graph->nodes[i], k), leaf = only_leaf(graph, from);
+            bool is_copy = leaf != HLO_NONE && graph->nodes[from].opcode == OPCODE_COPY;
+            if (is_copy && array_same_dimensions(&graph->leaves[leaf], &graph->leaves[made])) take_back(given, leaf);
+        }
+    }
+}
+
 static void visit(struct given *given, uint32_t index) {
     const struct program_graph *graph = given->flow->graph;
     const struct graph_node *node = &graph->nodes[index];
@@ -91,6 +115,7 @@ bool given_data_block(struct dimension_flow *flow, struct arena *arena) {
     struct given given = {.flow = flow, .state = arena_push_raw(arena, flow->graph->leaf_count, 1)};
     if (!given.state) return flow->graph->leaf_count == 0;
     begin(&given);
+    own_updated(&given);
     if (!narrow(&given)) return true;
     for (uint32_t leaf = 0; leaf < flow->graph->leaf_count; leaf++) {
         bool is_outside = flow->graph->nodes[flow->graph->node_of_leaf[leaf]].computation == flow->graph->entry;

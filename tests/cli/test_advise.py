@@ -121,7 +121,7 @@ class Predictions(unittest.TestCase):
                                  "gpu_experts": 16, "gpu_flax_scanned": 16, "gpu_haiku": 4, "gpu_inference": 16,
                                  "gpu_inference_fused": 16, "gpu_molecules": 28672,
                                  "gpu_recurrent": 256, "gpu_rollout": 8, "gpu_rows_out": 8, "gpu_scanned_groups": 8,
-                                 "gpu_vision_scanned": 32})
+                                 "gpu_vision_scanned": 32, "gpu_window_cache": 64})
 
     def test_how_rows_that_are_looked_up_are_laid_out_is_not_known(self):
         item = by_id(self.documents["looked_up"])["shard_parameters"]  # 1,343,080,448 bytes, padded
@@ -320,6 +320,15 @@ class Predictions(unittest.TestCase):
         item, truth = by_id(self.documents["gpu_molecules"])["halve_batch"], PROGRAMS["gpu_molecules"]["after"]
         self.assertIn("512 graphs are joined to one; half of them have half of its 28672 edges.", item["evidence"])
         self.assertLess(abs(item["predicted_total_bytes"] - truth["halve_batch"]), truth["halve_batch"] / 100)
+
+    def test_caches_that_a_step_goes_on_with_are_split_as_what_is_written_into_them(self):
+        item, truth = by_id(self.documents["gpt2_decode"])["shard_parameters"], PROGRAMS["gpt2_decode"]["after"]
+        self.assertLess(abs(item["predicted_total_bytes"] - truth["shard_parameters"]), truth["shard_parameters"] / 100)
+
+    def test_heads_that_the_chips_do_not_divide_come_back_whole(self):
+        item = by_id(self.documents["gpu_window_cache"])["shard_parameters"]  # two of fourteen heads hold the keys
+        truth = PROGRAMS["gpu_window_cache"]["after"]["shard_parameters"]
+        self.assertLess(abs(item["predicted_total_bytes"] - truth), 0.15 * truth)
 
     def test_what_is_too_big_still_stays_squeezed(self):
         # Its outputs hold temporaries; with these on the heap half of the batch would take more than all does now.
