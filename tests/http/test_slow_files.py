@@ -2,6 +2,7 @@
 import http.client
 import os
 import pathlib
+import select
 import time
 import unittest
 
@@ -70,15 +71,29 @@ class SlowLoads(unittest.TestCase):
              Server(logdir=root, environment=slow.environment) as server:
             for path in ("/", "/healthz"):
                 self.assertEqual(server.get(path).status, 200)
-            askers = [self.ask(server, "s000") for _ in range(LOADING_PER_ADDRESS + 8)]
-            self.addCleanup(lambda: [asker.close() for asker in askers])
-            threads = pathlib.Path("/proc", str(server.process.pid), "task")
-            deadline = time.monotonic() + 50
-            while len(os.listdir(threads)) < LOADING_PER_ADDRESS:
-                self.assertLess(time.monotonic(), deadline, "not every worker is busy")
-                time.sleep(0.01)
+            self.ask_more_than_may_load(server)
             for path in ("/", "/healthz", "/api/v1/devices"):
                 self.assertEqual(server.get(path).status, 200)
+
+    def test_whoever_has_looked_in_vain_waits_for_a_place(self):
+        with run_of(1, 1) as root, SlowFiles(root, wait_ms=0) as slow, \
+             Server(logdir=root, environment=slow.environment) as server:
+            self.assertEqual(server.get("/api/v1/session", {"session": "s000"}).status, 200)  # its profile is not known
+            slow.slow_reads(60000)
+            askers = self.ask_more_than_may_load(server)
+            self.assertEqual(server.get("/api/v1/devices").status, 200)  # those that came before have looked by now
+            answered, _, _ = select.select([asker.sock for asker in askers], [], [], 0)
+            self.assertEqual(answered, [])
+
+    def ask_more_than_may_load(self, server):
+        askers = [self.ask(server, "s000") for _ in range(LOADING_PER_ADDRESS + 8)]
+        self.addCleanup(lambda: [asker.close() for asker in askers])
+        threads = pathlib.Path("/proc", str(server.process.pid), "task")
+        deadline = time.monotonic() + 50
+        while len(os.listdir(threads)) < LOADING_PER_ADDRESS:
+            self.assertLess(time.monotonic(), deadline, "not every worker is busy")
+            time.sleep(0.01)
+        return askers
 
     def ask(self, server, session):
         asker = http.client.HTTPConnection("127.0.0.1", server.port)
