@@ -147,9 +147,10 @@ static int64_t choose_parts(int64_t batch) {
 // What other numbers of parts leave.
 static bool say_others(struct advisor *advisor, bool has_sums, struct advice_item *item) {
     const char *others = "";
+    int64_t examples = program_roles_examples(&advisor->roles);
     for (int64_t parts = 2; parts <= PARTS_MAX; parts *= 2) {
         struct advice_item other = *item;
-        if (parts == item->parts || parts > advisor->roles.batch || advisor->roles.batch % parts) continue;
+        if (parts == item->parts || parts > examples || examples % parts) continue;
         if (!predict(advisor, parts, has_sums, &other)) return false;
         others = arena_printf(advisor->arena, "%s%s%s in %lld", others, *others ? ", " : "",
                               size_string(other.predicted_total_bytes, advisor->arena), (long long)parts);
@@ -161,9 +162,9 @@ static bool say_others(struct advisor *advisor, bool has_sums, struct advice_ite
 
 static bool say_parts(struct advisor *advisor, bool has_sums, struct advice_item *item) {
     item->applies = true;
+    long long examples = program_roles_examples(&advisor->roles), parts = item->parts;
     advisor_say(advisor, item, "The batch of %lld in %lld parts of %lld: of what follows the batch, one part is alive.",
-                (long long)advisor->roles.batch, (long long)item->parts,
-                (long long)(advisor->roles.batch / item->parts));
+                examples, parts, examples / parts);
     if (has_sums)
         advisor_say(advisor, item, "The program sums gradients over a loop already: the sums are there.");
     else
@@ -184,7 +185,7 @@ bool advise_micro_batch(struct advisor *advisor, struct advice_item *item) {
         return advisor_no_use(advisor, item, "The inputs are one graph: a part of its edges is another graph.");
     bool has_sums = is_accumulating(&advisor->graph);
     advisor->doubt = advisor_doubt_of_batch(advisor);
-    int64_t parts = choose_parts(advisor->roles.is_graph ? advisor->roles.graphs : advisor->roles.batch);
+    int64_t parts = choose_parts(program_roles_examples(&advisor->roles));
     if (!parts) return advisor_no_use(advisor, item, "The batch has no divisor from 2 to 16.");
     few_pictures_doubt(advisor, advisor->roles.batch / parts);
     item->parts = parts;

@@ -435,7 +435,7 @@ static bool can_split_weights(const struct advisor *advisor) {
 
 // JAX refuses an argument whose dimension the chips do not divide.
 static bool say_no_such_split(struct advisor *advisor, struct advice_item *item) {
-    long long batch = advisor->roles.batch, ways = advisor->request.ways;
+    long long batch = program_roles_examples(&advisor->roles), ways = advisor->request.ways;
     const char *why = batch < ways
                           ? arena_printf(advisor->arena,
                                          "%lld chips cannot share a batch of %lld: no more chips than examples, so "
@@ -479,11 +479,12 @@ bool advise_shard_all(struct advisor *advisor, struct advice_item *item) {
     if (!has_weights(advisor) && advisor->roles.batch < 2)
         return advisor_no_use(advisor, item, "Neither weights nor a batch were found among the inputs.");
     bool has_batch = advisor->roles.batch > 1 && dimension_flow_has_marks(&advisor->batch);
-    if (has_batch && advisor->roles.batch % advisor->request.ways) return say_no_such_split(advisor, item);
+    int64_t examples = program_roles_examples(&advisor->roles);
+    if (has_batch && examples % advisor->request.ways) return say_no_such_split(advisor, item);
     item->applies = true;
     say_weights(advisor, item);
     if (has_batch)
-        advisor_say(advisor, item, "The batch of %lld is split %lld ways.", (long long)advisor->roles.batch,
+        advisor_say(advisor, item, "The batch of %lld is split %lld ways.", (long long)examples,
                     (long long)advisor->request.ways);
     return predict_sharded(advisor, true, spread_of_all(advisor), item);
 }

@@ -1,7 +1,7 @@
 #include "analysis/advice/given_data.h"
 
-#include "analysis/program/leaf_links.h"
 #include "analysis/advice/type_flow.h"
+#include "analysis/program/leaf_links.h"
 
 enum state { OTHER, GIVEN, INPUT };  // INPUT: given, whatever is made of it
 

@@ -1,4 +1,5 @@
-// What chips of a TPU hold whole of rows that they look up in a table that they share, the batch split or not.
+// Which tables rows are looked up in, and what chips of a TPU hold whole of such rows where they share the table, the
+// batch split or not.
 //
 //     ids [8192/4,80] -> all of [8192,80] on each chip
 //     table f32[1600000/4,56] -> rows f32[8192,80,56], zeros where another chip has them -> summed -> f32[8192/4,80,56]

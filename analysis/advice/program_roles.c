@@ -328,28 +328,32 @@ static bool is_other_array(const struct finder *f, uint32_t input) {
     return array_is(shape) && shape->rank >= 2 && is_floating(f, in->leaf);
 }
 
-enum { SUMS_MAX = 64 };
+enum { ROW_COUNTS_MAX = 64 };
 
-struct sums {  // how many rows the forward pass adds rows up to that follow the batch, by numbers; each once
-    int64_t rows[SUMS_MAX];
+struct row_counts {  // how many rows arrays have, each number once
+    int64_t rows[ROW_COUNTS_MAX];
     int count;
 };
 
-static bool sums_have(const struct sums *sums, int64_t rows) {
-    for (int i = 0; i < sums->count; i++) {
-        if (sums->rows[i] == rows) return true;
+static bool row_counts_have(const struct row_counts *list, int64_t rows) {
+    for (int i = 0; i < list->count; i++) {
+        if (list->rows[i] == rows) return true;
     }
     return false;
 }
 
-static void list_sums(const struct finder *f, struct sums *list) {
-    for (uint32_t i = 0; i < f->graph->node_count && list->count < SUMS_MAX; i++) {
+static void row_counts_add(struct row_counts *list, int64_t rows) {
+    if (list->count < ROW_COUNTS_MAX && !row_counts_have(list, rows)) list->rows[list->count++] = rows;
+}
+
+// What the forward pass adds rows up to that follow the batch, by numbers.
+static void list_sums(const struct finder *f, struct row_counts *list) {
+    for (uint32_t i = 0; i < f->graph->node_count && list->count < ROW_COUNTS_MAX; i++) {
         const struct graph_node *node = &f->graph->nodes[i];
         if (node->opcode != OPCODE_SCATTER || op_name_phase(node->op_name) == PHASE_BACKWARD) continue;
         uint32_t sums = flow_operand_leaf(f->flow, node, 0), added = flow_operand_leaf(f->flow, node, 2);
         if (sums == HLO_NONE || added == HLO_NONE || !(f->flow->marks[added] & 1)) continue;
-        int64_t rows = flow_leaf(f->flow, sums)->dimensions[0];
-        if (!sums_have(list, rows)) list->rows[list->count++] = rows;
+        row_counts_add(list, flow_leaf(f->flow, sums)->dimensions[0]);
     }
 }
 
@@ -364,11 +368,11 @@ static int64_t rows_of_graphs(const struct finder *f, uint32_t input) {
 
 // As many as the first two such inputs that have one number of rows: counts of nodes and of edges, features, labels.
 static int64_t count_graphs(const struct finder *f) {
+    struct row_counts seen = {0};
     for (uint32_t i = 0; i < f->roles->input_count; i++) {
         int64_t rows = rows_of_graphs(f, i);
-        for (uint32_t k = 0; rows && k < i; k++) {
-            if (rows_of_graphs(f, k) == rows) return rows;
-        }
+        if (rows && row_counts_have(&seen, rows)) return rows;
+        if (rows) row_counts_add(&seen, rows);
     }
     return 0;
 }
@@ -381,13 +385,13 @@ static void mark_graphs(struct finder *f) {
 }
 
 static void find_graph(struct finder *f) {
-    struct sums sums = {0};
+    struct row_counts sums = {0};
     f->roles->is_graph = false;
     f->roles->graphs = 0;
     list_sums(f, &sums);
     for (uint32_t i = 0; i < f->roles->input_count; i++) {
         int64_t rows = is_other_array(f, i) ? f->graph->leaves[f->roles->inputs[i].leaf].dimensions[0] : 0;
-        if (rows < 2 || !sums_have(&sums, rows)) continue;
+        if (rows < 2 || !row_counts_have(&sums, rows)) continue;
         f->roles->is_graph = true;
         dimension_flow_mark(f->flow, f->roles->inputs[i].leaf, 0);
     }

@@ -48,6 +48,11 @@ struct program_roles {
     uint32_t batch_input;  // the input that tells it, or HLO_NONE
 };
 
+// How many there are of what can be divided: examples, or the graphs that are joined to one.
+static inline int64_t program_roles_examples(const struct program_roles *roles) {
+    return roles->graphs ? roles->graphs : roles->batch;
+}
+
 // `batch` is the user's, 0 for none. `flow` gets the marks of the batch dimension.
 MUST_USE bool program_roles_find(const struct program_graph *graph, int64_t batch, struct arena *arena,
                                  struct program_roles *roles, struct dimension_flow *flow, struct error *error);

@@ -150,17 +150,17 @@ static void raise_all(struct runner *r, uint32_t first, uint32_t count, const ui
 static void hand_back(struct runner *r, const struct graph_node *node) {
     const uint8_t *classes = r->flow->classes + node->first_leaf;
     uint32_t given = graph_operand(r->graph, node, 0);
-    if (given == HLO_NONE) return;
+    if (given == HLO_NONE || node->leaf_count == 0) return;
     const struct graph_node *from = &r->graph->nodes[given];
     if (node->opcode == OPCODE_WHILE && from->leaf_count == node->leaf_count)
         raise_all(r, from->first_leaf, from->leaf_count, classes);
     if (node->opcode == OPCODE_GET_TUPLE_ELEMENT && from->elements.count == from->leaf_count && node->number >= 0 &&
         node->number < from->leaf_count)
         raise_all(r, from->first_leaf + (uint32_t)node->number, 1, classes);
-    for (uint32_t i = 0; node->opcode == OPCODE_TUPLE && i < node->operand_count; i++) {
+    bool is_flat_tuple = node->opcode == OPCODE_TUPLE && node->elements.count == node->leaf_count;
+    for (uint32_t i = 0; is_flat_tuple && i < node->leaf_count; i++) {
         uint32_t operand = graph_operand(r->graph, node, i);
-        bool is_flat = operand != HLO_NONE && node->elements.count == node->leaf_count;
-        if (is_flat && r->graph->nodes[operand].leaf_count == 1)
+        if (operand != HLO_NONE && r->graph->nodes[operand].leaf_count == 1)
             raise_all(r, r->graph->nodes[operand].first_leaf, 1, classes + i);
     }
 }

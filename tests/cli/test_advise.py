@@ -320,6 +320,8 @@ class Predictions(unittest.TestCase):
         item, truth = by_id(self.documents["gpu_molecules"])["halve_batch"], PROGRAMS["gpu_molecules"]["after"]
         self.assertIn("512 graphs are joined to one; half of them have half of its 28672 edges.", item["evidence"])
         self.assertLess(abs(item["predicted_total_bytes"] - truth["halve_batch"]), truth["halve_batch"] / 100)
+        parts = by_id(self.documents["gpu_molecules"])["micro_batch"]["evidence"]
+        self.assertTrue(parts[0].startswith("The batch of 512 in 4 parts of 128"), parts)
 
     def test_caches_that_a_step_goes_on_with_are_split_as_what_is_written_into_them(self):
         item, truth = by_id(self.documents["gpt2_decode"])["shard_parameters"], PROGRAMS["gpt2_decode"]["after"]
