@@ -68,15 +68,19 @@ enum convolution_dimension_numbers_field {
 enum gather_dimension_numbers_field {
     GATHER_OFFSET_DIMS = 1,
     GATHER_COLLAPSED_SLICE_DIMS = 2,
+    GATHER_START_INDEX_MAP = 3,
     GATHER_INDEX_VECTOR_DIM = 4,
     GATHER_OPERAND_BATCHING_DIMS = 5,
+    GATHER_START_INDICES_BATCHING_DIMS = 6,
 };
 
 enum scatter_dimension_numbers_field {
     SCATTER_UPDATE_WINDOW_DIMS = 1,
     SCATTER_INSERTED_WINDOW_DIMS = 2,
+    SCATTER_DIMS_TO_OPERAND_DIMS = 3,
     SCATTER_INDEX_VECTOR_DIM = 4,
     SCATTER_INPUT_BATCHING_DIMS = 5,
+    SCATTER_INDICES_BATCHING_DIMS = 6,
 };
 
 enum op_metadata_field {

@@ -4,17 +4,6 @@
 #include "proto/hlo_fields.h"
 #include "proto/wire.h"
 
-static unsigned bits_of(const int *numbers, int count) {
-    unsigned bits = 0;
-    for (int i = 0; i < count; i++) bits |= numbers[i] < ARRAY_RANK_MAX ? 1u << numbers[i] : 0;
-    return bits;
-}
-
-static int number_of(struct bytes message, uint32_t field) {
-    int numbers[ARRAY_RANK_MAX];
-    return dimension_numbers_read(message, field, numbers) ? numbers[0] : 0;
-}
-
 // --- dot: result dimensions are the batch ones, then what is left of the left, then of the right operand ---
 
 static void add_free(struct dimension_tie_list *list, const struct dimension_flow *flow, uint32_t operand,
@@ -42,9 +31,10 @@ static void tie_product(struct dimension_flow *flow, const struct dot_numbers *n
         dimension_tie_list_add(&list, right, n->batch_right[i], result, i);
     }
     int at = n->batch_count;
-    unsigned batch_left = bits_of(n->batch_left, n->batch_count), batch_right = bits_of(n->batch_right, n->batch_count);
-    add_free(&list, flow, left, bits_of(n->contracted_left, n->contracted_count) | batch_left, result, &at);
-    add_free(&list, flow, right, bits_of(n->contracted_right, n->contracted_count) | batch_right, result, &at);
+    unsigned batch_left = dimension_bits(n->batch_left, n->batch_count),
+             batch_right = dimension_bits(n->batch_right, n->batch_count);
+    add_free(&list, flow, left, dimension_bits(n->contracted_left, n->contracted_count) | batch_left, result, &at);
+    add_free(&list, flow, right, dimension_bits(n->contracted_right, n->contracted_count) | batch_right, result, &at);
     dimension_tie_list_apply(flow, &list);
 }
 
@@ -98,12 +88,12 @@ void dimension_ties_of_convolution(struct dimension_flow *flow, const struct gra
     if (!node->leaf_count || c.input == HLO_NONE || c.kernel == HLO_NONE || c.output == HLO_NONE || !numbers.size)
         return;
     struct dimension_tie_list list = {0};
-    dimension_tie_list_add(&list, c.input, number_of(numbers, CONVOLUTION_INPUT_BATCH), c.output,
-                           number_of(numbers, CONVOLUTION_OUTPUT_BATCH));
-    dimension_tie_list_add_summed(&list, c.input, number_of(numbers, CONVOLUTION_INPUT_FEATURE), c.kernel,
-                                  number_of(numbers, CONVOLUTION_KERNEL_INPUT_FEATURE));
-    dimension_tie_list_add(&list, c.kernel, number_of(numbers, CONVOLUTION_KERNEL_OUTPUT_FEATURE), c.output,
-                           number_of(numbers, CONVOLUTION_OUTPUT_FEATURE));
+    dimension_tie_list_add(&list, c.input, dimension_number_read(numbers, CONVOLUTION_INPUT_BATCH), c.output,
+                           dimension_number_read(numbers, CONVOLUTION_OUTPUT_BATCH));
+    dimension_tie_list_add_summed(&list, c.input, dimension_number_read(numbers, CONVOLUTION_INPUT_FEATURE), c.kernel,
+                                  dimension_number_read(numbers, CONVOLUTION_KERNEL_INPUT_FEATURE));
+    dimension_tie_list_add(&list, c.kernel, dimension_number_read(numbers, CONVOLUTION_KERNEL_OUTPUT_FEATURE), c.output,
+                           dimension_number_read(numbers, CONVOLUTION_OUTPUT_FEATURE));
     add_spatial(&list, flow, c, numbers);
     dimension_tie_list_apply(flow, &list);
 }
@@ -132,10 +122,12 @@ static void tie_attention(struct dimension_flow *flow, const struct graph_node *
     for (int i = 0; i < scores.batch_count; i++) dimension_tie_list_add(&list, query, scores.batch_left[i], made, i);
     for (int i = 0; i < mixed.batch_count; i++) dimension_tie_list_add(&list, value, mixed.batch_right[i], made, i);
     add_free(&list, flow, query,
-             bits_of(scores.batch_left, scores.batch_count) | bits_of(scores.contracted_left, scores.contracted_count),
+             dimension_bits(scores.batch_left, scores.batch_count) |
+                 dimension_bits(scores.contracted_left, scores.contracted_count),
              made, &free_query);
     add_free(&list, flow, value,
-             bits_of(mixed.batch_right, mixed.batch_count) | bits_of(mixed.contracted_right, mixed.contracted_count),
+             dimension_bits(mixed.batch_right, mixed.batch_count) |
+                 dimension_bits(mixed.contracted_right, mixed.contracted_count),
              made, &free_value);
     dimension_tie_list_apply(flow, &list);
     for (int d = 0; d < 3 && node->leaf_count > 1; d++) dimension_tie(flow, made, d, made + 1, d);
@@ -189,62 +181,15 @@ static bool sums_over_convolution(const struct dimension_flow *flow, const struc
     struct convolved c = convolved_by(flow, node);
     if (!node->leaf_count) return false;
     if (library_call_of(node) == LIBRARY_CONVOLUTION_KERNEL)
-        return has_mark(flow, c.input, number_of(numbers, CONVOLUTION_INPUT_BATCH));
+        return has_mark(flow, c.input, dimension_number_read(numbers, CONVOLUTION_INPUT_BATCH));
     if (library_call_of(node) == LIBRARY_CONVOLUTION_INPUT)
-        return has_mark(flow, c.output, number_of(numbers, CONVOLUTION_OUTPUT_FEATURE));
-    return has_mark(flow, c.input, number_of(numbers, CONVOLUTION_INPUT_FEATURE)) ||
-           has_mark(flow, c.kernel, number_of(numbers, CONVOLUTION_KERNEL_INPUT_FEATURE));
+        return has_mark(flow, c.output, dimension_number_read(numbers, CONVOLUTION_OUTPUT_FEATURE));
+    return has_mark(flow, c.input, dimension_number_read(numbers, CONVOLUTION_INPUT_FEATURE)) ||
+           has_mark(flow, c.kernel, dimension_number_read(numbers, CONVOLUTION_KERNEL_INPUT_FEATURE));
 }
 
 bool dimension_ties_is_contracted(const struct dimension_flow *flow, const struct graph_node *node) {
     if (!library_call_is_product(node)) return false;
     bool is_dot = node->opcode == OPCODE_DOT || library_call_of(node) == LIBRARY_PRODUCT;
     return is_dot ? sums_over_product(flow, node) : sums_over_convolution(flow, node);
-}
-
-// --- gather and scatter: window dimensions belong to the operand, the others to the indices ---
-
-// `windows` of `big` (gather's result, scatter's updates) are the dimensions of `operand` that are not `dropped`.
-static void tie_window(struct dimension_flow *flow, uint32_t operand, unsigned dropped, uint32_t big,
-                       const int *windows, int count) {
-    int at = 0;
-    for (int d = 0; d < flow_leaf(flow, operand)->rank; d++) {
-        if (!(dropped >> d & 1) && at < count) dimension_tie(flow, operand, d, big, windows[at++]);
-    }
-}
-
-static void tie_indices(struct dimension_flow *flow, uint32_t indices, int vector, uint32_t big, unsigned windows) {
-    int at = 0;
-    if (!array_is(flow_leaf(flow, big))) return;
-    for (int d = 0; d < flow_leaf(flow, big)->rank; d++) {
-        if (windows >> d & 1) continue;
-        if (at == vector) at++;
-        dimension_tie(flow, indices, at++, big, d);
-    }
-}
-
-void dimension_ties_of_gather(struct dimension_flow *flow, const struct graph_node *node) {
-    struct bytes numbers = wire_find_message(node->message, HLO_INSTRUCTION_GATHER);
-    int windows[ARRAY_RANK_MAX], collapsed[ARRAY_RANK_MAX], batching[ARRAY_RANK_MAX];
-    int count = dimension_numbers_read(numbers, GATHER_OFFSET_DIMS, windows);
-    unsigned dropped = bits_of(collapsed, dimension_numbers_read(numbers, GATHER_COLLAPSED_SLICE_DIMS, collapsed));
-    dropped |= bits_of(batching, dimension_numbers_read(numbers, GATHER_OPERAND_BATCHING_DIMS, batching));
-    uint32_t operand = flow_operand_leaf(flow, node, 0), indices = flow_operand_leaf(flow, node, 1);
-    if (operand == HLO_NONE || indices == HLO_NONE || node->leaf_count != 1) return;
-    tie_window(flow, operand, dropped, node->first_leaf, windows, count);
-    tie_indices(flow, indices, number_of(numbers, GATHER_INDEX_VECTOR_DIM), node->first_leaf, bits_of(windows, count));
-}
-
-void dimension_ties_of_scatter(struct dimension_flow *flow, const struct graph_node *node) {
-    struct bytes numbers = wire_find_message(node->message, HLO_INSTRUCTION_SCATTER);
-    int windows[ARRAY_RANK_MAX], inserted[ARRAY_RANK_MAX], batching[ARRAY_RANK_MAX];
-    int count = dimension_numbers_read(numbers, SCATTER_UPDATE_WINDOW_DIMS, windows);
-    unsigned dropped = bits_of(inserted, dimension_numbers_read(numbers, SCATTER_INSERTED_WINDOW_DIMS, inserted));
-    dropped |= bits_of(batching, dimension_numbers_read(numbers, SCATTER_INPUT_BATCHING_DIMS, batching));
-    uint32_t operand = flow_operand_leaf(flow, node, 0), indices = flow_operand_leaf(flow, node, 1);
-    uint32_t updates = flow_operand_leaf(flow, node, 2);
-    if (operand == HLO_NONE || indices == HLO_NONE || updates == HLO_NONE || node->leaf_count != 1) return;
-    dimension_tie_all(flow, operand, node->first_leaf);
-    tie_window(flow, operand, dropped, updates, windows, count);
-    tie_indices(flow, indices, number_of(numbers, SCATTER_INDEX_VECTOR_DIM), updates, bits_of(windows, count));
 }

@@ -46,6 +46,17 @@ int dimension_numbers_read(struct bytes message, uint32_t field, int numbers[ARR
     return count;
 }
 
+int dimension_number_read(struct bytes message, uint32_t field) {
+    int numbers[ARRAY_RANK_MAX];
+    return dimension_numbers_read(message, field, numbers) ? numbers[0] : 0;
+}
+
+unsigned dimension_bits(const int *numbers, int count) {
+    unsigned bits = 0;
+    for (int i = 0; i < count; i++) bits |= numbers[i] < ARRAY_RANK_MAX ? 1u << numbers[i] : 0;
+    return bits;
+}
+
 static bool read_message(struct bytes message, struct dot_numbers *n) {
     n->contracted_count = dimension_numbers_read(message, DOT_LHS_CONTRACTING, n->contracted_left);
     n->batch_count = dimension_numbers_read(message, DOT_LHS_BATCH, n->batch_left);

@@ -43,3 +43,9 @@ bool dot_numbers_of_attention(const struct graph_node *node, struct dot_numbers 
 
 // A repeated field of small numbers inside a message: how many, at most ARRAY_RANK_MAX.
 int dimension_numbers_read(struct bytes message, uint32_t field, int numbers[ARRAY_RANK_MAX]);
+
+// The first of them, or 0.
+int dimension_number_read(struct bytes message, uint32_t field);
+
+// Bit d for dimension d; numbers beyond ARRAY_RANK_MAX have none.
+unsigned dimension_bits(const int *numbers, int count);

@@ -269,6 +269,80 @@ static void test_joined_examples(void **state) {
     hand_check(t, others, 0);
 }
 
+// Logits, or zeros, whose index has (example, place, word), written in one row after the other.
+static uint32_t written_out(struct graph_by_hand *t, enum opcode opcode, struct dimensions rearranged) {
+    uint32_t logits = hand_parameter(t, (struct dimensions){3, {511, 8, 32000}});
+    uint32_t numbers = hand_parameter(t, (struct dimensions){3, {511, 8, 3}});
+    uint32_t indices = hand_add(t, OPCODE_BITCAST, rearranged, 1, &numbers);
+    uint32_t updates = hand_parameter(t, (struct dimensions){1, {511 * 8}});
+    struct wire_build by = {0};
+    for (uint64_t d = 0; d < 3; d++) {
+        wire_build_varint(&by, SCATTER_INSERTED_WINDOW_DIMS, d);
+        wire_build_varint(&by, SCATTER_DIMS_TO_OPERAND_DIMS, d);
+    }
+    wire_build_varint(&by, SCATTER_INDEX_VECTOR_DIM, 1);
+    bool is_gather = opcode == OPCODE_GATHER;
+    hand_add(t, opcode, is_gather ? (struct dimensions){1, {511 * 8}} : (struct dimensions){3, {511, 8, 32000}},
+             is_gather ? 2 : 3, (uint32_t[]){logits, indices, updates});
+    hand_message(t, is_gather ? HLO_INSTRUCTION_GATHER : HLO_INSTRUCTION_SCATTER, &by);
+    return logits;
+}
+
+static void test_a_batch_written_out_as_indices(void **state) {
+    struct graph_by_hand *t = *state;
+    uint32_t logits = written_out(t, OPCODE_SCATTER, (struct dimensions){2, {511 * 8, 3}});
+    follow(t, logits + 1, 1);
+    hand_check(t, logits, 2);
+    follow(t, logits + 1, 0);
+    hand_check(t, logits, 1);
+    follow(t, logits, 2);
+    hand_check(t, logits + 1, 0);
+}
+
+static void test_a_gather_with_a_batch_written_out(void **state) {
+    struct graph_by_hand *t = *state;
+    uint32_t logits = written_out(t, OPCODE_GATHER, (struct dimensions){2, {511 * 8, 3}});
+    follow(t, logits, 1);
+    hand_check(t, logits + 1, 2);
+}
+
+// Rows of a table of eight, for eight examples: an index of one number has no batch in it.
+static void test_an_index_of_one_number(void **state) {
+    struct graph_by_hand *t = *state;
+    uint32_t table = hand_parameter(t, (struct dimensions){2, {8, 768}});
+    uint32_t ids = hand_parameter(t, (struct dimensions){2, {8, 1}});
+    uint32_t rows = hand_add(t, OPCODE_GATHER, (struct dimensions){2, {8, 768}}, 2, (uint32_t[]){table, ids});
+    struct wire_build by = {0};
+    wire_build_varint(&by, GATHER_OFFSET_DIMS, 1);
+    wire_build_varint(&by, GATHER_COLLAPSED_SLICE_DIMS, 0);
+    wire_build_varint(&by, GATHER_START_INDEX_MAP, 0);
+    wire_build_varint(&by, GATHER_INDEX_VECTOR_DIM, 1);
+    hand_message(t, HLO_INSTRUCTION_GATHER, &by);
+    follow(t, ids, 0);
+    hand_check(t, rows, 1);
+    hand_check(t, table, 0);
+}
+
+// What operand and indices have in common, as it is told.
+static void test_a_batch_of_a_gather(void **state) {
+    struct graph_by_hand *t = *state;
+    uint32_t logits = hand_parameter(t, (struct dimensions){3, {511, 8, 32000}});
+    uint32_t places = hand_parameter(t, (struct dimensions){3, {8, 511, 1}});
+    uint32_t terms = hand_add(t, OPCODE_GATHER, (struct dimensions){2, {8, 511}}, 2, (uint32_t[]){logits, places});
+    struct wire_build by = {0};
+    wire_build_varint(&by, GATHER_COLLAPSED_SLICE_DIMS, 2);
+    wire_build_varint(&by, GATHER_START_INDEX_MAP, 2);
+    wire_build_varint(&by, GATHER_INDEX_VECTOR_DIM, 2);
+    for (uint64_t d = 0; d < 2; d++) {
+        wire_build_varint(&by, GATHER_OPERAND_BATCHING_DIMS, d);
+        wire_build_varint(&by, GATHER_START_INDICES_BATCHING_DIMS, 1 - d);
+    }
+    hand_message(t, HLO_INSTRUCTION_GATHER, &by);
+    follow(t, logits, 1);
+    hand_check(t, places, 1);
+    hand_check(t, terms, 1);
+}
+
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, hand_set_up, hand_tear_down)
     const struct CMUnitTest tests[] = {
@@ -285,6 +359,10 @@ int main(void) {
         TEST(test_tiles),
         TEST(test_parts),
         TEST(test_joined_examples),
+        TEST(test_a_batch_written_out_as_indices),
+        TEST(test_a_gather_with_a_batch_written_out),
+        TEST(test_an_index_of_one_number),
+        TEST(test_a_batch_of_a_gather),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
