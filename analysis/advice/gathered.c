@@ -58,19 +58,33 @@ int64_t unfused_product_bytes(const struct advisor *advisor) {
     return what_if_bytes(largest);
 }
 
-// Bytes at the peak of arrays of about as many elements: cut by a word, say, it is still the same array.
-static double bytes_at_peak_of(const struct advisor *advisor, int64_t elements) {
+// Does it follow the batch, and has about as many elements? Cut by a word, say, it is still the same array.
+static bool is_about(const struct advisor *advisor, uint32_t leaf, int64_t elements) {
     const double nearly = 0.95;
+    if (!advisor->batch.marks[leaf]) return false;
+    int64_t those = array_shape_elements(&advisor->graph.leaves[leaf]);
+    return those <= elements && (double)those >= nearly * (double)elements;
+}
+
+static double bytes_at_peak_of(const struct advisor *advisor, int64_t elements) {
     const struct heap_replay *replay = &advisor->what_if.replay;
     double bytes = 0;
     for (uint32_t i = 0; i < replay->live_at_peak_count; i++) {
         uint32_t leaf = advisor_leaf(advisor, replay->live_at_peak[i]);
-        if (leaf == HLO_NONE || !advisor->batch.marks[leaf]) continue;
-        const struct array_shape *shape = &advisor->graph.leaves[leaf];
-        int64_t those = array_shape_elements(shape);
-        if (those <= elements && (double)those >= nearly * (double)elements) bytes += (double)array_shape_bytes(shape);
+        if (leaf == HLO_NONE || !is_about(advisor, leaf, elements)) continue;
+        bytes += (double)array_shape_bytes(&advisor->graph.leaves[leaf]);
     }
     return bytes;
+}
+
+// Is what is made of it ever split by examples? A loss that needs no other array can stay in columns to its gradient.
+static bool becomes_rows(const struct advisor *advisor, const struct dimension_flow *split, int64_t elements) {
+    for (uint32_t i = 0; i < advisor->graph.leaf_count; i++) {
+        if (array_is(&advisor->graph.leaves[i]) && is_about(advisor, i, elements) &&
+            (split->marks[i] & advisor->batch.marks[i]))
+            return true;
+    }
+    return false;
 }
 
 static bool is_split_beside_batch(const struct advisor *advisor, const struct dimension_flow *split, uint32_t leaf) {
@@ -99,6 +113,7 @@ int64_t exchanged_product_bytes(const struct advisor *advisor, const struct dime
     struct weight_product product;
     if (!find_exchanged(advisor, split, &product)) return 0;
     int64_t elements = array_shape_elements(&advisor->graph.leaves[product.result]);
+    if (!becomes_rows(advisor, split, elements)) return 0;
     double now = bytes_at_peak_of(advisor, elements);
     double then = AT_ONCE * F32_BYTES * (double)elements + weight_product_bytes(advisor, &product);
     return now > 0 && then > now ? what_if_bytes((then - now) / (double)advisor->request.ways) : 0;

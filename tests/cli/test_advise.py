@@ -119,7 +119,7 @@ class Predictions(unittest.TestCase):
         found = {name: self.documents[name]["batch"] for name in PROGRAMS if name.startswith("gpu_")}
         self.assertEqual(found, {"gpu_attention": 8, "gpu_caches": 16, "gpu_convolutions": 128, "gpu_dense": 4096,
                                  "gpu_experts": 16, "gpu_flax_scanned": 16, "gpu_haiku": 4, "gpu_inference": 16,
-                                 "gpu_inference_fused": 16, "gpu_molecules": 28672,
+                                 "gpu_inference_fused": 16, "gpu_logits_in_columns": 8, "gpu_molecules": 28672,
                                  "gpu_recurrent": 256, "gpu_rollout": 8, "gpu_rows_out": 8, "gpu_scanned_groups": 8,
                                  "gpu_vision_scanned": 32, "gpu_window_cache": 64})
 
