@@ -1,45 +1,20 @@
 // Sharding the parameters, or parameters and batch, over several chips: what each array weighs then (sharding_split.h),
-// what comes on top of that, and how much of it is known.
+// what comes on top of that (sharded.h), and how much of it is known.
 //
 //     w f32[1024,4096] -> f32[256,4096] on each of 4 chips       + what is gathered of it, or exchanged (gathered.h)
 #include "analysis/advice/advisor.h"
-#include "analysis/advice/batch_reach.h"
 #include "analysis/advice/few_pictures.h"
-#include "analysis/advice/gathered.h"
 #include "analysis/advice/joined.h"
 #include "analysis/advice/looked_up.h"
-#include "analysis/advice/sharding_habits.h"
-#include "analysis/advice/sharding_split.h"
-#include "analysis/advice/weight_products.h"
-
-enum { BF16_BITS = 16 };
+#include "analysis/advice/sharded.h"
 
 // A program that is short of memory keeps less than it would: about this part of the temporaries comes back.
 #define HIDDEN 0.15
-
-// Of the temporaries, what is whole beside its parts where heads are no multiple of the chips.
-#define REGATHERED 0.1
 
 // Of the activations of convolutions whose batch is split, what may come together whole: on GPUs little more has been
 // seen (docs/advice.md), on TPUs so much that nothing is told.
 #define GATHERED_OF_SPLIT_BATCH 0.2
 #define GATHERED_OF_SPLIT_BATCH_ON_TPU 0.75
-
-struct uneven {     // arrays of some size with a dimension to split
-    bool is_any;    // that the chips do not divide
-    bool is_whole;  // nor any part of the chips
-};
-
-struct sharded {  // the program on one chip
-    bool is_batch_split;
-    struct sharding_split split;
-    struct uneven uneven;
-    struct sharding_habits habits;
-    struct batch_reach batch;  // with the batch split
-    const uint8_t *looked_up;  // looked_up.h
-    struct what_if_result then;
-    struct waiting_bytes waiting;
-};
 
 static void look_for_uneven(const struct advisor *advisor, uint32_t leaf, uint8_t marks, struct uneven *uneven) {
     const double some = 0.005;
@@ -49,65 +24,6 @@ static void look_for_uneven(const struct advisor *advisor, uint32_t leaf, uint8_
     if ((double)array_shape_bytes(shape) <= some * (double)advisor->what_if.total_bytes) return;
     uneven->is_any |= parts < advisor->request.ways;
     uneven->is_whole |= parts == 1;
-}
-
-static int64_t largest_split_elements(const struct advisor *advisor, const struct sharding_split *split) {
-    const struct heap_replay *replay = &advisor->what_if.replay;
-    int64_t largest = 0;
-    for (uint32_t i = 0; i < replay->span_count; i++) {
-        uint32_t leaf = advisor_leaf(advisor, replay->spans[i].buffer);
-        if (leaf == HLO_NONE || !split->flow.marks[leaf] || !advisor->batch.marks[leaf]) continue;
-        int64_t elements = array_shape_elements(&advisor->graph.leaves[leaf]);
-        if (elements > largest && elements < INT64_MAX / 16) largest = elements;
-    }
-    return largest;
-}
-
-// With the batch whole, sums over a split dimension come together as whole arrays, one at a time: the blocks' input,
-// unless fast memory holds that.
-// A convolution split by output features gathers its input, and the gradient of its output, in float32. Beside waves
-// stand sequences of the same length that none makes, logits among them.
-static int64_t gathered_inputs(const struct advisor *advisor, const struct sharding_split *split) {
-    const double gathered_element_bytes = 8;  // two of float32
-    int64_t stream = split->is_by_features ? 0 : advisor_stream_bytes(advisor);
-    if (!split->is_by_features) return stream > advisor->what_if.fast_bytes / 2 ? stream : 0;
-    int64_t of_waves = largest_wave_elements(advisor);
-    return what_if_bytes(gathered_element_bytes *
-                         (double)(of_waves ? of_waves : largest_split_elements(advisor, split)));
-}
-
-// Is a weight as large as this one multiplied with activations? Of a table rows are taken, and nothing is gathered.
-static bool is_multiplied(const struct advisor *advisor, const struct array_shape *shape) {
-    for (uint32_t i = 0; i < advisor->graph.node_count; i++) {
-        struct weight_product product;
-        if (!weight_product_read(advisor, i, &product) || product.weight == HLO_NONE) continue;
-        if (array_shape_elements(&advisor->graph.leaves[product.weight]) == array_shape_elements(shape)) return true;
-    }
-    return false;
-}
-
-// The largest weight that is trained, whole and in bfloat16, while it is multiplied with.
-static int64_t gathered_weight(const struct advisor *advisor) {
-    enum { LOOKED_FOR_MAX = 64 };  // of hostile programs: a weight larger than all before it, again and again
-    int64_t largest = 0;
-    int looked_for = 0;
-    for (uint32_t i = 0; i < advisor->roles.input_count; i++) {
-        if (!sharding_is_weight(advisor, i) || advisor->roles.inputs[i].is_frozen) continue;
-        struct array_shape shape = advisor->graph.leaves[advisor->roles.inputs[i].leaf];
-        bool is_stacked = shape.rank > 2;  // of a stack, or of experts, a part is gathered at a time
-        int64_t bytes = is_stacked ? 0 : array_shape_bytes(&shape);
-        if (shape.element_bits > BF16_BITS) bytes = bytes / shape.element_bits * BF16_BITS;
-        if (bytes <= largest || looked_for++ >= LOOKED_FOR_MAX || !is_multiplied(advisor, &shape)) continue;
-        largest = bytes;
-    }
-    return what_if_bytes((double)largest);
-}
-
-// Fast memory holds the same bytes on each chip while the arrays got smaller; two thirds of what that frees goes to
-// gathered weights and the buffers of collectives.
-static int64_t moved_to_fast_memory(const struct advisor *advisor, int64_t small_bytes) {
-    int64_t freed = advisor->what_if.fast_bytes - advisor->what_if.fast_bytes / advisor->request.ways;
-    return (freed < small_bytes ? freed : small_bytes) / 3;
 }
 
 // Inputs that are no weights lie as the user puts them: whole.
@@ -149,26 +65,6 @@ static struct advice_doubt doubt_of_sharding(const struct advisor *advisor) {
         doubt.may_stay_bytes += is_doubted ? bytes : 0;
     }
     return doubt;
-}
-
-// What comes on top of the split arrays.
-static int64_t exchanged_or_gathered(const struct advisor *advisor, const struct sharded *sharded) {
-    bool is_for_tpu = advisor->what_if.fast_bytes > 0;
-    if (sharded->is_batch_split && is_for_tpu)
-        return gathered_weight(advisor) - moved_to_fast_memory(advisor, sharded->then.small_bytes);
-    if (sharded->is_batch_split)
-        return gathered_weights_bytes(advisor) + exchanged_product_bytes(advisor, &sharded->split.flow);
-    int64_t added = gathered_inputs(advisor, &sharded->split);
-    if (sharded->split.is_by_features) return added;
-    if (is_for_tpu) return added + unfused_product_bytes(advisor);
-    int64_t at_end = gathered_gradients_bytes(advisor) - sharded->then.temporary_bytes;
-    return (at_end > added ? at_end : added) + unfused_product_bytes(advisor);
-}
-
-static int64_t added_bytes(const struct advisor *advisor, const struct sharded *sharded) {
-    bool is_regathered = sharded->uneven.is_whole && (advisor->is_for_gpu || !sharded->is_batch_split);
-    double regathered = is_regathered ? REGATHERED * (double)sharded->then.temporary_bytes : 0;
-    return exchanged_or_gathered(advisor, sharded) + sharded->waiting.likely + what_if_bytes(regathered);
 }
 
 // Between convolutions, and along edges, the partitioner keeps some activations split and gathers others. With the
@@ -333,9 +229,14 @@ static void say_sharded(const struct advisor *advisor, const struct sharded *sha
         advisor_say(advisor, item,
                     "The compiler recomputes arrays here for want of memory (names with .remat); with room "
                     "to spare it will keep more of them.");
+    if (sharded->summed_whole.product_bytes)
+        advisor_say(advisor, item,
+                    "A product is summed over the chips before they share its examples: %s of it is whole on each, "
+                    "perhaps twice.",
+                    size_string(sharded->summed_whole.product_bytes, advisor->arena));
     if (sharded->split.is_by_features && !sharded->is_batch_split)
         advisor_say(advisor, item, "Each convolution gathers its whole input first: up to %s at a time.",
-                    size_string(added_bytes(advisor, sharded), advisor->arena));
+                    size_string(sharded_added_bytes(advisor, sharded), advisor->arena));
 }
 
 static void say_table(const struct advisor *advisor, const struct sharding_split *split, struct advice_item *item) {
@@ -358,7 +259,7 @@ static bool say_constraint(struct advisor *advisor, struct sharded *sharded, str
     batch_reach_constrain(advisor, &sharded->split);
     if (!run_split(advisor, sharded)) return false;
     advisor->reach = reach;
-    int64_t total = sharded->then.total_bytes + added_bytes(advisor, sharded);
+    int64_t total = sharded->then.total_bytes + sharded_added_bytes(advisor, sharded);
     if ((double)total >= worth * (double)item->high_bytes && is_told) return true;
     advisor_say(
         advisor, item,
@@ -376,18 +277,26 @@ static bool find_sharded(struct advisor *advisor, struct sharded *sharded) {
     if (!sharded->looked_up || !run_split(advisor, sharded)) return false;
     if (!sharding_habits_find(advisor, sharded->uneven.is_any, &sharded->habits)) return false;
     sharded->waiting = find_waiting(advisor, sharded);
-    return true;
+    const int64_t *sizes = sharded->then.sizes;
+    return !sharded->is_batch_split || !sizes ||
+           summed_whole_find(advisor, &sharded->split, sizes, &sharded->summed_whole);
+}
+
+// A chip's part of a sum beside the whole: half of it, as some programs had both and others wrote one over the other.
+static int64_t partial_sum_bytes(const struct sharded *sharded) {
+    return sharded->summed_whole.product_bytes / 2;
 }
 
 static void set_sharded_totals(struct advisor *advisor, const struct sharded *sharded, double spread,
                                struct advice_item *item) {
     struct what_if_result then = sharded->then;
     int64_t hidden = advisor->is_rematerialized ? what_if_bytes(HIDDEN * (double)then.temporary_bytes) : 0;
-    add_to_totals(advisor, added_bytes(advisor, sharded), hidden, &then);
-    advisor->reach.added_bytes += sharded->waiting.most - sharded->waiting.likely;
+    add_to_totals(advisor, sharded_added_bytes(advisor, sharded), hidden, &then);
+    advisor->reach.added_bytes += sharded->waiting.most - sharded->waiting.likely + partial_sum_bytes(sharded);
     advisor_set_totals(advisor, &then, below_of(advisor, spread), spread, item);
     sharding_widen(&sharded->habits, sharded->is_batch_split, advisor->is_for_gpu, item);
     widen_by_waiting(advisor, &sharded->waiting, item);
+    item->high_bytes += partial_sum_bytes(sharded);
 }
 
 static bool predict_sharded(struct advisor *advisor, bool is_batch_split, double spread, struct advice_item *item) {

@@ -1,6 +1,7 @@
 #include "analysis/advice/sharding_flow.h"
 
 #include "analysis/advice/dimension_ties.h"
+#include "analysis/program/callers.h"
 
 struct stack {
     uint32_t *nodes;
@@ -12,21 +13,12 @@ struct worklist {
     uint32_t *order;  // nodes as the program runs, loops' bodies before them
     uint32_t order_count;
     uint8_t *is_ordered;            // of each computation
-    uint32_t *caller;               // of each computation: the first node that calls it, or HLO_NONE
+    uint32_t *caller;               // of each computation (callers.h)
     uint32_t *first_user, *users;   // of node n: users[first_user[n]] to users[first_user[n + 1] - 1]
     uint8_t *is_waiting;            // of each node
     struct stack waiting, handing;  // nodes to visit, the next one at the end; those that hand on go before the others
     double work_left;
 };
-
-static bool is_loop_or_branch(const struct graph_node *node) {
-    return node->opcode == OPCODE_WHILE || node->opcode == OPCODE_CONDITIONAL;
-}
-
-static bool hands_on(const struct graph_node *node) {
-    return node->opcode == OPCODE_TUPLE || node->opcode == OPCODE_GET_TUPLE_ELEMENT || node->opcode == OPCODE_FUSION ||
-           node->opcode == OPCODE_CALL || node->opcode == OPCODE_ASYNC_START || node->opcode == OPCODE_ASYNC_DONE;
-}
 
 // --- The order ---
 
@@ -36,17 +28,16 @@ static void order_computation(struct worklist *list, uint32_t computation, int d
 static void order_called(struct worklist *list, uint32_t index, int depth) {
     const struct program_graph *graph = list->flow->graph;
     const struct graph_node *node = &graph->nodes[index];
-    if (!is_loop_or_branch(node) && !hands_on(node)) return;
+    if (!node_is_loop_or_branch(node) && !node_hands_on(node)) return;
     for (uint32_t i = 0; i < node->called_count; i++) {
         uint32_t called = graph->called[node->first_called + i];
         if (called >= graph->computation_count || list->is_ordered[called]) continue;
-        list->caller[called] = index;
         order_computation(list, called, depth + 1);
     }
 }
 
 static void order_node(struct worklist *list, uint32_t index, int depth) {
-    bool is_after = is_loop_or_branch(&list->flow->graph->nodes[index]);
+    bool is_after = node_is_loop_or_branch(&list->flow->graph->nodes[index]);
     if (!is_after) list->order[list->order_count++] = index;
     order_called(list, index, depth);
     if (is_after) list->order[list->order_count++] = index;
@@ -88,7 +79,7 @@ static bool worklist_init(struct worklist *list, struct dimension_flow *flow, st
     *list = (struct worklist){.flow = flow,
                               .order = arena_new(arena, uint32_t, graph->node_count),
                               .is_ordered = arena_new(arena, uint8_t, graph->computation_count),
-                              .caller = arena_new(arena, uint32_t, graph->computation_count),
+                              .caller = callers_find(graph, arena),
                               .first_user = arena_new(arena, uint32_t, graph->node_count + 1),
                               .users = arena_new(arena, uint32_t, graph->operand_count),
                               .is_waiting = arena_new(arena, uint8_t, graph->node_count),
@@ -104,7 +95,7 @@ static bool worklist_init(struct worklist *list, struct dimension_flow *flow, st
 static void push(struct worklist *list, uint32_t node) {
     if (node == HLO_NONE || list->is_waiting[node]) return;
     list->is_waiting[node] = 1;
-    struct stack *stack = hands_on(&list->flow->graph->nodes[node]) ? &list->handing : &list->waiting;
+    struct stack *stack = node_hands_on(&list->flow->graph->nodes[node]) ? &list->handing : &list->waiting;
     stack->nodes[stack->count++] = node;
 }
 
@@ -155,7 +146,6 @@ bool sharding_flow_run(struct dimension_flow *flow, struct arena *arena) {
     struct worklist list;
     const struct program_graph *graph = flow->graph;
     if (!worklist_init(&list, flow, arena)) return false;
-    memset(list.caller, 0xff, graph->computation_count * sizeof *list.caller);
     if (graph->entry != HLO_NONE) order_computation(&list, graph->entry, 0);
     find_users(&list);
     for (uint32_t i = 0; i < graph->node_count; i++) list.work_left += FLOW_PASSES_MAX * work_of(&graph->nodes[i]);

@@ -225,7 +225,8 @@ test("the answer stands in order: who holds it, the plan, other changes, the adv
     ["oom-verdict", "oom-holders", "oom-plan", "oom-fixes"],
   );
   const fix = page.locator('[data-fix="shard_all"]');
-  const saves = /^Shard parameters and batch, 4 chips.*saves 37\.70 GiB → 15\.22 GiB .* may fit/;
+  // Compiled so it takes 15.64 of 15.75 GiB, with 41 instructions named .remat: the compiler has squeezed it.
+  const saves = /^Shard parameters and batch, 4 chips.*saves 31\.60 GiB → 21\.33 GiB \(12\.98 GiB to .* may fit/;
   assert.match(await fix.textContent(), saves);
   assert.ok(await fix.locator("pre").isHidden());
   await fix.locator("summary").focus();

@@ -1,0 +1,98 @@
+#include "analysis/advice/sharded.h"
+
+#include "analysis/advice/few_pictures.h"
+#include "analysis/advice/weight_products.h"
+
+enum { BF16_BITS = 16 };
+
+// Of the temporaries, what is whole beside its parts where heads are no multiple of the chips.
+#define REGATHERED 0.1
+
+// Of the pictures that a GPU's chips share by examples, what waits beside what waited on one chip: gradients of kernels
+// come late, as they are summed over chips.
+#define WAITING_PICTURES 0.15
+
+static int64_t largest_split_elements(const struct advisor *advisor, const struct sharding_split *split) {
+    const struct heap_replay *replay = &advisor->what_if.replay;
+    int64_t largest = 0;
+    for (uint32_t i = 0; i < replay->span_count; i++) {
+        uint32_t leaf = advisor_leaf(advisor, replay->spans[i].buffer);
+        if (leaf == HLO_NONE || !split->flow.marks[leaf] || !advisor->batch.marks[leaf]) continue;
+        int64_t elements = array_shape_elements(&advisor->graph.leaves[leaf]);
+        if (elements > largest && elements < INT64_MAX / 16) largest = elements;
+    }
+    return largest;
+}
+
+// With the batch whole, sums over a split dimension come together as whole arrays, one at a time: the blocks' input,
+// unless fast memory holds that.
+// A convolution split by output features gathers its input, and the gradient of its output, in float32. Beside waves
+// stand sequences of the same length that none makes, logits among them.
+static int64_t gathered_inputs(const struct advisor *advisor, const struct sharding_split *split) {
+    const double gathered_element_bytes = 8;  // two of float32
+    int64_t stream = split->is_by_features ? 0 : advisor_stream_bytes(advisor);
+    if (!split->is_by_features) return stream > advisor->what_if.fast_bytes / 2 ? stream : 0;
+    int64_t of_waves = largest_wave_elements(advisor);
+    return what_if_bytes(gathered_element_bytes *
+                         (double)(of_waves ? of_waves : largest_split_elements(advisor, split)));
+}
+
+// Is a weight as large as this one multiplied with activations? Of a table rows are taken, and nothing is gathered.
+static bool is_multiplied(const struct advisor *advisor, const struct array_shape *shape) {
+    for (uint32_t i = 0; i < advisor->graph.node_count; i++) {
+        struct weight_product product;
+        if (!weight_product_read(advisor, i, &product) || product.weight == HLO_NONE) continue;
+        if (array_shape_elements(&advisor->graph.leaves[product.weight]) == array_shape_elements(shape)) return true;
+    }
+    return false;
+}
+
+// The largest weight that is trained, whole and in bfloat16, while it is multiplied with.
+static int64_t gathered_weight(const struct advisor *advisor) {
+    enum { LOOKED_FOR_MAX = 64 };  // of hostile programs: a weight larger than all before it, again and again
+    int64_t largest = 0;
+    int looked_for = 0;
+    for (uint32_t i = 0; i < advisor->roles.input_count; i++) {
+        if (!sharding_is_weight(advisor, i) || advisor->roles.inputs[i].is_frozen) continue;
+        struct array_shape shape = advisor->graph.leaves[advisor->roles.inputs[i].leaf];
+        bool is_stacked = shape.rank > 2;  // of a stack, or of experts, a part is gathered at a time
+        int64_t bytes = is_stacked ? 0 : array_shape_bytes(&shape);
+        if (shape.element_bits > BF16_BITS) bytes = bytes / shape.element_bits * BF16_BITS;
+        if (bytes <= largest || looked_for++ >= LOOKED_FOR_MAX || !is_multiplied(advisor, &shape)) continue;
+        largest = bytes;
+    }
+    return what_if_bytes((double)largest);
+}
+
+// Fast memory holds the same bytes on each chip while the arrays got smaller; two thirds of what that frees goes to
+// gathered weights and the buffers of collectives.
+static int64_t moved_to_fast_memory(const struct advisor *advisor, int64_t small_bytes) {
+    int64_t freed = advisor->what_if.fast_bytes - advisor->what_if.fast_bytes / advisor->request.ways;
+    return (freed < small_bytes ? freed : small_bytes) / 3;
+}
+
+static int64_t exchanged_or_gathered(const struct advisor *advisor, const struct sharded *sharded) {
+    bool is_for_tpu = advisor->what_if.fast_bytes > 0;
+    if (sharded->is_batch_split && is_for_tpu)
+        return gathered_weight(advisor) - moved_to_fast_memory(advisor, sharded->then.small_bytes);
+    if (sharded->is_batch_split)
+        return gathered_weights_bytes(advisor) + exchanged_product_bytes(advisor, &sharded->split.flow);
+    int64_t added = gathered_inputs(advisor, &sharded->split);
+    if (sharded->split.is_by_features) return added;
+    if (is_for_tpu) return added + unfused_product_bytes(advisor);
+    int64_t at_end = gathered_gradients_bytes(advisor) - sharded->then.temporary_bytes;
+    return (at_end > added ? at_end : added) + unfused_product_bytes(advisor);
+}
+
+static double waiting_pictures(const struct advisor *advisor, const struct sharded *sharded) {
+    if (!advisor->is_for_gpu || !sharded->is_batch_split || !sharded->split.is_by_features) return 0;
+    if (!advisor->roles.is_training) return 0;
+    return WAITING_PICTURES * pictures_bytes_at_peak(advisor) / (double)advisor->request.ways;
+}
+
+int64_t sharded_added_bytes(const struct advisor *advisor, const struct sharded *sharded) {
+    bool is_regathered = sharded->uneven.is_whole && (advisor->is_for_gpu || !sharded->is_batch_split);
+    double regathered = is_regathered ? REGATHERED * (double)sharded->then.temporary_bytes : 0;
+    return exchanged_or_gathered(advisor, sharded) + sharded->waiting.likely + sharded->summed_whole.beyond_peak_bytes +
+           what_if_bytes(regathered + waiting_pictures(advisor, sharded));
+}

@@ -1,0 +1,28 @@
+// A program on several chips, as the advice sees it: what is split, what each array weighs then, what comes on top.
+#pragma once
+
+#include "analysis/advice/batch_reach.h"
+#include "analysis/advice/gathered.h"
+#include "analysis/advice/sharding_habits.h"
+#include "analysis/advice/sharding_split.h"
+#include "analysis/advice/summed_whole.h"
+
+struct uneven {     // arrays of some size with a dimension to split
+    bool is_any;    // that the chips do not divide
+    bool is_whole;  // nor any part of the chips
+};
+
+struct sharded {  // the program on one of the chips
+    bool is_batch_split;
+    struct sharding_split split;
+    struct uneven uneven;
+    struct sharding_habits habits;
+    struct batch_reach batch;  // with the batch split
+    const uint8_t *looked_up;  // looked_up.h
+    struct what_if_result then;
+    struct waiting_bytes waiting;
+    struct summed_whole summed_whole;
+};
+
+// What comes on top of the split arrays at the peak: what is gathered, or exchanged, or waits.
+int64_t sharded_added_bytes(const struct advisor *advisor, const struct sharded *sharded);

@@ -1,0 +1,21 @@
+// Products that are whole on each chip for a moment, though the chips share what is made of them.
+//
+//     x [8,640,816/4] . w' [816/4,50257]  ->  [8,640,50257] on each chip, its part of the sum
+//                                         ->  all-reduce, then cut: [8/4,639,50257]
+//
+// Where both operands are split along what the product sums over, and its result along the batch. Seen in modules that
+// libtpu and XLA:GPU partitioned (docs/advice.md): mostly logits, whose last weight has rows and whose layers lie in
+// columns. Says nothing of results that stay whole, which are as large before the change.
+#pragma once
+
+#include "analysis/advice/sharding_split.h"
+
+struct summed_whole {
+    int64_t beyond_peak_bytes;  // what the largest of them takes beyond the peak of the heap
+    int64_t product_bytes;      // its own; a chip's part is as large, where the sum does not take its place
+};
+
+// Of a heap whose buffers have these sizes; zeros: none is beyond its peak. False at the arena's limit, with the error
+// set.
+MUST_USE bool summed_whole_find(struct advisor *advisor, const struct sharding_split *split, const int64_t *sizes,
+                                struct summed_whole *whole);
