@@ -281,8 +281,8 @@ MODELS = {
     "moe_scan": Family(h100(common.transformer, Sizes(6, 512, 1024, 16000, 8, 8, 512, experts=8), scanned=True)),
 }
 KINDS = (("library", {"xla_gpu_enable_triton_gemm": False}), ("triton", {"xla_gpu_enable_triton_gemm": True}))
-UNSEEN = common.unseen_families(unseen.GPU | unseen.LAST_GPU | unseen.BLIND_GPU | unseen.EXAM_GPU | unseen.LIBRARY_GPU,
-                                H100)
+UNSEEN = common.unseen_families(unseen.GPU | unseen.LAST_GPU | unseen.BLIND_GPU | unseen.EXAM_GPU | unseen.LIBRARY_GPU |
+                                unseen.REPOS_GPU, H100)
 FAMILIES = {f"{name}_{kind}": dataclasses.replace(family, options=options) for kind, options in KINDS
             for name, family in (MODELS | UNSEEN).items()}
 for _name in ("vision_4_triton", "masked_encoder_4_triton", "normed_heads_16_triton", "many_crops_9_triton",

@@ -2,8 +2,9 @@
 
 They were written by people who had seen neither the rules nor any figure of the advice: TPU and GPU first, then those
 of advice_last.py, then BLIND_TPU and BLIND_GPU, then EXAM_TPU and EXAM_GPU, then LIBRARY_TPU and LIBRARY_GPU, whose
-models are those of libraries. Each set was judged once as the rules were then, and rules were changed with it in view
-after that. docs/advice.md has what each said at first sight; the last is told apart as kept aside.
+models are those of libraries, then REPOS_TPU and REPOS_GPU, in the manner of public repositories. Each set was judged
+once as the rules were then, and rules were changed with it in view after that. docs/advice.md has what each said at
+first sight; the last is told apart as kept aside.
 """
 import dataclasses
 
@@ -15,6 +16,9 @@ import advice_blind_time as over_time
 import advice_exam as exam
 import advice_exam_libraries as libraries
 import advice_exam_nets as nets
+import advice_exam_repos as repos
+import advice_exam_repos_scenes as repos_scenes
+import advice_exam_repos_time as repos_time
 import advice_exam_scenes as exam_scenes
 import advice_last as last
 import advice_unseen as unseen
@@ -159,52 +163,91 @@ LLAMA = "FlaxLlamaForCausalLM", "FlaxLlamaDecoderLayer"
 GEMMA = "FlaxGemmaForCausalLM", "FlaxGemmaDecoderLayer"
 LIBRARY_TPU = {
     "flax_gpt2_5": Listed(libraries.causal(*GPT2, {"n_layer": 5, "n_embd": 816, "n_head": 12, "n_positions": 640}, 8,
-                                           640), True),
+                                           640)),
     "flax_llama_7": Listed(libraries.causal(*LLAMA, {
         "num_hidden_layers": 7, "hidden_size": 1152, "num_attention_heads": 18, "num_key_value_heads": 6,
-        "intermediate_size": 3072, "max_position_embeddings": 1024}, 4, 1024), True),
+        "intermediate_size": 3072, "max_position_embeddings": 1024}, 4, 1024)),
     "flax_roberta_6": Listed(libraries.masked("FlaxRobertaForMaskedLM", {
         "num_hidden_layers": 6, "hidden_size": 704, "num_attention_heads": 11, "intermediate_size": 2816,
-        "vocab_size": 50265}, 24, 256), True, FOLLOWED),
+        "vocab_size": 50265}, 24, 256), variants=FOLLOWED),
     "flax_bart_4": Listed(libraries.text_to_text({
         "encoder_layers": 4, "decoder_layers": 4, "d_model": 640, "encoder_attention_heads": 10,
-        "decoder_attention_heads": 10, "encoder_ffn_dim": 2560, "decoder_ffn_dim": 2560}, 24, 384, 128), True),
+        "decoder_attention_heads": 10, "encoder_ffn_dim": 2560, "decoder_ffn_dim": 2560}, 24, 384, 128)),
     "flax_whisper_4": Listed(libraries.spoken_words({
         "encoder_layers": 4, "decoder_layers": 4, "d_model": 576, "encoder_attention_heads": 9,
         "decoder_attention_heads": 9, "encoder_ffn_dim": 2304, "decoder_ffn_dim": 2304, "num_mel_bins": 80,
-        "max_source_positions": 1500, "max_target_positions": 448}, 8, 160), True),
+        "max_source_positions": 1500, "max_target_positions": 448}, 8, 160)),
     "flax_clip_5_4": Listed(libraries.images_and_texts(
         {"hidden_size": 512, "num_hidden_layers": 4, "num_attention_heads": 8, "intermediate_size": 2048},
         {"hidden_size": 768, "num_hidden_layers": 5, "num_attention_heads": 12, "intermediate_size": 3072,
-         "image_size": 224, "patch_size": 32}, 512, 256, 77), True, FOLLOWED),
+         "image_size": 224, "patch_size": 32}, 512, 256, 77), variants=FOLLOWED),
     "flax_resnet_2342": Listed(libraries.residual_images({
-        "layer_type": "bottleneck", "depths": [2, 3, 4, 2], "num_labels": 1000}, 72, 224), True, FOLLOWED),
+        "layer_type": "bottleneck", "depths": [2, 3, 4, 2], "num_labels": 1000}, 72, 224), variants=FOLLOWED),
     "flax_gptj_lora_8": Listed(libraries.low_rank("FlaxGPTJForCausalLM", "FlaxGPTJBlock", {
-        "n_layer": 8, "n_embd": 1536, "n_head": 12, "rotary_dim": 64, "n_positions": 768}, 12, 4, 768), True),
+        "n_layer": 8, "n_embd": 1536, "n_head": 12, "rotary_dim": 64, "n_positions": 768}, 12, 4, 768)),
     "flax_gpt2_decode_8": Listed(libraries.next_word(GPT2[0], {
-        "n_layer": 8, "n_embd": 1280, "n_head": 20, "n_positions": 1024}, 48, 1024), True, INFERENCE),
-    "flax_scanned_10": Listed(nets.scanned_decoder(10, 896, 14, 2432, 50304, 8, 512), True),
-    "flax_lstm_2": Listed(nets.words_over_time(2, 960, 33278, 32, 256), True, FOLLOWED),
-    "nnx_u_net_3": Listed(nets.noise_of_pictures((64, 128, 256), 64, 64), True, FOLLOWED),
-    "haiku_decoder_5": Listed(nets.plain_decoder(5, 768, 12, 3072, 24000, 12, 384), True, FOLLOWED),
-    "equinox_images_6": Listed(nets.patched_images(6, 640, 10, 2560, 192, 16, 64), True, FOLLOWED),
-    "jraph_molecules_4": Listed(nets.molecules(4, 192, 24, 56, 2048), True, FOLLOWED),
+        "n_layer": 8, "n_embd": 1280, "n_head": 20, "n_positions": 1024}, 48, 1024), variants=INFERENCE),
+    "flax_scanned_10": Listed(nets.scanned_decoder(10, 896, 14, 2432, 50304, 8, 512)),
+    "flax_lstm_2": Listed(nets.words_over_time(2, 960, 33278, 32, 256), variants=FOLLOWED),
+    "nnx_u_net_3": Listed(nets.noise_of_pictures((64, 128, 256), 64, 64), variants=FOLLOWED),
+    "haiku_decoder_5": Listed(nets.plain_decoder(5, 768, 12, 3072, 24000, 12, 384), variants=FOLLOWED),
+    "equinox_images_6": Listed(nets.patched_images(6, 640, 10, 2560, 192, 16, 64), variants=FOLLOWED),
+    "jraph_molecules_4": Listed(nets.molecules(4, 192, 24, 56, 2048), variants=FOLLOWED),
 }
 LIBRARY_GPU = {
     "flax_gemma_6": Listed(libraries.causal(*GEMMA, {
         "num_hidden_layers": 6, "hidden_size": 1536, "num_attention_heads": 8, "num_key_value_heads": 1,
-        "head_dim": 192, "intermediate_size": 8192, "vocab_size": 128000, "max_position_embeddings": 1024}, 8, 1024),
-        True),
+        "head_dim": 192, "intermediate_size": 8192, "vocab_size": 128000, "max_position_embeddings": 1024}, 8, 1024)),
     "flax_bart_5": Listed(libraries.text_to_text({
         "encoder_layers": 5, "decoder_layers": 5, "d_model": 832, "encoder_attention_heads": 13,
-        "decoder_attention_heads": 13, "encoder_ffn_dim": 3328, "decoder_ffn_dim": 3328}, 48, 512, 192), True),
+        "decoder_attention_heads": 13, "encoder_ffn_dim": 3328, "decoder_ffn_dim": 3328}, 48, 512, 192)),
     "flax_resnet_2352": Listed(libraries.residual_images({
-        "layer_type": "bottleneck", "depths": [2, 3, 5, 2], "num_labels": 1000}, 192, 224, BF16), True),
+        "layer_type": "bottleneck", "depths": [2, 3, 5, 2], "num_labels": 1000}, 192, 224, BF16)),
     "flax_mistral_decode_10": Listed(libraries.next_word("FlaxMistralForCausalLM", {
         "num_hidden_layers": 10, "hidden_size": 2304, "num_attention_heads": 18, "num_key_value_heads": 6,
-        "intermediate_size": 6144, "max_position_embeddings": 3072, "sliding_window": 3072}, 64, 3072), True,
-        INFERENCE),
-    "flax_scanned_14": Listed(nets.scanned_decoder(14, 1280, 20, 3456, 50304, 12, 768), True),
-    "haiku_stacked_9": Listed(nets.plain_decoder(9, 960, 15, 3840, 32000, 16, 512, stacked=True), True, FOLLOWED),
-    "equinox_images_8": Listed(nets.patched_images(8, 896, 14, 3584, 224, 16, 96), True, FOLLOWED),
+        "intermediate_size": 6144, "max_position_embeddings": 3072, "sliding_window": 3072}, 64, 3072),
+        variants=INFERENCE),
+    "flax_scanned_14": Listed(nets.scanned_decoder(14, 1280, 20, 3456, 50304, 12, 768)),
+    "haiku_stacked_9": Listed(nets.plain_decoder(9, 960, 15, 3840, 32000, 16, 512, stacked=True), variants=FOLLOWED),
+    "equinox_images_8": Listed(nets.patched_images(8, 896, 14, 3584, 224, 16, 96), variants=FOLLOWED),
+}
+
+# Of advice_exam_repos.py and its neighbours.
+REPOS_TPU = {
+    "flax_electra_7": Listed(repos.named_entities({
+        "num_hidden_layers": 7, "hidden_size": 624, "num_attention_heads": 13, "intermediate_size": 2496,
+        "embedding_size": 128, "num_labels": 19}, 28, 352), True, FOLLOWED),
+    "flax_dinov2_6": Listed(repos.dropped_paths({
+        "num_hidden_layers": 6, "hidden_size": 720, "num_attention_heads": 12, "image_size": 266, "patch_size": 14,
+        "use_swiglu_ffn": True, "drop_path_rate": 0.1, "num_labels": 1000}, 44), True),
+    "flax_gpt_neo_6": Listed(repos.near_and_far({
+        "num_layers": 6, "hidden_size": 1040, "num_heads": 13, "attention_types": [[["global", "local"], 3]],
+        "window_size": 256, "vocab_size": 46000, "max_position_embeddings": 736}, 8, 736), True),
+    "flax_wav2vec2_5": Listed(repos.letters_of_sound({
+        "num_hidden_layers": 5, "hidden_size": 528, "num_attention_heads": 11, "intermediate_size": 2112,
+        "do_stable_layer_norm": True, "feat_extract_norm": "layer"}, 12, 160000, 96), True),
+    "flax_xglm_3": Listed(repos.many_tongues({
+        "num_layers": 3, "d_model": 576, "attention_heads": 12, "ffn_dim": 2304, "vocab_size": 256008,
+        "max_position_embeddings": 480}, 8, 336), True),
+    "flax_opt_decode_9": Listed(libraries.next_word("FlaxOPTForCausalLM", {
+        "num_hidden_layers": 9, "hidden_size": 1344, "word_embed_proj_dim": 1344, "ffn_dim": 5376,
+        "num_attention_heads": 21, "max_position_embeddings": 1200}, 40, 1200), True, INFERENCE),
+    "second_axis_decoder_11": Listed(repos.second_axis_decoder(11, 1088, 18, 3, 64, 2944, 38400, 4, 960), True),
+    "side_by_side_5": Listed(repos.side_by_side(5, 928, 11, 64, 27200, 8, 832), True),
+    "switched_decoder_6": Listed(repos.switched_decoder(6, 608, 8, 1824, 12, 28800, 12, 576, 120), True),
+    "two_views_2342": Listed(repos_scenes.two_views((2, 3, 4, 2), (192, 384, 640, 1152), 2304, 256, 176, 48), True,
+                             FOLLOWED),
+    "quantized_pictures_5": Listed(repos_scenes.quantized_pictures(208, 5, 96, 1536, 88, 112, 76), True, FOLLOWED),
+    "diagonal_states_5": Listed(repos_time.diagonal_states(5, 328, 168, 40, 35, 20, 1984), True, FOLLOWED),
+    "flowing_density_3": Listed(repos_time.flowing_density(3, 848, 63, 14, 2048), True, FOLLOWED),
+    "replayed_games_84": Listed(repos_time.replayed_games(72, 4000, 84, 528, 6, 640), True),
+}
+REPOS_GPU = {
+    "second_axis_decoder_13": Listed(repos.second_axis_decoder(13, 1280, 15, 5, 64, 3392, 44800, 4, 768), True),
+    "switched_decoder_8": Listed(repos.switched_decoder(8, 1024, 8, 2560, 20, 36864, 16, 640, 80), True),
+    "flax_gpt_neo_decode_12": Listed(libraries.next_word("FlaxGPTNeoForCausalLM", {
+        "num_layers": 12, "hidden_size": 1920, "num_heads": 15, "attention_types": [[["global", "local"], 6]],
+        "window_size": 512, "max_position_embeddings": 2400}, 24, 2400), True, INFERENCE),
+    "diagonal_states_7": Listed(repos_time.diagonal_states(7, 576, 288, 72, 35, 16, 2720), True, FOLLOWED),
+    "hashed_corners_15": Listed(repos_scenes.hashed_corners(15, 2 ** 20, 16, 1600, 80, 72, 20480), True),
 }
