@@ -23,17 +23,27 @@ static double bits_of(const struct array_shape *shape) {
     return bits > 0 ? bits : 1;
 }
 
-// Where the smaller array pads more than today's, its two most minor dimensions may change places: the batch and the
-// channels of a convolution, of which either is in the lanes. Others do not come there (docs/advice.md).
+// The least of the layouts that have been seen: the two most minor dimensions in each other's place (the batch and the
+// channels of a convolution, of which either is in the lanes); what got smaller in the sublanes in that of the next
+// (examples and places in a sequence). Others do not come there (docs/advice.md).
+static int64_t least_bytes(const struct array_shape *before, const struct array_shape *shape) {
+    int64_t least = array_shape_bytes(shape), turned = array_shape_bytes_turned(shape, 0);
+    if (turned >= 0 && turned < least) least = turned;
+    int in_sublanes = shape->rank > 2 ? shape->minor_to_major[1] : 0;
+    if (shape->rank <= 2 || shape->dimensions[in_sublanes] >= before->dimensions[in_sublanes]) return least;
+    turned = array_shape_bytes_turned(shape, 1);
+    return turned >= 0 && turned < least ? turned : least;
+}
+
+// Where the smaller array pads more than today's, the compiler may lay it out another way.
 int64_t advisor_reshaped(const struct advisor *advisor, uint32_t buffer, const struct array_shape *shape) {
     int64_t size = advisor->module->buffers[buffer].size_bytes;
     uint32_t leaf = advisor_leaf(advisor, buffer);
-    int64_t before = leaf == HLO_NONE ? -1 : array_shape_bytes(&advisor->graph.leaves[leaf]);
-    int64_t after = array_shape_bytes(shape);
+    const struct array_shape *today = leaf == HLO_NONE ? NULL : &advisor->graph.leaves[leaf];
+    int64_t before = today ? array_shape_bytes(today) : -1, after = array_shape_bytes(shape);
     if (before <= 0 || after < 0) return size;
-    double padding_before = (double)before / bits_of(&advisor->graph.leaves[leaf]);
-    int64_t turned = array_shape_bytes_turned(shape);
-    if ((double)after / bits_of(shape) > padding_before && turned >= 0 && turned < after) after = turned;
+    double padding_before = (double)before / bits_of(today);
+    if ((double)after / bits_of(shape) > padding_before) after = least_bytes(today, shape);
     return what_if_bytes((double)size * ((double)after / (double)before));
 }
 

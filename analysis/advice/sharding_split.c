@@ -2,36 +2,37 @@
 
 #include "analysis/advice/few_pictures.h"
 #include "analysis/advice/given_data.h"
-#include "analysis/advice/loop_steps.h"
 #include "analysis/advice/sharding_flow.h"
 #include "analysis/base/common_divisor.h"
 
 // --- What the user splits ---
 
-// The largest that the chips divide, the first of equals.
-static int largest_dimension(const struct array_shape *shape, int first, int64_t ways) {
-    int largest = -1;
-    for (int d = first; d < shape->rank; d++) {
-        bool is_larger = largest < 0 || shape->dimensions[d] > shape->dimensions[largest];
-        if (shape->dimensions[d] % ways == 0 && is_larger) largest = d;
+// Dimensions that a loop goes through one at a time: layers, in front or, as some stack them, behind the width.
+static unsigned stacked(const struct advisor *advisor, uint32_t leaf) {
+    return advisor->steps.marks[leaf] & ((1u << advisor->graph.leaves[leaf].rank) - 1);
+}
+
+// The largest that the chips divide, the first of equals; with `is_first` the first. `taken`: bits of those that are
+// no choice.
+static int divided_dimension(const struct array_shape *shape, unsigned taken, int64_t ways, bool is_first) {
+    int found = -1;
+    for (int d = 0; d < shape->rank && !(is_first && found >= 0); d++) {
+        bool is_larger = found < 0 || shape->dimensions[d] > shape->dimensions[found];
+        if (!(taken >> d & 1) && shape->dimensions[d] % ways == 0 && is_larger) found = d;
     }
-    return largest;
+    return found;
 }
 
 // Of four dimensions, kernels have their output features last, heads in groups the model's width first or last: in a
 // program with convolutions all such weights are taken for kernels.
 int sharding_weight_dimension(const struct advisor *advisor, uint32_t leaf) {
     const struct array_shape *shape = &advisor->graph.leaves[leaf];
-    int64_t ways = advisor->request.ways;
-    int first = loop_steps_is_stack(&advisor->steps, leaf) ? 1 : 0, last = shape->rank - 1;
-    bool is_of_four = shape->rank - first == 4, are_kernels = is_of_four && advisor->has_convolutions;
-    if (shape->rank - first < 2) return -1;
-    if (are_kernels && shape->dimensions[last] % ways == 0) return last;
-    if (is_of_four && !are_kernels) return largest_dimension(shape, first, ways);
-    for (int d = first; d < shape->rank; d++) {
-        if (shape->dimensions[d] % ways == 0) return d;
-    }
-    return -1;
+    unsigned stack = stacked(advisor, leaf);
+    int rank = shape->rank - __builtin_popcount(stack), last = shape->rank - 1;
+    bool is_of_four = rank == 4, are_kernels = is_of_four && advisor->has_convolutions;
+    if (rank < 2) return -1;
+    if (are_kernels && shape->dimensions[last] % advisor->request.ways == 0) return last;
+    return divided_dimension(shape, stack, advisor->request.ways, !is_of_four || are_kernels);
 }
 
 bool sharding_is_weight(const struct advisor *advisor, uint32_t input) {

@@ -79,11 +79,11 @@ int64_t array_shape_bytes(const struct array_shape *shape) {
     return bits / 8 + (bits % 8 != 0);
 }
 
-int64_t array_shape_bytes_turned(const struct array_shape *shape) {
+int64_t array_shape_bytes_turned(const struct array_shape *shape, int place) {
     struct array_shape turned = *shape;
-    if (!array_is(shape) || shape->rank < 2) return array_shape_bytes(shape);
-    turned.minor_to_major[0] = shape->minor_to_major[1];
-    turned.minor_to_major[1] = shape->minor_to_major[0];
+    if (!array_is(shape) || shape->rank < place + 2) return array_shape_bytes(shape);
+    turned.minor_to_major[place] = shape->minor_to_major[place + 1];
+    turned.minor_to_major[place + 1] = shape->minor_to_major[place];
     return array_shape_bytes(&turned);
 }
 

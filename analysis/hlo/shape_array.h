@@ -32,9 +32,9 @@ struct array_shape array_shape_read(struct bytes shape);  // a ShapeProto
 // become smaller than its tile gets the smallest power of two that holds it, as the compiler would choose.
 int64_t array_shape_bytes(const struct array_shape *shape);
 
-// The same with its two most minor dimensions in each other's place: what a compiler may choose when the present order
-// pads.
-int64_t array_shape_bytes_turned(const struct array_shape *shape);
+// The same with two neighbours of its layout in each other's place, from the most minor ones at 0 on: what a compiler
+// may choose when the present order pads.
+int64_t array_shape_bytes_turned(const struct array_shape *shape, int place);
 
 int64_t array_shape_elements(const struct array_shape *shape);  // without padding; 0 when it is no array
 

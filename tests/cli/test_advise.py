@@ -123,6 +123,10 @@ class Predictions(unittest.TestCase):
                                  "gpu_recurrent": 256, "gpu_rollout": 8, "gpu_rows_out": 8, "gpu_scanned_groups": 8,
                                  "gpu_vision_scanned": 32, "gpu_window_cache": 64})
 
+    def test_examples_and_places_change_places_where_that_pads_less(self):
+        item, after = by_id(self.documents["dilated"])["halve_batch"], PROGRAMS["dilated"]["after"]["halve_batch"]
+        self.assertLess(abs(item["predicted_total_bytes"] - after), 0.05 * after)
+
     def test_how_rows_that_are_looked_up_are_laid_out_is_not_known(self):
         item = by_id(self.documents["looked_up"])["shard_parameters"]  # 1,343,080,448 bytes, padded
         self.assertIsNone(item["predicted_total_bytes"])

@@ -47,7 +47,7 @@ static void test_the_batch_in_place_of_the_features(void **state) {
     const int batch_minor[] = {0, 3, 2, 1};
     struct array_shape shape = tiled(F32, 32, 4, images, batch_minor, 8, 128);
     assert_int_equal(array_shape_bytes(&shape), (int64_t)128 * 64 * 64 * 256 * 4);
-    assert_int_equal(array_shape_bytes_turned(&shape), (int64_t)32 * 64 * 64 * 256 * 4);
+    assert_int_equal(array_shape_bytes_turned(&shape, 0), (int64_t)32 * 64 * 64 * 256 * 4);
 }
 
 // 128 pixels would fill the lanes, but are not put there.
@@ -57,7 +57,18 @@ static void test_pixels_stay_where_they_are(void **state) {
     const int features_minor[] = {3, 0, 2, 1};
     struct array_shape shape = tiled(F32, 32, 4, images, features_minor, 8, 128);
     assert_int_equal(array_shape_bytes(&shape), (int64_t)32 * 128 * 128 * 128 * 4);
-    assert_int_equal(array_shape_bytes_turned(&shape), (int64_t)128 * 128 * 128 * 64 * 4);
+    assert_int_equal(array_shape_bytes_turned(&shape, 0), (int64_t)128 * 128 * 128 * 64 * 4);
+}
+
+// Ten examples fill ten of sixteen sublanes, 1984 places in a sequence all of them.
+static void test_places_in_place_of_examples(void **state) {
+    (void)state;
+    const int64_t waves[] = {10, 1984, 168};
+    const int examples_in_sublanes[] = {2, 0, 1};
+    struct array_shape shape = tiled(F32, 32, 3, waves, examples_in_sublanes, 8, 128);
+    assert_int_equal(array_shape_bytes(&shape), (int64_t)16 * 1984 * 256 * 4);
+    assert_int_equal(array_shape_bytes_turned(&shape, 1), (int64_t)10 * 1984 * 256 * 4);
+    assert_int_equal(array_shape_bytes_turned(&shape, 2), (int64_t)16 * 1984 * 256 * 4);
 }
 
 static void test_what_is_no_array(void **state) {
@@ -79,6 +90,7 @@ int main(void) {
         cmocka_unit_test(test_small_dimensions_get_small_tiles),
         cmocka_unit_test(test_the_batch_in_place_of_the_features),
         cmocka_unit_test(test_pixels_stay_where_they_are),
+        cmocka_unit_test(test_places_in_place_of_examples),
         cmocka_unit_test(test_what_is_no_array),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
