@@ -86,7 +86,7 @@ static struct waiting_bytes find_waiting(const struct advisor *advisor, const st
     bool is_for_tpu = advisor->what_if.fast_bytes > 0, is_pooled = sharded->habits.is_pooled;
     bool is_split = !is_batch_whole(sharded);
     if (!is_for_tpu || !advisor->roles.is_training || (is_split && !is_pooled)) return (struct waiting_bytes){0};
-    return gathered_on_tpu(advisor, is_split, sharded->then.temporary_bytes);
+    return gathered_on_tpu(advisor, &sharded->split.flow, is_split, sharded->then.temporary_bytes);
 }
 
 static void widen_by_waiting(const struct advisor *advisor, const struct waiting_bytes *waiting,
@@ -305,6 +305,7 @@ static bool predict_sharded(struct advisor *advisor, bool is_batch_split, double
     doubt_split(advisor, &sharded);
     doubt_looked_up(advisor, &sharded);
     doubt_joined(advisor, &sharded);
+    if (is_batch_split && advisor->roles.batch < 2) advisor->doubt = advisor_doubt_without_batch(advisor);
     set_sharded_totals(advisor, &sharded, spread, item);
     if (is_batch_split) say_table(advisor, &sharded.split, item);
     say_sharded(advisor, &sharded, item);

@@ -56,6 +56,14 @@ struct advice_doubt advisor_doubt_of_batch(const struct advisor *advisor) {
                 "a text dump."};
 }
 
+struct advice_doubt advisor_doubt_without_batch(const struct advisor *advisor) {
+    double all = (double)advisor->what_if.total_bytes;
+    return (struct advice_doubt){.population_bytes = all,
+                                 .may_stay_bytes = all,
+                                 .part = 1,
+                                 .help = "No batch dimension was found among the inputs; give it with --batch=N."};
+}
+
 bool advisor_halve(struct advisor *advisor, const struct dimension_flow *flow, struct what_if_result *result) {
     int64_t *sizes = advisor_sizes(advisor);
     if (!sizes) return false;
@@ -93,8 +101,9 @@ bool advise_batch(struct advisor *advisor, struct advice_item *item) {
     item->how = "Give the step half as many examples; gradient accumulation over two of them (micro-batches) keeps the "
                 "batch that the optimizer sees.";
     advisor->doubt = advisor_doubt_of_batch(advisor);
+    if (batch < 2 && !advisor->what_if.total_bytes) return advisor_no_use(advisor, item, "The program holds nothing.");
     if (batch < 2) {
-        advisor_no_use(advisor, item, "No batch dimension was found among the inputs; give it with --batch=N.");
+        advisor->doubt = advisor_doubt_without_batch(advisor);
         return true;
     }
     if (!dimension_flow_has_marks(&advisor->batch)) return say_no_such_batch(advisor, item);

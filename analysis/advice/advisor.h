@@ -101,6 +101,9 @@ static inline bool advisor_is_wide_untrained(const struct advisor *advisor) {
 // What of the batch's bytes is not known.
 struct advice_doubt advisor_doubt_of_batch(const struct advisor *advisor);
 
+// Of all of it, where no batch was found.
+struct advice_doubt advisor_doubt_without_batch(const struct advisor *advisor);
+
 bool advise_donation(struct advisor *advisor, struct advice_item *item);
 bool advise_batch(struct advisor *advisor, struct advice_item *item);
 bool advise_sequence(struct advisor *advisor, struct advice_item *item);

@@ -4,11 +4,17 @@
 
 #define AT_ONCE_WITHOUT_TRAINING 0.5
 
-int64_t gathered_weights_bytes(const struct advisor *advisor) {
+// Experts, say, whose chips have one each: nothing of it is gathered.
+static bool stays_in_parts(const struct dimension_flow *split, const struct weight_product *product) {
+    return split->marks[product->weight] & product->weight_batch;
+}
+
+int64_t gathered_weights_bytes(const struct advisor *advisor, const struct dimension_flow *split) {
     double all = 0, most_of_a_turn = 0;
     struct weight_product product;
     for (uint32_t i = 0; i < advisor->graph.node_count; i++) {
         if (!weight_product_read(advisor, i, &product) || product.weight == HLO_NONE) continue;
+        if (stays_in_parts(split, &product)) continue;
         int64_t bytes = array_shape_bytes(&advisor->graph.leaves[product.weight]);
         if (bytes <= 0) continue;
         if (!product.is_in_loop)
@@ -20,11 +26,13 @@ int64_t gathered_weights_bytes(const struct advisor *advisor) {
 }
 
 // `bits_most`: of an element.
-static int64_t gradients_and_operands(const struct advisor *advisor, int bits_most) {
+static int64_t gradients_and_operands(const struct advisor *advisor, const struct dimension_flow *split,
+                                      int bits_most) {
     double bytes = 0;
     struct weight_product product;
     for (uint32_t i = 0; i < advisor->graph.node_count && advisor->roles.is_training; i++) {
         if (!weight_product_read(advisor, i, &product) || product.is_in_loop) continue;
+        if (product.weight != HLO_NONE && stays_in_parts(split, &product)) continue;
         const struct array_shape *shape = &advisor->graph.leaves[product.activation];
         double part = shape->element_bits > bits_most ? (double)bits_most / shape->element_bits : 1;
         int64_t activation = array_shape_bytes(shape);
@@ -34,14 +42,16 @@ static int64_t gradients_and_operands(const struct advisor *advisor, int bits_mo
     return what_if_bytes(bytes);
 }
 
-int64_t gathered_gradients_bytes(const struct advisor *advisor) {
+int64_t gathered_gradients_bytes(const struct advisor *advisor, const struct dimension_flow *split) {
     enum { AS_THEY_ARE = 1 << 16 };
-    return gradients_and_operands(advisor, AS_THEY_ARE);
+    return gradients_and_operands(advisor, split, AS_THEY_ARE);
 }
 
-struct waiting_bytes gathered_on_tpu(const struct advisor *advisor, bool is_pooled, int64_t temporary_bytes) {
+struct waiting_bytes gathered_on_tpu(const struct advisor *advisor, const struct dimension_flow *split, bool is_pooled,
+                                     int64_t temporary_bytes) {
     enum { BF16_BITS = 16 };
-    int64_t all = is_pooled ? gathered_gradients_bytes(advisor) : gradients_and_operands(advisor, BF16_BITS);
+    int64_t all = is_pooled ? gathered_gradients_bytes(advisor, split)
+                            : gradients_and_operands(advisor, split, BF16_BITS);
     double beyond = all > temporary_bytes ? (double)(all - temporary_bytes) : 0;
     return is_pooled ? (struct waiting_bytes){0, what_if_bytes(0.5 * beyond), what_if_bytes(1.4 * beyond)}
                      : (struct waiting_bytes){0, what_if_bytes(0.15 * beyond), what_if_bytes(0.9 * beyond)};

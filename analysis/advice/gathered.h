@@ -12,11 +12,14 @@
 
 #include "analysis/advice/advisor.h"
 
+// Of weights whose split dimension the result has as well, as experts, nothing is gathered: `split` is that of the
+// weights, and of the batch where that is split too (sharding_split.h).
+
 // Bytes of whole weights at the peak, with the batch split.
-int64_t gathered_weights_bytes(const struct advisor *advisor);
+int64_t gathered_weights_bytes(const struct advisor *advisor, const struct dimension_flow *split);
 
 // With the batch whole: bytes of temporaries at the end of the backward pass, whole gradients and what waits for them.
-int64_t gathered_gradients_bytes(const struct advisor *advisor);
+int64_t gathered_gradients_bytes(const struct advisor *advisor, const struct dimension_flow *split);
 
 // What a TPU's chips may hold of these beyond `temporary_bytes`, how much nothing shows before the change. With the
 // batch whole, the operands are in bfloat16 at most, as a TPU multiplies them. With `is_pooled` (pooled.h), and the
@@ -24,7 +27,8 @@ int64_t gathered_gradients_bytes(const struct advisor *advisor);
 struct waiting_bytes {
     int64_t fewest, likely, most;
 };
-struct waiting_bytes gathered_on_tpu(const struct advisor *advisor, bool is_pooled, int64_t temporary_bytes);
+struct waiting_bytes gathered_on_tpu(const struct advisor *advisor, const struct dimension_flow *split, bool is_pooled,
+                                     int64_t temporary_bytes);
 
 // With the batch whole, where nothing is trained: a sum over chips is an array of its own, which a fusion around the
 // product was not. The largest, in bytes.
@@ -35,6 +39,6 @@ int64_t unfused_product_bytes(const struct advisor *advisor);
 //
 //     x [8,512,768] . w' [768,32000/4]  -> f32[32,512,8000] -> exchanged -> f32[8,512,32000]
 //
-// Bytes at the peak that come on top of the product's; 0 where it is not at the peak. `split` is that of weights
-// and batch (sharding_split.h): where the batch won the product, nothing is exchanged.
+// Bytes at the peak that come on top of the product's; 0 where it is not at the peak. Where the batch won the
+// product, nothing is exchanged.
 int64_t exchanged_product_bytes(const struct advisor *advisor, const struct dimension_flow *split);

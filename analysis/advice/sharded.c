@@ -76,11 +76,12 @@ static int64_t exchanged_or_gathered(const struct advisor *advisor, const struct
     if (sharded->is_batch_split && is_for_tpu)
         return gathered_weight(advisor) - moved_to_fast_memory(advisor, sharded->then.small_bytes);
     if (sharded->is_batch_split)
-        return gathered_weights_bytes(advisor) + exchanged_product_bytes(advisor, &sharded->split.flow);
+        return gathered_weights_bytes(advisor, &sharded->split.flow) +
+               exchanged_product_bytes(advisor, &sharded->split.flow);
     int64_t added = gathered_inputs(advisor, &sharded->split);
     if (sharded->split.is_by_features) return added;
     if (is_for_tpu) return added + unfused_product_bytes(advisor);
-    int64_t at_end = gathered_gradients_bytes(advisor) - sharded->then.temporary_bytes;
+    int64_t at_end = gathered_gradients_bytes(advisor, &sharded->split.flow) - sharded->then.temporary_bytes;
     return (at_end > added ? at_end : added) + unfused_product_bytes(advisor);
 }
 

@@ -4,6 +4,7 @@
 #include "analysis/advice/given_data.h"
 #include "analysis/advice/sharding_flow.h"
 #include "analysis/base/common_divisor.h"
+#include "analysis/hlo/element_type.h"
 
 // --- What the user splits ---
 
@@ -35,10 +36,17 @@ int sharding_weight_dimension(const struct advisor *advisor, uint32_t leaf) {
     return divided_dimension(shape, stack, advisor->request.ways, !is_of_four || are_kernels);
 }
 
+// Nobody trains integers, but what is kept in a step's state beside weights can be: frames of games that were played.
+// Those of eight bits with a sign are quantized, and frozen weights can be packed in any.
+static bool is_of_integers(const struct array_shape *shape) {
+    return shape->element_type < ELEMENT_TYPE_F16 && shape->element_type != ELEMENT_TYPE_S8;
+}
+
 bool sharding_is_weight(const struct advisor *advisor, uint32_t input) {
     const struct entry_input *in = &advisor->roles.inputs[input];
     if (in->leaf == HLO_NONE || !array_is(&advisor->graph.leaves[in->leaf])) return false;
-    if (advisor->roles.is_training) return in->is_state || in->is_frozen;
+    bool is_trained = in->is_state && !is_of_integers(&advisor->graph.leaves[in->leaf]);
+    if (advisor->roles.is_training) return is_trained || in->is_frozen;
     return !advisor->batch.marks[in->leaf];
 }
 

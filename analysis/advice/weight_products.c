@@ -14,6 +14,18 @@ static bool is_of_forward_pass(const struct advisor *advisor, const struct graph
     return !advisor->roles.is_training || op_name_phase(node->op_name) == PHASE_FORWARD;
 }
 
+// XLA:GPU sums long products in parts, [8,4,384] . [4,384,4096]: four parts of 1536, and no batch.
+static bool is_summed_in_parts(const struct dot_numbers *n) {
+    return n->batch_count == 1 && n->contracted_count == 1 && n->contracted_left[0] == n->batch_left[0] + 1 &&
+           n->contracted_right[0] == n->batch_right[0] + 1;
+}
+
+static uint8_t batch_of(const struct graph_node *node, bool is_left) {
+    struct dot_numbers n;
+    if (!dot_numbers_of(node, &n) || is_summed_in_parts(&n)) return 0;
+    return (uint8_t)dimension_bits(is_left ? n.batch_left : n.batch_right, n.batch_count);
+}
+
 bool weight_product_read(const struct advisor *advisor, uint32_t index, struct weight_product *product) {
     const struct graph_node *node = &advisor->graph.nodes[index];
     if (!library_call_is_product(node) || !node->leaf_count || !is_of_forward_pass(advisor, node)) return false;
@@ -25,6 +37,7 @@ bool weight_product_read(const struct advisor *advisor, uint32_t index, struct w
     *product = (struct weight_product){.weight = is_left ? right : left,
                                        .activation = is_left ? left : right,
                                        .result = node->first_leaf,
+                                       .weight_batch = batch_of(node, !is_left),
                                        .is_in_loop = is_in_loop,
                                        .is_fused = is_fused(advisor, node, is_in_loop)};
     return true;

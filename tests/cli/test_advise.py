@@ -121,7 +121,14 @@ class Predictions(unittest.TestCase):
                                  "gpu_experts": 16, "gpu_flax_scanned": 16, "gpu_haiku": 4, "gpu_inference": 16,
                                  "gpu_inference_fused": 16, "gpu_logits_in_columns": 8, "gpu_molecules": 28672,
                                  "gpu_recurrent": 256, "gpu_rollout": 8, "gpu_rows_out": 8, "gpu_scanned_groups": 8,
+                                 "gpu_switched": 16,
                                  "gpu_vision_scanned": 32, "gpu_window_cache": 64})
+
+    def test_without_a_batch_its_half_cannot_be_told(self):
+        for change in ("halve_batch", "shard_all"):
+            item = by_id(self.documents["played"])[change]
+            self.assertEqual([item[key] for key in NULLABLE], [None] * 3)
+            self.assertIn("give it with --batch=N", item["evidence"][0])
 
     def test_examples_and_places_change_places_where_that_pads_less(self):
         item, after = by_id(self.documents["dilated"])["halve_batch"], PROGRAMS["dilated"]["after"]["halve_batch"]
