@@ -274,7 +274,7 @@ static uint32_t written_out(struct graph_by_hand *t, enum opcode opcode, struct 
     uint32_t logits = hand_parameter(t, (struct dimensions){3, {511, 8, 32000}});
     uint32_t numbers = hand_parameter(t, (struct dimensions){3, {511, 8, 3}});
     uint32_t indices = hand_add(t, OPCODE_BITCAST, rearranged, 1, &numbers);
-    uint32_t updates = hand_parameter(t, (struct dimensions){1, {511 * 8}});
+    uint32_t updates = hand_parameter(t, (struct dimensions){1, {INT64_C(511) * 8}});
     struct wire_build by = {0};
     for (uint64_t d = 0; d < 3; d++) {
         wire_build_varint(&by, SCATTER_INSERTED_WINDOW_DIMS, d);
@@ -282,7 +282,8 @@ static uint32_t written_out(struct graph_by_hand *t, enum opcode opcode, struct 
     }
     wire_build_varint(&by, SCATTER_INDEX_VECTOR_DIM, 1);
     bool is_gather = opcode == OPCODE_GATHER;
-    hand_add(t, opcode, is_gather ? (struct dimensions){1, {511 * 8}} : (struct dimensions){3, {511, 8, 32000}},
+    hand_add(t, opcode,
+             is_gather ? (struct dimensions){1, {INT64_C(511) * 8}} : (struct dimensions){3, {511, 8, 32000}},
              is_gather ? 2 : 3, (uint32_t[]){logits, indices, updates});
     hand_message(t, is_gather ? HLO_INSTRUCTION_GATHER : HLO_INSTRUCTION_SCATTER, &by);
     return logits;
@@ -290,7 +291,7 @@ static uint32_t written_out(struct graph_by_hand *t, enum opcode opcode, struct 
 
 static void test_a_batch_written_out_as_indices(void **state) {
     struct graph_by_hand *t = *state;
-    uint32_t logits = written_out(t, OPCODE_SCATTER, (struct dimensions){2, {511 * 8, 3}});
+    uint32_t logits = written_out(t, OPCODE_SCATTER, (struct dimensions){2, {INT64_C(511) * 8, 3}});
     follow(t, logits + 1, 1);
     hand_check(t, logits, 2);
     follow(t, logits + 1, 0);
@@ -301,7 +302,7 @@ static void test_a_batch_written_out_as_indices(void **state) {
 
 static void test_a_gather_with_a_batch_written_out(void **state) {
     struct graph_by_hand *t = *state;
-    uint32_t logits = written_out(t, OPCODE_GATHER, (struct dimensions){2, {511 * 8, 3}});
+    uint32_t logits = written_out(t, OPCODE_GATHER, (struct dimensions){2, {INT64_C(511) * 8, 3}});
     follow(t, logits, 1);
     hand_check(t, logits + 1, 2);
 }
