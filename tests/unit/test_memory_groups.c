@@ -1,4 +1,4 @@
-// analysis/groups: who holds the memory at a step. First small programs, then every step of every fixture.
+// analysis/groups: who holds the memory at a step. First small programs, then every step of the profiles and dumps.
 #include "analysis/groups/memory_groups.h"
 
 #include <math.h>
@@ -320,7 +320,7 @@ static void one_line_stays_where_names_say_no_more(void **state) {
     check_row(&groups, 0, "model.py:1", 320, 5);
 }
 
-// --- Every step of every fixture ---
+// --- Every step of the profiles and dumps ---
 
 struct seen {
     uint32_t programs, steps;
@@ -453,10 +453,9 @@ static void check_program(const struct input_file *file, const struct xspace_pro
     arena_free(&f.arena);
 }
 
-static void every_step_of_every_fixture_sums_to_its_curve(void **state) {
+static void every_step_of_profiles_and_dumps_sums_to_its_curve(void **state) {
     (void)state;
-    static const char *const roots[] = {"tests/fixtures/logdir", "tests/fixtures/xla_dump", "tests/fixtures/advice",
-                                        "tests/fixtures/compare"};
+    static const char *const roots[] = {"tests/fixtures/logdir", "tests/fixtures/xla_dump", "tests/fixtures/compare"};
     struct seen seen = {0};
     for (size_t i = 0; i < sizeof roots / sizeof *roots; i++) {
         uint32_t before = seen.programs;
@@ -477,7 +476,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(readers_are_seen_through_prefetches_and_as_whole_fusions, set_up, tear_down),
         cmocka_unit_test_setup_teardown(one_line_gives_way_to_names, set_up, tear_down),
         cmocka_unit_test_setup_teardown(one_line_stays_where_names_say_no_more, set_up, tear_down),
-        cmocka_unit_test(every_step_of_every_fixture_sums_to_its_curve),
+        cmocka_unit_test(every_step_of_profiles_and_dumps_sums_to_its_curve),
     };
     return cmocka_run_group_tests_name("memory_groups", tests, NULL, NULL);
 }
