@@ -78,7 +78,7 @@ static void wait_for_stop(const sigset_t *stops) {
 
 static void *end_after_grace(void *nothing) {
 #ifdef IS_INSTRUMENTED
-    enum { GRACE_SECONDS = 30 };  // counts and findings are written at the end, which takes its time
+    enum { GRACE_SECONDS = 10 };  // counts and findings are written at the end, which takes its time
 #else
     enum { GRACE_SECONDS = 3 };
 #endif

@@ -12,7 +12,7 @@ import unittest
 from hbmview_command import FIXTURES, SECONDS, hbmview, program
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "http"))
-from test_memory_given_back import INSTRUMENTED  # noqa: E402
+from server_fixture import INSTRUMENTED  # noqa: E402
 from test_memory_limit import HUGE_EVENTS, LIMIT_MIB, allocations  # noqa: E402
 
 LOGDIR = FIXTURES / "logdir"

@@ -19,7 +19,7 @@ HEAD = b"GET /api/v1/server HTTP/1.1\r\nHost: localhost\r\n"
 POST = b"POST /api/v1/explain HTTP/1.1\r\nHost: localhost\r\nContent-Length: 16000000\r\n\r\n"
 
 NUMBER = b"NUMBER"
-QUESTION = (b"GET /api/v1/advise?session=v5e_gpt_12layer_oom&module=jit_train_step(1)&capacity=" + NUMBER +
+QUESTION = (b"GET /api/v1/advise?session=v5e_gpt_4layer&module=jit_train_step(1)&capacity=" + NUMBER +
             b"MiB HTTP/1.1\r\nHost: localhost\r\n\r\n")  # of the fixtures
 
 # What each sends at once, and what it sends again and again, with a number of its own each time; whether it reads what

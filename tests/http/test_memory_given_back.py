@@ -1,14 +1,12 @@
 """What the process holds after many loads is what its cache holds, and little more."""
-import os
 import pathlib
 import re
 import time
 import unittest
 
-from server_fixture import Server
+from server_fixture import INSTRUMENTED, Server
 
 BESIDE_MIB = 16
-INSTRUMENTED = re.search(r"/(asan|tsan|ubsan)/", os.environ.get("HBMVIEW", ""))
 
 
 def resident_bytes(server):

@@ -5,8 +5,8 @@ import unittest
 
 from log_folders import folder
 from profile_build import Profile
-from server_fixture import Server
-from test_memory_given_back import INSTRUMENTED, resident_bytes
+from server_fixture import INSTRUMENTED, Server
+from test_memory_given_back import resident_bytes
 
 LIMIT_MIB = 128
 HUGE_EVENTS, LARGE_EVENTS, LARGE_SESSIONS = 1500000, 100000, 8
