@@ -1,5 +1,7 @@
 #include "analysis/advice/program_roles.h"
 
+#include "analysis/advice/dimension_ties.h"
+#include "analysis/hlo/element_type.h"
 #include "analysis/program/op_name.h"
 
 enum { BATCH_DIMENSIONS_MAX = 3 };  // [steps, batch, length], [layers, batch, ...]
@@ -165,6 +167,25 @@ struct found {  // of the dimensions that were tried, the one that reaches most
     double reached;
 };
 
+// Bytes with a sign or without, and halves of bytes, hold weights that were packed. Bytes without one can be pictures
+// and words just as well.
+static bool may_be_packed(int type) {
+    return type == ELEMENT_TYPE_S8 || type == ELEMENT_TYPE_U8 || type == ELEMENT_TYPE_S4 || type == ELEMENT_TYPE_U4;
+}
+
+// Products of the forward pass sum over what a weight has, and over no batch.
+static bool is_summed_forward(const struct finder *f) {
+    for (uint32_t i = 0; i < f->graph->node_count; i++) {
+        const struct graph_node *node = &f->graph->nodes[i];
+        if (op_name_phase(node->op_name) == PHASE_FORWARD && dimension_ties_is_contracted(f->flow, node)) return true;
+    }
+    return false;
+}
+
+static bool is_packed_weight(const struct finder *f, uint32_t input) {
+    return may_be_packed(f->graph->leaves[f->roles->inputs[input].leaf].element_type) && is_summed_forward(f);
+}
+
 // The data input whose dimension of that number reaches most. Integers first: nobody trains them. What a loop takes one
 // of at a time are steps: of gradient accumulation, of time.
 static struct found try_data(struct finder *f, bool only_integers, int dimension) {
@@ -180,7 +201,7 @@ static struct found try_data(struct finder *f, bool only_integers, int dimension
         tried[tried_count++] = size;
         mark_inputs(f, size, dimension);
         double reached = score(f);
-        if (reached <= best.reached || dimension_flow_is_stepped(f->flow)) continue;
+        if (reached <= best.reached || dimension_flow_is_stepped(f->flow) || is_packed_weight(f, i)) continue;
         best = (struct found){size, i, dimension, reached};
     }
     return best;
@@ -320,12 +341,16 @@ static bool is_floating(const struct finder *f, uint32_t leaf) {
     return (type >= 10 && type <= 12) || type == 16;
 }
 
-// An input of rows of numbers that is neither trained nor follows the batch.
+// An input of rows that is neither trained nor follows the batch.
 static bool is_other_array(const struct finder *f, uint32_t input) {
     const struct entry_input *in = &f->roles->inputs[input];
     if (in->leaf == HLO_NONE || in->is_state || f->flow->marks[in->leaf]) return false;
     const struct array_shape *shape = &f->graph->leaves[in->leaf];
-    return array_is(shape) && shape->rank >= 2 && is_floating(f, in->leaf);
+    return array_is(shape) && shape->rank >= 2;
+}
+
+static bool has_rows_of_numbers(const struct finder *f, uint32_t input) {
+    return is_other_array(f, input) && is_floating(f, f->roles->inputs[input].leaf);
 }
 
 enum { ROW_COUNTS_MAX = 64 };
@@ -390,7 +415,7 @@ static void find_graph(struct finder *f) {
     f->roles->graphs = 0;
     list_sums(f, &sums);
     for (uint32_t i = 0; i < f->roles->input_count; i++) {
-        int64_t rows = is_other_array(f, i) ? f->graph->leaves[f->roles->inputs[i].leaf].dimensions[0] : 0;
+        int64_t rows = has_rows_of_numbers(f, i) ? f->graph->leaves[f->roles->inputs[i].leaf].dimensions[0] : 0;
         if (rows < 2 || !row_counts_have(&sums, rows)) continue;
         f->roles->is_graph = true;
         dimension_flow_mark(f->flow, f->roles->inputs[i].leaf, 0);
@@ -410,6 +435,14 @@ static bool are_examples_elsewhere(struct finder *f, struct found *examples) {
     return examples->size != f->roles->batch && examples->reached > reached;
 }
 
+static void find_frozen(struct finder *f) {
+    for (uint32_t i = 0; i < f->roles->input_count; i++) {
+        struct entry_input *input = &f->roles->inputs[i];
+        input->is_packed = is_other_array(f, i) && may_be_packed(f->graph->leaves[input->leaf].element_type);
+        input->is_frozen = input->is_packed || has_rows_of_numbers(f, i);
+    }
+}
+
 static void find_batch(struct finder *f, int64_t batch) {
     struct found examples;
     mark_batch(f, batch);
@@ -418,7 +451,7 @@ static void find_batch(struct finder *f, int64_t batch) {
     if (are_examples_elsewhere(f, &examples)) choose(f, examples);
     mark_inputs(f, f->roles->batch, f->roles->batch_dimension);
     find_graph(f);
-    for (uint32_t i = 0; i < f->roles->input_count; i++) f->roles->inputs[i].is_frozen = is_other_array(f, i);
+    find_frozen(f);
 }
 
 bool program_roles_find(const struct program_graph *graph, int64_t batch, struct arena *arena,

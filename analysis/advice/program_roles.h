@@ -12,10 +12,13 @@
 // bytes of outputs and temporaries wins. `batch` may be given instead. Where nothing is trained, weights are candidates
 // too, but lose: their dimension 0 is summed over, and is a later dimension of another input.
 //
-// What is neither state nor follows the batch, but is an array of floating numbers, are frozen weights. In a program
-// that sums messages at nodes (segment_sum), the edges are taken for the batch, and the nodes follow with them: both
-// are one graph, which cannot be halved. Unless all examples share it: then their rows reach more, and are the batch.
-// Or it is several graphs that were joined: then inputs have a row for each of them, and these follow too.
+// What is neither state nor follows the batch, but is an array of floating numbers or of packed ones, are frozen
+// weights. Bytes are candidates for the batch as other integers are, unless products of the forward pass sum over that
+// dimension: it is a packed weight's then.
+//
+// In a program that sums messages at nodes (segment_sum), the edges are taken for the batch, and the nodes follow with
+// them: both are one graph, which cannot be halved. Unless all examples share it: then their rows reach more, and are
+// the batch. Or it is several graphs that were joined: then inputs have a row for each of them, and these follow too.
 #pragma once
 
 #include "analysis/advice/dimension_flow.h"
@@ -27,6 +30,7 @@ struct entry_input {
     bool is_donated;
     bool is_state;
     bool is_frozen;  // a weight that nobody trains
+    bool is_packed;  // such a one, of bytes or halves of them
 };
 
 struct entry_output {

@@ -2,6 +2,7 @@
 
 #include "analysis/advice/loop_stacks.h"
 #include "analysis/advice/loop_steps.h"
+#include "analysis/advice/unpacked.h"
 #include "analysis/hlo/element_type.h"
 #include "analysis/program/op_name.h"
 
@@ -9,10 +10,18 @@ static const struct heap_replay *replay_of(const struct advisor *advisor) {
     return &advisor->what_if.replay;
 }
 
-static bool is_residual(const struct advisor *advisor, const uint8_t *stacks, const struct heap_span *span) {
+// What may be kept: what follows the batch, and what packed weights are unpacked to.
+struct kept {
+    const uint8_t *stacks;
+    const bool *unpacked;
+};
+
+static bool is_residual(const struct advisor *advisor, const struct kept *kept, const struct heap_span *span) {
+    const uint8_t *stacks = kept->stacks;
     uint32_t instruction = advisor->module->buffers[span->buffer].instruction;
     uint32_t leaf = advisor_leaf(advisor, span->buffer);
-    if (instruction == HLO_NONE || leaf == HLO_NONE || !advisor->batch.marks[leaf]) return false;
+    if (instruction == HLO_NONE || leaf == HLO_NONE) return false;
+    if (!advisor->batch.marks[leaf] && !kept->unpacked[instruction]) return false;
     if (stacks[leaf] & STACK_COPY) return true;
     if (stacks[leaf] == STACK_BACKWARD && loop_steps_is_stack(&advisor->steps, leaf)) return false;
     uint32_t turn = advisor->phases.turn_step;
@@ -44,15 +53,15 @@ static bool group_all(const struct advisor *advisor, struct residuals *residuals
     const struct heap_replay *replay = replay_of(advisor);
     residuals->groups = arena_push_raw(advisor->arena, RESIDUAL_GROUPS_MAX, sizeof *residuals->groups);
     residuals->group_of_span = arena_push_raw(advisor->arena, replay->span_count, sizeof *residuals->group_of_span);
-    const uint8_t *stacks = loop_stacks_find(advisor);
-    if (!residuals->groups || !residuals->group_of_span || !stacks)
+    struct kept kept = {loop_stacks_find(advisor), unpacked_find(advisor)};
+    if (!residuals->groups || !residuals->group_of_span || !kept.stacks || !kept.unpacked)
         return error_set(advisor->error, ERROR_TOO_BIG, "no memory left for the residuals");
     for (uint32_t i = 0; i < replay->span_count; i++) {
         const struct heap_span *span = &replay->spans[i];
         residuals->group_of_span[i] = HLO_NONE;
-        if (!is_residual(advisor, stacks, span)) continue;
+        if (!is_residual(advisor, &kept, span)) continue;
         uint32_t leaf = advisor_leaf(advisor, span->buffer);
-        uint32_t g = group_for(residuals, &advisor->graph.leaves[leaf], is_filled(advisor, stacks, leaf));
+        uint32_t g = group_for(residuals, &advisor->graph.leaves[leaf], is_filled(advisor, kept.stacks, leaf));
         residuals->group_of_span[i] = g;
         if (g == HLO_NONE) continue;
         struct residual_group *group = &residuals->groups[g];

@@ -10,6 +10,7 @@ struct element_type {
 
 enum {
     ELEMENT_TYPE_S8 = 2,
+    ELEMENT_TYPE_U8 = 6,
     ELEMENT_TYPE_F16 = 10,
     ELEMENT_TYPE_F32 = 11,
     ELEMENT_TYPE_F64 = 12,
@@ -17,6 +18,8 @@ enum {
     ELEMENT_TYPE_OPAQUE = 14,
     ELEMENT_TYPE_BF16 = 16,
     ELEMENT_TYPE_TOKEN = 17,
+    ELEMENT_TYPE_S4 = 21,
+    ELEMENT_TYPE_U4 = 22,
     ELEMENT_TYPE_BUFFER = 34,
 };
 

@@ -177,6 +177,12 @@ class Predictions(unittest.TestCase):
     def test_quantized_caches_are_no_numbers_of_words(self):
         self.assertEqual(self.documents["quantized_caches"]["batch"], 24)  # not its layers, which lead the caches
 
+    def test_weights_packed_in_bytes_are_weights(self):
+        document = self.documents["packed"]
+        self.assertEqual(document["batch"], 4)  # not 6144 of their rows
+        self.assertIn("95.37 MiB of inputs have a dimension that 4 chips can share; 0 B stay whole on each.",
+                      by_id(document)["shard_all"]["evidence"])
+
     def test_edges_that_all_examples_share_are_no_batch(self):
         document = self.documents["shared_edges"]
         self.assertEqual(document["batch"], 24)
