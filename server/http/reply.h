@@ -60,7 +60,8 @@ struct reply {
     bool is_last;                   // what else comes on the connection is not read
     bool is_immutable;              // what stands at this address will never be anything else
     char etag[ETAG_BYTES];          // of this body; "" lets reply_finish make it
-    const char *allow, *location, *set_cookie, *refresh, *retry_after, *disposition;  // headers; NULL for none
+    const char *allow, *location, *set_cookie, *refresh, *retry_after, *disposition,
+        *left_out;  // headers; NULL for none
 };
 
 typedef bool request_handler(struct request *request, struct reply *reply, struct error *error);

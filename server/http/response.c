@@ -58,6 +58,7 @@ static bool add_rarer(struct MHD_Response *response, const struct reply *reply) 
         {"Refresh", reply->refresh},
         {"Retry-After", reply->retry_after},
         {"Content-Disposition", reply->disposition},
+        {"X-Hbmview-Left-Out", reply->left_out},
         {"X-Accel-Buffering", reply->stream.read ? "no" : NULL},  // a proxy must hand on what comes
     };
     bool is_good = true;
@@ -102,7 +103,7 @@ static struct MHD_Response *_Atomic *place_of(const struct reply *reply, bool is
     bool is_304 = reply->status == HTTP_NOT_MODIFIED;
     bool is_usual = (is_304 || reply->status == HTTP_OK) && !reply->is_for_any_site && !reply->is_last;
     bool has_rarer = reply->allow || reply->location || reply->set_cookie || reply->refresh || reply->retry_after ||
-                     reply->disposition;
+                     reply->disposition || reply->left_out;
     return reply->ready && is_usual && !has_rarer ? &reply->ready->places[is_304 * 2 + is_secure] : NULL;
 }
 

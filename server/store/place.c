@@ -72,20 +72,19 @@ static bool child_has_xplane(const struct catalog *catalog, const char *folder, 
 // A child that cannot be looked into is left out, as XProf does, where others are left and there is memory.
 static bool list_children(const struct catalog *catalog, const char *folder, struct arena *arena,
                           struct name_list *list, struct error *error) {
-    *list = (struct name_list){arena_new(arena, const char *, PLACE_CHILDREN_MAX), 0};
+    *list = (struct name_list){.names = arena_new(arena, const char *, PLACE_CHILDREN_MAX)};
     if (!list->names) return work_out_of_memory(error);
     struct folder children;
-    bool is_short = false;
     if (!storage_list(catalog->storage, folder, PLACE_CHILDREN_MAX, arena, &children, error))
         return error->code == ERROR_NOT_FOUND;
     for (size_t i = 0; i < children.entry_count; i++) {
         bool found, is_told = child_has_xplane(catalog, folder, children.entries[i].name, &found, error);
         if (!is_told && error->code == ERROR_NO_MEMORY) return false;
-        is_short |= !is_told;
+        list->left_out_count += !is_told;
         if (found) list->names[list->count++] = children.entries[i].name;
     }
     qsort(list->names, list->count, sizeof list->names[0], by_name_reversed);
-    return !is_short || list->count > 0;
+    return list->left_out_count == 0 || list->count > 0;
 }
 
 bool place_names(const struct catalog *catalog, const struct session_place *place, struct arena *arena,
@@ -97,7 +96,7 @@ bool place_names(const struct catalog *catalog, const struct session_place *plac
         return error->code == ERROR_NOT_FOUND;
     }
     if (is_child) return list_children(catalog, folder, arena, list, error);
-    *list = (struct name_list){arena_new(arena, const char *, 1), 0};
+    *list = (struct name_list){.names = arena_new(arena, const char *, 1)};
     if (!list->names) return work_out_of_memory(error);
     bool found, is_told = has_xplane(catalog, folder, &found, error);
     if (found) list->names[list->count++] = folder_last_name(folder);

@@ -17,7 +17,7 @@ struct session_place {
 
 struct name_list {
     const char **names;
-    size_t count;
+    size_t count, left_out_count;  // what could not be looked into
 };
 
 // The session place->name of the place. Its strings are on `arena`. ERROR_NOT_FOUND when there is none inside the root.

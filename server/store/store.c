@@ -427,7 +427,8 @@ bool store_session_names(struct store *store, struct work *work, const struct se
     const struct catalog *catalog = store_catalog(store, work, true, error);
     if (!catalog) return false;
     if (place->session_path || place->run_path) return place_names(catalog, place, &work->arena, list, error);
-    *list = (struct name_list){arena_new(&work->arena, const char *, catalog->session_count + 1), 0};
+    *list = (struct name_list){.names = arena_new(&work->arena, const char *, catalog->session_count + 1),
+                               .left_out_count = catalog->left_out_count};
     const struct input_remark *hiding = hiding_place(catalog, NULL, &work->arena);
     if (!list->names) return work_out_of_memory(error);
     if (hiding) return error_in(error, ERROR_UNREADABLE, hiding->path, ERROR_WHOLE_FILE, "%s", hiding->reason);

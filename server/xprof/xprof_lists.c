@@ -5,6 +5,12 @@
 #include "server/text/json_writer.h"
 #include "server/store/module_list.h"
 
+// XProf's lists have no place for what is left out of them: a header says of how much that is so. False: no memory.
+static bool say_left_out(struct request *request, struct reply *reply, size_t count, struct error *error) {
+    if (count > 0) reply->left_out = arena_printf(&request->work.arena, "%zu", count);
+    return count == 0 || reply->left_out || work_out_of_memory(error);
+}
+
 // The session of the request; without files when there is none of that name.
 static bool open_or_empty(struct request *request, struct session *session, struct error *error) {
     struct session_place place = session_place_of_xprof(request);
@@ -23,15 +29,16 @@ bool xprof_runs(struct request *request, struct reply *reply, struct error *erro
     json_open_array(&w);
     for (size_t i = 0; i < list.count; i++) json_write_text(&w, list.names[i]);
     json_close_array(&w);
-    return reply_written(reply, REPLY_JSON, output, error);
+    return say_left_out(request, reply, list.left_out_count, error) && reply_written(reply, REPLY_JSON, output, error);
 }
 
-// XProf looks at the first xplane file only.
-static bool has_programs(struct request *request, const struct session *session) {
+// XProf looks at the first xplane file only. Without an index it cannot be read.
+static bool has_programs(struct request *request, const struct session *session, bool *is_unread) {
     struct error ignored;
     if (session->files.file_count == 0) return false;
     const struct input_file *first = file_store_look(&request->work, session, 0, &ignored);
     const struct file_index *indexed = first ? module_store_index(&request->work, first, &ignored) : NULL;
+    *is_unread = !indexed || indexed->fault;
     return indexed && indexed->index.program_count > 0;
 }
 
@@ -43,9 +50,11 @@ bool xprof_run_tools(struct request *request, struct reply *reply, struct error 
     struct json_writer w = json_writer_on(output);
     json_open_array(&w);
     if (session.files.host_count > 0) json_write_text(&w, "memory_profile");
-    if (has_programs(request, &session)) json_write_text(&w, "memory_viewer");
+    bool is_unread = false;
+    if (has_programs(request, &session, &is_unread)) json_write_text(&w, "memory_viewer");
     json_close_array(&w);
-    return reply_written(reply, REPLY_JSON, output, error);
+    return say_left_out(request, reply, session.files.left_out_count + is_unread, error) &&
+           reply_written(reply, REPLY_JSON, output, error);
 }
 
 bool xprof_hosts(struct request *request, struct reply *reply, struct error *error) {
@@ -61,7 +70,8 @@ bool xprof_hosts(struct request *request, struct reply *reply, struct error *err
         json_close_object(&w);
     }
     json_close_array(&w);
-    return reply_written(reply, REPLY_JSON, output, error);
+    return say_left_out(request, reply, session.files.left_out_count, error) &&
+           reply_written(reply, REPLY_JSON, output, error);
 }
 
 // Where no program is known, and a host cannot be read just now: that. NULL: there is none.
@@ -71,6 +81,12 @@ static const struct error *unread(const struct module_list *list) {
         if (why && why->code == ERROR_UNREADABLE) return why;
     }
     return NULL;
+}
+
+static size_t unread_count(const struct module_list *list) {
+    size_t count = 0;
+    for (size_t i = 0; i < list->host_count; i++) count += list->hosts[i].error != NULL;
+    return count;
 }
 
 bool xprof_module_list(struct request *request, struct reply *reply, struct error *error) {
@@ -90,7 +106,8 @@ bool xprof_module_list(struct request *request, struct reply *reply, struct erro
         output_append(output, name);
     }
     if (list.row_count == 0 && list.host_count > 0) output_append(output, BYTES("NO_MODULE"));
-    return reply_written(reply, REPLY_TEXT, output, error);
+    return say_left_out(request, reply, session.files.left_out_count + unread_count(&list), error) &&
+           reply_written(reply, REPLY_TEXT, output, error);
 }
 
 bool xprof_config(struct request *request, struct reply *reply, struct error *error) {

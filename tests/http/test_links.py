@@ -20,6 +20,12 @@ def names(server):
     return [session["name"] for session in reply["sessions"]], reply["left_out"]
 
 
+def listed_by_xprof(server):
+    """As XProf lists them, and how many lines tell what is left out of it."""
+    reply = server.get("/data/plugin/profile/runs")
+    return reply.json(), reply.headers.get("X-Hbmview-Left-Out")
+
+
 class Links(unittest.TestCase):
     def setUp(self):
         self.root = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
@@ -41,8 +47,10 @@ class Links(unittest.TestCase):
             self.assertEqual(sessions, ["inside"])
             [line] = left_out
             self.assertIn("and so are 2 more; --follow_symlinks", line["reason"])
+            self.assertEqual(listed_by_xprof(server), (["inside"], "1"))
         with Server("--follow_symlinks", logdir=self.root / "log") as server:
             self.assertEqual(names(server), (["inside", "c", "b", "a"], []))
+            self.assertEqual(listed_by_xprof(server), (["inside", "c", "b", "a"], None))
             view = {"module": "jit__lambda(1)"}
             bodies = [server.get("/api/v1/memory_view", {"session": one, **view}).json() for one in ("inside", "a")]
             self.assertEqual(bodies[0]["totals"], bodies[1]["totals"])
