@@ -74,7 +74,7 @@ class Folder(unittest.TestCase):
         self.root.mkdir()
 
     def add(self, session, fixture):
-        """A session that is whole at once."""
+        """A session that is whole at once, and at no moment gone: one that is there has its file replaced."""
         aside = self.root.parent / "aside"
         aside.mkdir()
         copy = aside / file_of(fixture).name
@@ -82,8 +82,11 @@ class Folder(unittest.TestCase):
         os.utime(copy, LONG_AGO)
         target = self.root / "plugins" / "profile" / session
         target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.rmtree(target, ignore_errors=True)
-        os.rename(aside, target)
+        if target.exists():
+            os.replace(copy, target / copy.name)
+            aside.rmdir()
+        else:
+            os.rename(aside, target)
         return target / copy.name
 
 

@@ -1,6 +1,7 @@
 // What a run writes while the page is open: it is marked, and what one reads stays.
 import { after, before, beforeEach, afterEach, test } from "node:test";
 import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
 import { cp, mkdir, mkdtemp, readdir, rename, rm, utimes, writeFile } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
@@ -32,14 +33,18 @@ afterEach(async () => {
 
 const folderOf = (session) => path.join(root, "plugins", "profile", session);
 
-/** A fixture's session as another one, whole at once: what was written a while ago is not waited for. */
+/**
+ * A fixture's session as another one, whole at once: what was written a while ago is not waited for. One that is there
+ * is replaced file by file, all of one name: at no moment is it gone.
+ */
 async function add(session, fixture = "v5e_matmul") {
-  const aside = path.join(root, "aside");
+  const aside = `${root}-aside`; // the server looks into all of the root
   await cp(path.join(FIXTURES, fixture), aside, { recursive: true });
   for (const name of await readdir(aside)) await utimes(path.join(aside, name), LONG_AGO, LONG_AGO);
   await mkdir(path.dirname(folderOf(session)), { recursive: true });
-  await rm(folderOf(session), { recursive: true, force: true });
-  await rename(aside, folderOf(session));
+  if (!existsSync(folderOf(session))) return rename(aside, folderOf(session));
+  for (const name of await readdir(aside)) await rename(path.join(aside, name), path.join(folderOf(session), name));
+  await rm(aside, { recursive: true });
 }
 
 /** Opens it, and waits until the server would tell of news. */
