@@ -22,6 +22,10 @@
 #define AT_ONCE 0.75
 #define AT_ONCE_MOST 1.1
 
+// Of what a block keeps, the gradients that wait while it runs again, where today those of all blocks wait for the end:
+// as they come, what is inside goes.
+#define WAITING_OF_LAST 0.3
+
 static const struct heap_replay *replay_of(const struct advisor *advisor) {
     return &advisor->what_if.replay;
 }
@@ -39,6 +43,7 @@ struct blocks {
     struct residuals residuals;
     struct block_stages stages;
     double at_once;         // of what is inside
+    bool is_last_of_all;    // on a GPU: products of weights' gradients are made after all blocks
     double waits_for_last;  // of gradients, while the last block still keeps something; 0: not known
 };
 
@@ -87,6 +92,23 @@ static bool is_waiting(const struct advisor *advisor, const struct residuals *re
     if (!is_later || residuals->loop_length || !advisor->batch.marks[leaf]) return false;
     return advisor->phases.of_node[node] == PHASE_BACKWARD &&
            residuals_has_as_large(residuals, &advisor->graph.leaves[leaf]);
+}
+
+// Do the gradients that wait do so for longer than a block's backward pass takes, by their bytes and steps?
+static bool wait_for_the_end(const struct advisor *advisor, const struct blocks *blocks) {
+    const double most = 0.75;
+    const struct heap_replay *replay = replay_of(advisor);
+    double long_bytes = 0, all_bytes = 0;
+    double steps_of_one = (double)(replay->step_count - advisor->phases.turn_step) / fmax(blocks->stages.blocks, 1);
+    for (uint32_t i = 0; advisor->is_for_gpu && i < replay->span_count; i++) {
+        const struct heap_span *span = &replay->spans[i];
+        if (!is_waiting(advisor, &blocks->residuals, i)) continue;
+        double steps = span->end_step - span->start_step;
+        double bytes = steps * (double)advisor->module->buffers[span->buffer].size_bytes;
+        all_bytes += bytes;
+        if (steps > 1.5 * steps_of_one) long_bytes += bytes;
+    }
+    return long_bytes > most * all_bytes;
 }
 
 typedef bool is_counted(const struct advisor *advisor, const struct residuals *residuals, uint32_t span);
@@ -165,6 +187,7 @@ static double waiting_for_last(const struct advisor *advisor, const struct block
 static double waiting_beyond(const struct blocks *blocks, double live, double waiting) {
     struct at_work work = stage_at_work(&blocks->stages, live);
     double one = work.stage ? work.stage->dropped_bytes / work.stage->blocks : 0;
+    if (blocks->is_last_of_all) one *= WAITING_OF_LAST;
     if (blocks->waits_for_last > 0 && blocks->waits_for_last < one) one = blocks->waits_for_last;
     return one > 0 && waiting > one ? waiting - one : 0;
 }
@@ -377,6 +400,7 @@ static bool advise_on_blocks(struct advisor *advisor, enum kept kept, struct adv
     int64_t *waiting = bytes_by_step(advisor, &blocks.residuals, is_waiting);
     if (!dropped || !waiting) return error_set(advisor->error, ERROR_TOO_BIG, "no memory left for the residuals");
     int64_t waiting_bytes = settle_waiting(advisor, &blocks.residuals, waiting);
+    blocks.is_last_of_all = wait_for_the_end(advisor, &blocks);
     blocks.waits_for_last = waiting_for_last(advisor, &blocks, dropped, waiting);
     int64_t peak = new_peak(advisor, &blocks, dropped, waiting);
     say_dropped(advisor, &blocks.residuals, item);

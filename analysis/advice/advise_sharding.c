@@ -81,11 +81,14 @@ static bool is_batch_whole(const struct sharded *sharded) {
     return !sharded->is_batch_split || batch_reach_is_little(&sharded->batch);
 }
 
-// On a TPU, where something is trained.
+// Where something is trained: on a TPU, or of pooled rows on a GPU.
 static struct waiting_bytes find_waiting(const struct advisor *advisor, const struct sharded *sharded) {
-    bool is_for_tpu = advisor->what_if.fast_bytes > 0, is_pooled = sharded->habits.is_pooled;
+    bool is_for_tpu = advisor->what_if.fast_bytes > 0, is_pooled = sharded->habits.pooled.is_pooled;
     bool is_split = !is_batch_whole(sharded);
-    if (!is_for_tpu || !advisor->roles.is_training || (is_split && !is_pooled)) return (struct waiting_bytes){0};
+    if (!advisor->roles.is_training || (is_split && !is_pooled)) return (struct waiting_bytes){0};
+    if (advisor->is_for_gpu && is_split)
+        return gathered_on_gpu(advisor, sharded->habits.pooled.block_rows, sharded->then.temporary_bytes);
+    if (!is_for_tpu) return (struct waiting_bytes){0};
     return gathered_on_tpu(advisor, &sharded->split.flow, is_split, sharded->then.temporary_bytes);
 }
 
@@ -105,7 +108,7 @@ static void widen_by_waiting(const struct advisor *advisor, const struct waiting
 static void doubt_frames(struct advisor *advisor, const struct sharding_habits *habits) {
     bool is_for_tpu = advisor->what_if.fast_bytes > 0;
     bool is_of_frames = habits->data.has_frames && (!habits->data.has_tokens || advisor->has_convolutions);
-    if (!is_for_tpu || !advisor->roles.is_training || !(is_of_frames || habits->is_pooled)) return;
+    if (!is_for_tpu || !advisor->roles.is_training || !(is_of_frames || habits->pooled.is_pooled)) return;
     advisor->doubt.may_stay_bytes += advisor->at_peak.batch;
     advisor->doubt.help =
         "Compile it sharded: of data that are no tokens, or rows that are pooled, what the chips gather whole differs "
@@ -206,6 +209,16 @@ static void doubt_looked_up(struct advisor *advisor, const struct sharded *shard
         "several times.";
 }
 
+// Numbers that a fusion computed as it looked up are arrays where chips share the table: the backward pass needs them.
+static void doubt_looked_up_numbers(struct advisor *advisor, const struct sharded *sharded) {
+    enum { MUCH_DIVISOR = 8 };
+    int64_t bytes = looked_up_numbers_bytes(advisor, &sharded->split);
+    if (sharded->is_batch_split || bytes <= sharded->then.total_bytes / MUCH_DIVISOR) return;
+    advisor->doubt.may_stay_bytes = advisor->doubt.population_bytes;
+    advisor->doubt.help = "Compile it sharded: so many rows are looked up in tables that the chips share that their "
+                          "numbers alone are much of this program.";
+}
+
 // With the batch whole, pieces of an array that the chips send each other may be there all at once.
 static void doubt_joined(struct advisor *advisor, const struct sharded *sharded) {
     enum { MUCH_DIVISOR = 10 };
@@ -304,6 +317,7 @@ static bool predict_sharded(struct advisor *advisor, bool is_batch_split, double
     if (!find_sharded(advisor, &sharded)) return false;
     doubt_split(advisor, &sharded);
     doubt_looked_up(advisor, &sharded);
+    doubt_looked_up_numbers(advisor, &sharded);
     doubt_joined(advisor, &sharded);
     if (is_batch_split && advisor->roles.batch < 2) advisor->doubt = advisor_doubt_without_batch(advisor);
     set_sharded_totals(advisor, &sharded, spread, item);

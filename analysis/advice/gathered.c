@@ -57,6 +57,24 @@ struct waiting_bytes gathered_on_tpu(const struct advisor *advisor, const struct
                      : (struct waiting_bytes){0, what_if_bytes(0.15 * beyond), what_if_bytes(0.9 * beyond)};
 }
 
+struct waiting_bytes gathered_on_gpu(const struct advisor *advisor, double rows, int64_t temporary_bytes) {
+    const double beside = 1.2, at_most = 1.4;  // of what waits: the same once more as another array, here and there
+    const double like = 2;                     // times as many rows, or as few
+    double waits = 0;
+    struct weight_product product;
+    for (uint32_t i = 0; i < advisor->graph.node_count; i++) {
+        if (!weight_product_read(advisor, i, &product) || product.is_in_loop) continue;
+        double its = weight_product_rows(advisor, &product);
+        if (its < rows / like || its > rows * like) continue;
+        int64_t activation = array_shape_bytes(&advisor->graph.leaves[product.activation]);
+        waits += activation > 0 ? (double)activation : 0;
+        waits += weight_product_bytes(advisor, &product) / (double)advisor->request.ways;
+    }
+    double beyond = beside * waits - (double)temporary_bytes;
+    return beyond > 0 ? (struct waiting_bytes){0, what_if_bytes(beyond), what_if_bytes(at_most * beyond)}
+                      : (struct waiting_bytes){0};
+}
+
 int64_t unfused_product_bytes(const struct advisor *advisor) {
     double largest = 0;
     struct weight_product product;

@@ -61,6 +61,23 @@ uint8_t *looked_up_find(const struct advisor *advisor, const struct sharding_spl
     return whole;
 }
 
+static bool is_split_by_columns(const struct advisor *advisor, uint8_t marks, uint32_t table) {
+    return marks & 1u << (advisor->graph.leaves[table].rank - 1);
+}
+
+int64_t looked_up_numbers_bytes(const struct advisor *advisor, const struct sharding_split *split) {
+    int64_t most = 0;
+    for (uint32_t i = 0; advisor->is_for_gpu && i < advisor->graph.node_count; i++) {
+        uint32_t table = looked_up_table(advisor, i);
+        uint8_t marks = table == HLO_NONE || advisor->batch.marks[table] ? 0 : sharding_split_marks(split, table);
+        uint32_t numbers = flow_operand_leaf(&advisor->batch, &advisor->graph.nodes[i], 1);
+        if (!marks || numbers == HLO_NONE || is_split_by_columns(advisor, marks, table)) continue;
+        int64_t bytes = array_shape_bytes(&advisor->graph.leaves[numbers]);
+        if (bytes > most) most = bytes;
+    }
+    return most;
+}
+
 int64_t looked_up_most_bytes(const struct advisor *advisor, const uint8_t *looked_up) {
     int64_t most = 0;
     for (uint32_t i = 0; i < advisor->module->buffer_count; i++) {

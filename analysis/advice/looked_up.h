@@ -19,5 +19,9 @@ uint32_t looked_up_table(const struct advisor *advisor, uint32_t index);
 // with zeros), 1 for their gradients. On the arena. NULL: no memory, with the error set.
 uint8_t *looked_up_find(const struct advisor *advisor, const struct sharding_split *split);
 
+// On a GPU, of tables that chips share, but for their columns: the numbers of the rows that are looked up at once, in
+// bytes, at most. A fusion that computes them as it looks gets them, and which of them are the chip's, as arrays then.
+int64_t looked_up_numbers_bytes(const struct advisor *advisor, const struct sharding_split *split);
+
 // The largest buffer of such rows, in bytes.
 int64_t looked_up_most_bytes(const struct advisor *advisor, const uint8_t *looked_up);

@@ -1,7 +1,5 @@
 #include "analysis/advice/pooled.h"
 
-#include <math.h>
-
 #include "analysis/advice/weight_products.h"
 #include "analysis/program/schedule.h"
 
@@ -36,21 +34,26 @@ static uint32_t time_of(const struct clock *clock, uint32_t node) {
     return SCHEDULE_NEVER;
 }
 
-// Of a product of rows x columns with columns x others.
-static double rows_of(const struct advisor *advisor, const struct weight_product *product) {
-    const struct array_shape *leaves = advisor->graph.leaves;
-    double weight = product->weight == HLO_NONE ? 0 : (double)array_shape_elements(&leaves[product->weight]);
-    double both = (double)array_shape_elements(&leaves[product->activation]) *
-                  (double)array_shape_elements(&leaves[product->result]);
-    return weight > 0 && both > 0 ? sqrt(both / weight) : 0;
+// So few are no block's: on a TPU nothing was seen of several an example.
+static double few_rows(const struct advisor *advisor) {
+    return (advisor->is_for_gpu ? 16.5 : 1.5) * (double)advisor->roles.batch;
 }
 
-bool pooled_find(struct advisor *advisor, bool *is_pooled) {
+struct last_product {
+    uint32_t time;
+    double rows;
+};
+
+static void note_last(struct last_product *last, uint32_t time, double rows) {
+    if (time >= last->time) *last = (struct last_product){time, rows};
+}
+
+bool pooled_find(struct advisor *advisor, struct pooled *pooled) {
     const double far_fewer = 0.5;
     struct clock clock;
-    double most = 0, last_rows = 0;
-    uint32_t last = 0;
-    *is_pooled = false;
+    double most = 0;
+    struct last_product few = {0}, many = {0};
+    *pooled = (struct pooled){0};
     if (!advisor->roles.is_training) return true;
     if (!clock_init(&clock, &advisor->graph, advisor->arena))
         return error_set(advisor->error, ERROR_TOO_BIG, "no memory left for the order of the products");
@@ -58,13 +61,11 @@ bool pooled_find(struct advisor *advisor, bool *is_pooled) {
         struct weight_product product;
         if (!weight_product_read(advisor, i, &product) || product.is_in_loop) continue;
         uint32_t time = time_of(&clock, i);
-        double rows = rows_of(advisor, &product);
+        double rows = weight_product_rows(advisor, &product);
         if (rows > most) most = rows;
-        if (rows <= 0 || time == SCHEDULE_NEVER || time < last) continue;
-        last = time;
-        last_rows = rows;
+        if (rows > 0 && time != SCHEDULE_NEVER) note_last(rows < few_rows(advisor) ? &few : &many, time, rows);
     }
-    bool is_one_an_example = last_rows > 0 && last_rows < 1.5 * (double)advisor->roles.batch;
-    *is_pooled = is_one_an_example && last_rows < far_fewer * most;
+    pooled->is_pooled = few.rows > 0 && few.time >= many.time && few.rows < far_fewer * most;
+    pooled->block_rows = many.rows;
     return true;
 }

@@ -1,7 +1,7 @@
 // Does a program make one row of many before its last product, as classifiers do?
 //
 //     x [64,256,768] . w1, w2 ...     16,384 rows in the blocks
-//     mean over 256, or the first     64 rows
+//     mean over 256, or the first     64 rows, one an example; for a GPU also a few, as of crops of a picture
 //     x [64,768] . head[768,1000]     the last product: its gradient is spread over the 256 again
 //
 // It matters where the batch is split over the chips that split the weights too. The gradient of the blocks then begins
@@ -15,5 +15,10 @@
 
 #include "analysis/advice/advisor.h"
 
+struct pooled {
+    bool is_pooled;
+    double block_rows;  // of the last product that has many: 16,384
+};
+
 // False at the arena's limit, with the error set.
-MUST_USE bool pooled_find(struct advisor *advisor, bool *is_pooled);
+MUST_USE bool pooled_find(struct advisor *advisor, struct pooled *pooled);

@@ -1,15 +1,13 @@
 #include "analysis/advice/sharding_habits.h"
 
-#include "analysis/advice/pooled.h"
-
 bool sharding_habits_find(struct advisor *advisor, bool is_uneven, struct sharding_habits *habits) {
     *habits = (struct sharding_habits){
         .data = data_kind_of(advisor), .is_uneven = is_uneven, .is_over_time = advisor_is_over_time(advisor)};
-    return pooled_find(advisor, &habits->is_pooled);
+    return pooled_find(advisor, &habits->pooled);
 }
 
 bool sharding_is_familiar(const struct sharding_habits *habits) {
-    return habits->data.has_tokens && !habits->is_uneven && !habits->is_over_time && !habits->is_pooled;
+    return habits->data.has_tokens && !habits->is_uneven && !habits->is_over_time && !habits->pooled.is_pooled;
 }
 
 // From what was seen of recompiled programs (docs/advice.md), in parts of the prediction.

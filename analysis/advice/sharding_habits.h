@@ -10,12 +10,13 @@
 #pragma once
 
 #include "analysis/advice/data_kind.h"
+#include "analysis/advice/pooled.h"
 
 struct sharding_habits {
     struct data_kind data;
     bool is_uneven;     // an array of some size has a dimension to split that the chips do not divide
     bool is_over_time;  // loops whose turns share their weights
-    bool is_pooled;
+    struct pooled pooled;
 };
 
 // `is_uneven` is the caller's, who splits. False at the arena's limit, with the error set.

@@ -1,5 +1,7 @@
 #include "analysis/advice/weight_products.h"
 
+#include <math.h>
+
 #include "analysis/program/library_call.h"
 
 static bool follows_batch(const struct advisor *advisor, uint32_t leaf) {
@@ -48,4 +50,13 @@ double weight_product_bytes(const struct advisor *advisor, const struct weight_p
     int bits = advisor->graph.leaves[product->activation].element_bits;
     if (result->element_bits < bits) bits = result->element_bits;
     return (double)array_shape_elements(result) * bits / 8;
+}
+
+// Of a product of rows x columns with columns x others.
+double weight_product_rows(const struct advisor *advisor, const struct weight_product *product) {
+    const struct array_shape *leaves = advisor->graph.leaves;
+    double weight = product->weight == HLO_NONE ? 0 : (double)array_shape_elements(&leaves[product->weight]);
+    double both = (double)array_shape_elements(&leaves[product->activation]) *
+                  (double)array_shape_elements(&leaves[product->result]);
+    return weight > 0 && both > 0 ? sqrt(both / weight) : 0;
 }

@@ -18,5 +18,8 @@ struct weight_product {
 // False: node `index` is none.
 bool weight_product_read(const struct advisor *advisor, uint32_t index, struct weight_product *product);
 
+// How many rows the activation has, by the elements of all three; 0: there is no telling.
+double weight_product_rows(const struct advisor *advisor, const struct weight_product *product);
+
 // Of the result, in the type that the activation has: the compiler may sum in a wider one.
 double weight_product_bytes(const struct advisor *advisor, const struct weight_product *product);

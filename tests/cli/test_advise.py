@@ -68,7 +68,7 @@ class Predictions(unittest.TestCase):
         untold = [(name, change) for name, program in PROGRAMS.items() for change in program["after"]
                   if by_id(self.documents[name])[change]["predicted_total_bytes"] is None]
         self.assertEqual(untold, [("convolutions", "shard_all"), ("recurrent", "shard_parameters"),
-                                  ("classifier", "shard_all")])
+                                  ("classifier", "shard_all"), ("gpu_hashed", "shard_parameters")])
 
     def test_the_total_before_is_the_compilers(self):
         for name, program in PROGRAMS.items():
@@ -124,7 +124,8 @@ class Predictions(unittest.TestCase):
     def test_the_batch_goes_through_calls_of_libraries(self):
         found = {name: self.documents[name]["batch"] for name in PROGRAMS if name.startswith("gpu_")}
         self.assertEqual(found, {"gpu_attention": 8, "gpu_caches": 16, "gpu_convolutions": 128, "gpu_dense": 4096,
-                                 "gpu_experts": 16, "gpu_flax_scanned": 16, "gpu_haiku": 4, "gpu_inference": 16,
+                                 "gpu_experts": 16, "gpu_flax_scanned": 16, "gpu_frames": 48,
+                                 "gpu_haiku": 4, "gpu_hashed": 8192, "gpu_inference": 16, "gpu_pooled": 64,
                                  "gpu_inference_fused": 16, "gpu_logits_in_columns": 8, "gpu_molecules": 28672,
                                  "gpu_recurrent": 256, "gpu_rollout": 8, "gpu_rows_out": 8, "gpu_scanned_groups": 8,
                                  "gpu_switched": 16,
@@ -144,6 +145,15 @@ class Predictions(unittest.TestCase):
         item = by_id(self.documents["looked_up"])["shard_parameters"]  # 1,343,080,448 bytes, padded
         self.assertIsNone(item["predicted_total_bytes"])
         self.assertIn("the rows that chips look up for each other", item["evidence"][0])
+
+    def test_numbers_that_chips_look_up_are_not_known(self):
+        item = by_id(self.documents["gpu_hashed"])["shard_parameters"]  # computed as they are looked up, then arrays
+        self.assertIsNone(item["predicted_total_bytes"])
+        self.assertIn("their numbers alone are much of this program", item["evidence"][0])
+
+    def test_on_a_gpu_gradients_of_pooled_rows_wait_for_the_end(self):
+        item, truth = by_id(self.documents["gpu_pooled"])["shard_all"], PROGRAMS["gpu_pooled"]["after"]["shard_all"]
+        self.assertTrue(item["low_bytes"] <= truth <= item["high_bytes"], item)  # with activations gathered whole
 
     def test_what_a_gpus_convolutions_gather_is_not_known(self):
         item = by_id(self.documents["gpu_convolutions"])["shard_parameters"]
