@@ -301,16 +301,23 @@ static bool assemble(struct assembly *assembly) {
     return site_table_finish(&all->sites, &all->texts, assembly->arena, &profile->sites);
 }
 
+// Does a plane say nothing because of what it holds? Of the disk or the memory it might say something the next time.
+static bool is_of_content(const struct error *error) {
+    return error->code == ERROR_TRUNCATED || error->code == ERROR_MALFORMED || error->code == ERROR_TOO_BIG;
+}
+
 // XProf looks at the names of every plane: are events grouped already (IsXSpaceGrouped), can they be (CheckLoopOp)?
 static void look_at_other_planes(struct assembly *assembly, const struct xspace_index *index) {
     struct profile_reader *reader = &assembly->reader;
     for (size_t i = 0; i < index->plane_count; i++) {
         struct arena arena;
         struct plane_head head;
-        struct error ignored;
+        struct error fault;
         arena_init(&arena, reader->scratch.limit_bytes);
-        (void)!plane_head_read(reader->source, index->planes[i].offset, index->planes[i].size_bytes, &arena, &head,
-                               &ignored);
+        if (!plane_head_read(reader->source, index->planes[i].offset, index->planes[i].size_bytes, &arena, &head,
+                             &fault) &&
+            !is_of_content(&fault))
+            note_fault(assembly->profile, &fault);
         if (metadata_has_name(&head.stats, BYTES("group_id"))) reader->plane.is_grouped = true;
         if (host_event_has_loops(&head.events)) reader->plane.has_no_steps = true;
         arena_free(&arena);

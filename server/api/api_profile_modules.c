@@ -7,16 +7,19 @@
 
 // --- Whose runs ---
 
-// The first host with runs, else the first. What the overview keeps of a host tells it without the profile.
-static const struct input_file *choose(struct work *work, const struct profile_request *asked) {
+// The first host with runs, else the first. What the overview keeps of a host tells it without the profile. NULL where
+// one before it cannot be read now, or there is none.
+static const struct input_file *choose(struct work *work, const struct profile_request *asked, struct error *error) {
     const struct session_files *files = &asked->session.files;
     if (asked->host) return session_host(&asked->session, asked->host);
     for (size_t i = 0; i < files->host_count; i++) {
-        struct error ignored;
-        const struct profile_host *host = profile_host_load(work, &files->files[i], &ignored);
-        if (host && host->has_module_runs) return &files->files[i];
+        const struct profile_host *host = profile_host_load(work, &files->files[i], error);
+        if (!host) return NULL;
+        if (host->has_module_runs) return &files->files[i];
     }
-    return files->host_count ? &files->files[0] : NULL;
+    if (files->host_count) return &files->files[0];
+    error_set(error, ERROR_NOT_FOUND, "This session has no .xplane.pb file.");
+    return NULL;
 }
 
 // --- The document ---
@@ -57,9 +60,8 @@ static bool write_runs(const struct memory_profile *profile, struct arena *arena
 
 static bool write_modules(struct work *work, void *context, struct json_writer *w, struct error *error) {
     const struct profile_request *asked = context;
-    const struct input_file *file = choose(work, asked);
-    if (!file) return error_set(error, ERROR_NOT_FOUND, "This session has no .xplane.pb file.");
-    const struct memory_profile *profile = profile_store_load(work, file, error);
+    const struct input_file *file = choose(work, asked, error);
+    const struct memory_profile *profile = file ? profile_store_load(work, file, error) : NULL;
     if (!profile) return false;
     json_open_object(w);
     json_write_text_key(w, "session", asked->session.name);

@@ -81,8 +81,9 @@ void report_profile_tell_missing(struct report_profile *p) {
 static bool has_programs(struct report_profile *p, struct report_profile_session *session) {
     const struct catalog_session *found = session->found;
     const struct session opened = {found->name, found->version, found->files, true};
-    struct error ignored;  // a file that cannot be looked at is told where programs are
-    if (!session->knows_programs) session->has_programs = module_list_has_any(&p->report->work, &opened, &ignored);
+    struct error unsure = {0};
+    if (!session->knows_programs) session->has_programs = module_list_has_any(&p->report->work, &opened, &unsure);
+    if (unsure.code != ERROR_NONE) report_errors_add(&p->report->errors, &unsure);
     session->knows_programs = true;
     return session->has_programs;
 }

@@ -13,11 +13,14 @@ static const struct stored_kind advice_kind = {.name = "advice",
                                                .is_derived = true,
                                                .fill = fill_advice};
 
-const struct advice *explain_advice_of(struct work *work, const struct found_module *found) {
-    struct error ignored;
-    const struct hlo_module *module = module_store_load(work, found, &ignored);
+bool explain_advice_of(struct work *work, const struct found_module *found, const struct advice **advice,
+                       struct error *error) {
+    const struct hlo_module *module = module_store_load(work, found, error);
     const char *key = arena_printf(&work->arena, "%s %s", advice_kind.name, found->key);
-    return module && key ? file_store_get(work, &advice_kind, key, found->file, module, &ignored) : NULL;
+    *advice = NULL;
+    if (!key) return work_out_of_memory(error);
+    if (module) *advice = file_store_get(work, &advice_kind, key, found->file, module, error);
+    return *advice || file_store_is_lasting(error);
 }
 
 const struct advice *explain_advice_add(const struct advice *advice, int64_t capacity_bytes, struct arena *arena,

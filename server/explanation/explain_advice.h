@@ -10,8 +10,10 @@
 #include "analysis/oom/oom_diagnosis.h"
 #include "server/store/module_store.h"
 
-// The advice of a program, through the cache. NULL when there is none.
-const struct advice *explain_advice_of(struct work *work, const struct found_module *found);
+// The advice of a program, through the cache; NULL in *advice when it cannot be advised on. False: it may be otherwise
+// the next time; *error is filled.
+MUST_USE bool explain_advice_of(struct work *work, const struct found_module *found, const struct advice **advice,
+                                struct error *error);
 
 // Puts figures to the fixes (oom_advised.h). The advice with the plan for this capacity, on `arena`; NULL at its limit.
 const struct advice *explain_advice_add(const struct advice *advice, int64_t capacity_bytes, struct arena *arena,

@@ -22,8 +22,7 @@ static bool fill(struct work *work, struct explain_join *join, struct error *err
     if (!join->module) return work_out_of_memory(error);
     join->program = module_store_load(work, &join->found, error);
     if (!join->program || !read_evidence(work, join, error)) return false;
-    join->advice = explain_advice_of(work, &join->found);
-    return true;
+    return explain_advice_of(work, &join->found, &join->advice, error);
 }
 
 static struct explain_join *make(struct explain_joins *joins, const struct explain_search *told,

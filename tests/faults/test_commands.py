@@ -1,4 +1,5 @@
 """Each command with each of its calls failing once: it ends with an error, in words, or says what it always says."""
+import gzip
 import pathlib
 import shutil
 import tempfile
@@ -76,6 +77,13 @@ class Commands(unittest.TestCase):
             make_joined_log(pathlib.Path(folder))
             self.sweep([["explain", MESSAGE, f"--logdir={folder}"],
                         ["explain", MESSAGE, f"--logdir={folder}", "--format=json"]])
+
+    def test_each_fault_while_programs_are_looked_for_where_memory_is_not(self):
+        with tempfile.TemporaryDirectory(prefix="hbmview-faulty-") as folder:
+            source = PROFILES / "jax_cpu_mlp"
+            for file in source.iterdir():  # not compressed: each read is one of its own
+                pathlib.Path(folder, file.stem).write_bytes(gzip.decompress(file.read_bytes()))
+            self.sweep([["report", folder, "--tool=memory_profile"]])
 
     def test_a_host_that_was_not_asked_for_is_never_the_reason(self):
         with tempfile.TemporaryDirectory(prefix="hbmview-faulty-") as folder:

@@ -212,6 +212,15 @@ class Endpoints(unittest.TestCase):
                 found = self.sweep(question)
                 self.assertEqual(found, [], "\n" + "\n".join(found))
 
+    def test_runs_of_programs_are_of_the_host_that_has_them(self):
+        session = self.root / "plugins" / "profile" / "pair"
+        session.mkdir()
+        for host, source in (("a", "tf_tiny"), ("b", "tf_with_tpu_modules")):
+            [file] = (PROFILES / source).iterdir()
+            self.files.append(session / f"{host}.xplane.pb.gz")
+            shutil.copy(file, self.files[-1])
+        self.assertEqual(self.sweep(("/api/v1/memory_profile/modules", {"session": "pair"}, None)), [])
+
 
 if __name__ == "__main__":
     unittest.main()
