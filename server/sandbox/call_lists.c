@@ -10,13 +10,37 @@
 #include <sys/syscall.h>
 
 #define ALWAYS(name)                                                                                                   \
-    { SYS_##name, CALL_ALWAYS, 0, 0 }
+    {                                                                                                                  \
+        SYS_##name, {                                                                                                  \
+            { CALL_ALWAYS, 0, 0 }                                                                                      \
+        }                                                                                                              \
+    }
 #define IF_EQUAL(name, argument, value)                                                                                \
-    { SYS_##name, CALL_IF_EQUAL, (argument), (value) }
+    {                                                                                                                  \
+        SYS_##name, {                                                                                                  \
+            { CALL_IF_EQUAL, (argument), (value) }                                                                     \
+        }                                                                                                              \
+    }
 #define IF_ANY_BIT(name, argument, bits)                                                                               \
-    { SYS_##name, CALL_IF_ANY_BIT, (argument), (bits) }
+    {                                                                                                                  \
+        SYS_##name, {                                                                                                  \
+            { CALL_IF_ANY_BIT, (argument), (bits) }                                                                    \
+        }                                                                                                              \
+    }
 #define IF_NO_BITS(name, argument, bits)                                                                               \
-    { SYS_##name, CALL_IF_NO_BITS, (argument), (bits) }
+    {                                                                                                                  \
+        SYS_##name, {                                                                                                  \
+            { CALL_IF_NO_BITS, (argument), (bits) }                                                                    \
+        }                                                                                                              \
+    }
+#define IF_EQUAL_AND_NO_BITS(name, argument, value, other, bits)                                                       \
+    {                                                                                                                  \
+        SYS_##name, {                                                                                                  \
+            {CALL_IF_EQUAL, (argument), (value)}, {                                                                    \
+                CALL_IF_NO_BITS, (other), (bits)                                                                       \
+            }                                                                                                          \
+        }                                                                                                              \
+    }
 #define LIST(rules)                                                                                                    \
     (struct call_list) {                                                                                               \
         (rules), sizeof(rules) / sizeof *(rules)                                                                       \
@@ -30,14 +54,20 @@ static const struct call_rule usual[] = {
     ALWAYS(read),
     ALWAYS(pread64),
     ALWAYS(recvfrom),
-    ALWAYS(sendto),
-    ALWAYS(sendmsg),
+    IF_NO_BITS(sendto, 3, MSG_FASTOPEN),  // which connects a socket that is at hand: the listening one, shut down
+    IF_NO_BITS(sendmsg, 2, MSG_FASTOPEN),
     ALWAYS(recvmsg),
     ALWAYS(writev),
     ALWAYS(write),
     ALWAYS(sendfile),
     ALWAYS(close),
-    ALWAYS(fcntl),
+    // Not F_SETOWN, F_SETSIG and O_ASYNC: a descriptor that is ready would signal whomever it belongs to.
+    IF_EQUAL(fcntl, 1, F_GETFL),
+    IF_EQUAL_AND_NO_BITS(fcntl, 1, F_SETFL, 2, O_ASYNC),
+    IF_EQUAL(fcntl, 1, F_GETFD),
+    IF_EQUAL(fcntl, 1, F_SETFD),
+    IF_EQUAL(fcntl, 1, F_DUPFD),
+    IF_EQUAL(fcntl, 1, F_DUPFD_CLOEXEC),
     ALWAYS(madvise),
     ALWAYS(munmap),
     // Files: looked at and read.
@@ -79,7 +109,7 @@ static const struct call_rule usual[] = {
     ALWAYS(getsockopt),
     ALWAYS(setsockopt),
     ALWAYS(shutdown),
-    ALWAYS(sendmmsg),
+    IF_NO_BITS(sendmmsg, 3, MSG_FASTOPEN),
     ALWAYS(recvmmsg),
     ALWAYS(splice),
     IF_EQUAL(ioctl, 1, FIONBIO),
@@ -188,6 +218,9 @@ static const struct call_rule connecting[] = {
     ALWAYS(socketpair),
     ALWAYS(connect),
     ALWAYS(bind),
+    ALWAYS(sendto),
+    ALWAYS(sendmsg),
+    ALWAYS(sendmmsg),
     ALWAYS(mmap),
     ALWAYS(mprotect),
 };
@@ -222,6 +255,10 @@ static const struct call_rule refused[] = {
     ALWAYS(connect),
     ALWAYS(bind),
     ALWAYS(listen),
+    ALWAYS(sendto),
+    ALWAYS(sendmsg),
+    ALWAYS(sendmmsg),
+    ALWAYS(fcntl),
     ALWAYS(openat),
     ALWAYS(truncate),
     ALWAYS(mkdirat),

@@ -7,11 +7,17 @@
 
 enum call_check { CALL_ALWAYS, CALL_IF_EQUAL, CALL_IF_ANY_BIT, CALL_IF_NO_BITS };
 
-struct call_rule {
-    unsigned number;
+enum { CALL_TESTS_MAX = 2 };
+
+struct call_test {
     enum call_check check;
     unsigned char argument;  // which one is checked, by its low 32 bits
     uint32_t value;
+};
+
+struct call_rule {
+    unsigned number;
+    struct call_test tests[CALL_TESTS_MAX];  // all hold; CALL_ALWAYS ends them
 };
 
 struct call_list {

@@ -26,7 +26,7 @@
 //     is it this call? -no-----------------------> [ next rule ]
 //      |yes
 //     its argument, is it this? -no-> its number -^
-//      |yes
+//      |yes (and another one, perhaps)
 //     allow, or EPERM
 enum { PROGRAM_MAX = 1024 };
 
@@ -55,21 +55,28 @@ static void emit_test(struct program *program, unsigned short test, unsigned val
     emit(program, (struct sock_filter)BPF_JUMP((unsigned short)(BPF_JMP | test | BPF_K), value, if_so, if_not));
 }
 
-static void emit_argument_test(struct program *program, const struct call_rule *rule) {
-    enum { TO_NEXT = 1 };
-    size_t low_half = offsetof(struct seccomp_data, args) + rule->argument * sizeof(uint64_t);  // little-endian
+enum { TEST_SIZE = 2, END_SIZE = 1, NUMBER_SIZE = 1 };
+
+// `others` come after it.
+static void emit_argument_test(struct program *program, const struct call_test *test, size_t others) {
+    size_t low_half = offsetof(struct seccomp_data, args) + test->argument * sizeof(uint64_t);  // little-endian
     emit_load(program, low_half);
-    emit_test(program, rule->check == CALL_IF_EQUAL ? BPF_JEQ : BPF_JSET, rule->value, rule->check != CALL_IF_NO_BITS,
-              TO_NEXT);
+    emit_test(program, test->check == CALL_IF_EQUAL ? BPF_JEQ : BPF_JSET, test->value, test->check != CALL_IF_NO_BITS,
+              (unsigned char)(others * TEST_SIZE + END_SIZE));
+}
+
+static size_t count_tests(const struct call_rule *rule) {
+    size_t count = 0;
+    while (count < CALL_TESTS_MAX && rule->tests[count].check != CALL_ALWAYS) count++;
+    return count;
 }
 
 static void emit_rule(struct program *program, const struct call_rule *rule, unsigned action) {
-    enum { AROUND_END = 1, AROUND_TEST = 4 };
-    bool has_test = rule->check != CALL_ALWAYS;
-    emit_test(program, BPF_JEQ, rule->number, true, has_test ? AROUND_TEST : AROUND_END);
-    if (has_test) emit_argument_test(program, rule);
+    size_t tests = count_tests(rule), size = tests ? tests * TEST_SIZE + END_SIZE + NUMBER_SIZE : END_SIZE;
+    emit_test(program, BPF_JEQ, rule->number, true, (unsigned char)size);
+    for (size_t i = 0; i < tests; i++) emit_argument_test(program, &rule->tests[i], tests - 1 - i);
     emit_end(program, action);
-    if (has_test) emit_load(program, offsetof(struct seccomp_data, nr));
+    if (tests) emit_load(program, offsetof(struct seccomp_data, nr));
 }
 
 static void emit_list(struct program *program, struct call_list list, unsigned action) {
@@ -86,8 +93,8 @@ static void emit_all(struct program *program, struct call_needs needs) {
     if (needs.connects) emit_list(program, call_list_connecting(), SECCOMP_RET_ALLOW);
     if (needs.keeps_files) emit_list(program, call_list_keeping(), SECCOMP_RET_ALLOW);
     if (needs.keeps_files || needs.removes_files) emit_list(program, call_list_removing(), SECCOMP_RET_ALLOW);
-    const struct call_rule to_itself[] = {{SYS_kill, CALL_IF_EQUAL, 0, (unsigned)getpid()},
-                                          {SYS_tgkill, CALL_IF_EQUAL, 0, (unsigned)getpid()}};
+    const struct call_rule to_itself[] = {{SYS_kill, {{CALL_IF_EQUAL, 0, (unsigned)getpid()}}},
+                                          {SYS_tgkill, {{CALL_IF_EQUAL, 0, (unsigned)getpid()}}}};
     emit_list(program, (struct call_list){to_itself, sizeof to_itself / sizeof *to_itself}, SECCOMP_RET_ALLOW);
     emit_list(program, call_list_refused(), refused);
     emit_end(program, absent);

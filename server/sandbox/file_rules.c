@@ -7,7 +7,6 @@
 
 #include <fcntl.h>
 #include <linux/landlock.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -17,14 +16,31 @@
 #define LANDLOCK_ACCESS_FS_TRUNCATE (1ULL << 14)
 #endif
 
+// As of the newest kernel that is known here, whatever the headers are; an older one takes it when what it does not
+// know is 0.
+struct rule_set {
+    uint64_t files, connections, scopes;
+};
+
+enum {
+    TCP_BIND = 1 << 0,
+    TCP_CONNECT = 1 << 1,
+    SCOPE_ABSTRACT_SOCKETS = 1 << 0,
+    SCOPE_SIGNALS = 1 << 1,
+};
+
 static const uint64_t READING = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR,
                       KEEPING = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR |
                                 LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_MAKE_REG |
                                 LANDLOCK_ACCESS_FS_REMOVE_FILE,
                       OF_FIRST_VERSION = (LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1;
 
-static uint64_t refused_by_version(long version) {
-    return OF_FIRST_VERSION | (version >= 3 ? LANDLOCK_ACCESS_FS_TRUNCATE : 0);
+static struct rule_set refused_by_version(long version, bool connects) {
+    return (struct rule_set){
+        .files = OF_FIRST_VERSION | (version >= 3 ? LANDLOCK_ACCESS_FS_TRUNCATE : 0),
+        .connections = version >= 4 && !connects ? TCP_BIND | TCP_CONNECT : 0,
+        .scopes = version >= 6 ? SCOPE_ABSTRACT_SOCKETS | SCOPE_SIGNALS : 0,
+    };
 }
 
 static uint64_t right_bits(enum file_right right) {
@@ -61,10 +77,10 @@ static bool impose(int rules, const struct file_place *places, size_t count) {
     return syscall(SYS_landlock_restrict_self, rules, 0) == 0;
 }
 
-struct file_rules file_rules_impose(const struct file_place *places, size_t count) {
+struct file_rules file_rules_impose(const struct file_place *places, size_t count, bool connects) {
     long version = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
     if (version < 1) return (struct file_rules){.failure = version < 0 ? errno : ENOSYS};
-    const struct landlock_ruleset_attr refused = {.handled_access_fs = refused_by_version(version)};
+    const struct rule_set refused = refused_by_version(version, connects);
     long rules = syscall(SYS_landlock_create_ruleset, &refused, sizeof refused, 0);
     if (rules < 0) return (struct file_rules){.failure = errno};
     bool is_good = impose((int)rules, places, count);
@@ -75,8 +91,8 @@ struct file_rules file_rules_impose(const struct file_place *places, size_t coun
 
 #else
 
-struct file_rules file_rules_impose(const struct file_place *places, size_t count) {
-    (void)places, (void)count;
+struct file_rules file_rules_impose(const struct file_place *places, size_t count, bool connects) {
+    (void)places, (void)count, (void)connects;
     return (struct file_rules){.failure = ENOSYS};
 }
 

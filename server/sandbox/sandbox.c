@@ -26,7 +26,7 @@ struct sandbox sandbox_enter(const struct sandbox_needs *needs) {
 
 struct sandbox sandbox_enter(const struct sandbox_needs *needs) {
     struct sandbox sandbox = {.privileges_failure = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 ? 0 : errno};
-    sandbox.files = file_rules_impose(needs->places, needs->place_count);
+    sandbox.files = file_rules_impose(needs->places, needs->place_count, needs->connects);
     bool is_confined = sandbox.files.version != 0;  // else a removal could be of any file
     sandbox.calls_failure = call_rules_impose(
         (struct call_needs){.connects = needs->connects,

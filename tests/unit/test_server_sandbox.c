@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -20,6 +21,7 @@
 #include <unistd.h>
 
 #include "server/options.h"
+#include "server/sandbox/file_rules.h"
 #include "server/sandbox/sandbox.h"
 #include "server/serving_sandbox.h"
 #include "server/store/resident_memory.h"
@@ -134,6 +136,48 @@ static int tries_to_connect(const struct room *room) {
                        is_refused(bind(0, &nowhere, sizeof nowhere)));
 }
 
+// On a free port of this machine; its address in `address`.
+static int listen_somewhere(struct sockaddr_in *address) {
+    *address = (struct sockaddr_in){.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof *address;
+    int listener = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    bool is_good = bind(listener, (struct sockaddr *)address, size) == 0 && listen(listener, 1) == 0 &&
+                   getsockname(listener, (struct sockaddr *)address, &size) == 0;
+    return is_good ? listener : -1;
+}
+
+// The server's own socket, shut down, is one that could be connected; data and connection go in one call.
+static int tries_to_connect_what_it_has(const struct room *room) {
+    struct sockaddr_in own_address, address;
+    int own = listen_somewhere(&own_address), other = listen_somewhere(&address), ends[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0) return CAGE_MISSING;
+    struct sandbox sandbox = enter_to_read(room);
+    if (sandbox.calls_failure) return CAGE_MISSING;
+    char secret[] = "secret";
+    struct iovec piece = {secret, sizeof secret};
+    struct mmsghdr message = {
+        .msg_hdr = {.msg_name = &address, .msg_namelen = sizeof address, .msg_iov = &piece, .msg_iovlen = 1}};
+    return FIRST_WRONG(own >= 0, other >= 0, shutdown(own, SHUT_RDWR) == 0,
+                       is_filtered(sendto(own, secret, 1, MSG_FASTOPEN, (struct sockaddr *)&address, sizeof address)),
+                       is_filtered(sendmsg(own, &message.msg_hdr, MSG_FASTOPEN | MSG_NOSIGNAL)),
+                       is_filtered(sendmmsg(own, &message, 1, MSG_FASTOPEN)), accept(other, NULL, NULL) == -1,
+                       send(ends[0], secret, 1, MSG_NOSIGNAL) == 1, recv(ends[1], secret, 1, 0) == 1);
+}
+
+// A descriptor that is ready may signal whoever it belongs to.
+static int tries_to_signal_by_a_descriptor(const struct room *room) {
+    struct sandbox sandbox = enter_to_read(room);
+    if (sandbox.calls_failure) return CAGE_MISSING;
+    int ends[2];
+    const struct f_owner_ex owner = {F_OWNER_PID, getppid()};
+    return FIRST_WRONG(pipe(ends) == 0, is_filtered(fcntl(ends[0], F_SETOWN, getppid())),
+                       is_filtered(fcntl(ends[0], F_SETOWN_EX, &owner)), is_filtered(fcntl(ends[0], F_SETSIG, SIGTERM)),
+                       is_filtered(fcntl(ends[0], F_SETFL, O_ASYNC | O_NONBLOCK)),
+                       is_filtered(fcntl(ends[0], F_SETLEASE, F_RDLCK)), fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0,
+                       (fcntl(ends[0], F_GETFL) & O_NONBLOCK) != 0, fcntl(ends[0], F_SETFD, FD_CLOEXEC) == 0,
+                       fcntl(ends[0], F_GETFD) == FD_CLOEXEC, fcntl(ends[0], F_DUPFD_CLOEXEC, 0) > ends[1]);
+}
+
 static int tries_to_connect_with_a_bucket(const struct room *room) {
     (void)room;
     struct sandbox sandbox = enter(NULL, 0, true);
@@ -168,6 +212,14 @@ static void refuses_to_start_programs(void **state) {
 
 static void refuses_to_connect(void **state) {
     in_a_child(*state, tries_to_connect);
+}
+
+static void refuses_to_connect_what_is_at_hand(void **state) {
+    in_a_child(*state, tries_to_connect_what_it_has);
+}
+
+static void refuses_to_signal_by_a_descriptor(void **state) {
+    in_a_child(*state, tries_to_signal_by_a_descriptor);
 }
 
 static void connects_with_a_bucket_but_to_no_service_of_the_machine(void **state) {
@@ -209,6 +261,29 @@ static int tries_to_read_what_it_is(const struct room *room) {
                        !opens("/proc/self/fd"), !opens("/proc/self"), resident_memory_read(&resident).own_bytes > 0);
 }
 
+// Where there is no filter of calls.
+static int tries_to_reach_others_by_the_rules_for_files(const struct room *room) {
+    enum { WITH_SCOPES = 6 };
+    (void)room;
+    struct sockaddr_in address;
+    int other = listen_somewhere(&address), own = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return CAGE_MISSING;
+    if (file_rules_impose(NULL, 0, false).version < WITH_SCOPES) return CAGE_MISSING;
+    struct sockaddr_in any = {.sin_family = AF_INET};
+    return FIRST_WRONG(other >= 0, kill(getppid(), 0) == -1 && errno == EPERM, kill(getpid(), 0) == 0,
+                       is_refused(bind(own, (struct sockaddr *)&any, sizeof any)),
+                       is_refused(connect(own, (struct sockaddr *)&address, sizeof address)));
+}
+
+static int connects_by_the_rules_for_files(const struct room *room) {
+    (void)room;
+    struct sockaddr_in address;
+    int other = listen_somewhere(&address), own = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return CAGE_MISSING;
+    if (!file_rules_impose(NULL, 0, true).version) return CAGE_MISSING;
+    return FIRST_WRONG(other >= 0, connect(own, (struct sockaddr *)&address, sizeof address) == 0);
+}
+
 static int keeps_files_in_one_folder(const struct room *room) {
     const struct file_place places[] = {{room->inside.text, FILE_RIGHT_READ}, {room->kept.text, FILE_RIGHT_KEEP}};
     struct sandbox sandbox = enter(places, 2, false);
@@ -238,6 +313,14 @@ static void reads_nothing_outside(void **state) {
 
 static void reads_nothing_of_the_process_but_how_large_it_is(void **state) {
     in_a_child(*state, tries_to_read_what_it_is);
+}
+
+static void reaches_no_others_by_the_rules_for_files(void **state) {
+    in_a_child(*state, tries_to_reach_others_by_the_rules_for_files);
+}
+
+static void connects_for_a_bucket_by_the_rules_for_files(void **state) {
+    in_a_child(*state, connects_by_the_rules_for_files);
 }
 
 static void keeps_files_where_it_may(void **state) {
@@ -295,10 +378,14 @@ int main(void) {
         IN_ROOM(refuses_to_write),
         IN_ROOM(refuses_to_start_programs),
         IN_ROOM(refuses_to_connect),
+        IN_ROOM(refuses_to_connect_what_is_at_hand),
+        IN_ROOM(refuses_to_signal_by_a_descriptor),
         IN_ROOM(connects_with_a_bucket_but_to_no_service_of_the_machine),
         IN_ROOM(reads_and_starts_threads),
         IN_ROOM(reads_nothing_outside),
         IN_ROOM(reads_nothing_of_the_process_but_how_large_it_is),
+        IN_ROOM(reaches_no_others_by_the_rules_for_files),
+        IN_ROOM(connects_for_a_bucket_by_the_rules_for_files),
         IN_ROOM(keeps_files_where_it_may),
         IN_ROOM(removes_files_where_it_may),
         cmocka_unit_test(says_what_holds_and_what_is_missing),
