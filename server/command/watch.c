@@ -15,25 +15,43 @@ enum { GRACE_SECONDS = 2 };
 
 struct stop {
     sigset_t signals;
-    atomic_bool is_wanted;
+    atomic_bool is_wanted, is_over;
     struct lookout *lookout;
     pthread_t thread;
 };
+
+static int64_t now_ms(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+// Nothing is done with a signal that comes meanwhile; that of stop_end ends the wait.
+static void give_grace(struct stop *stop) {
+    int64_t until_ms = now_ms() + (int64_t)GRACE_SECONDS * 1000, left_ms;
+    while (!atomic_load(&stop->is_over) && (left_ms = until_ms - now_ms()) > 0) {
+        const struct timespec wait = {left_ms / 1000, left_ms % 1000 * 1000000};
+        (void)sigtimedwait(&stop->signals, NULL, &wait);
+    }
+}
 
 // A load that is under way may take long; nothing is lost by not waiting for it to its end.
 static void *await_signal(void *context) {
     struct stop *stop = context;
     int caught;
     while (sigwait(&stop->signals, &caught) != 0) continue;
+    if (atomic_load(&stop->is_over)) return NULL;
     atomic_store(&stop->is_wanted, true);
     lookout_wake(stop->lookout);
-    sleep(GRACE_SECONDS);
-    _exit(EXIT_CODE_GOOD);
+    give_grace(stop);
+    if (!atomic_load(&stop->is_over)) _exit(EXIT_CODE_GOOD);
+    return NULL;
 }
 
 static bool stop_begin(struct stop *stop, struct lookout *lookout) {
     stop->lookout = lookout;
     atomic_init(&stop->is_wanted, false);
+    atomic_init(&stop->is_over, false);
     sigemptyset(&stop->signals);
     sigaddset(&stop->signals, SIGINT);
     sigaddset(&stop->signals, SIGTERM);
@@ -41,18 +59,15 @@ static bool stop_begin(struct stop *stop, struct lookout *lookout) {
     return pthread_create(&stop->thread, NULL, await_signal, stop) == 0;
 }
 
+// By a signal to this thread alone, for which it waits. Not by pthread_cancel, which loads a library, and ends the
+// program where there is no memory for it.
 static void stop_end(struct stop *stop) {
-    pthread_cancel(stop->thread);  // sigwait and sleep are where it may end
+    atomic_store(&stop->is_over, true);
+    pthread_kill(stop->thread, SIGINT);
     pthread_join(stop->thread, NULL);
 }
 
 // --- Looking ---
-
-static int64_t now_ms(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 static void say_begun(const struct watcher *watcher, const struct lookout *lookout, const struct catalog *catalog) {
     size_t count = catalog->session_count + catalog->device_memory_count;

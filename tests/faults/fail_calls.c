@@ -116,6 +116,12 @@ void *mremap(void *old, size_t size, size_t wanted, int flags, ...) {
     return NEXT(mremap)(old, size, wanted, flags);
 }
 
+// It loads libgcc_s, which backtrace has loaded here long ago, and ends the program when it cannot.
+int pthread_cancel(pthread_t thread) {
+    if (fails('m')) abort();
+    return NEXT(pthread_cancel)(thread);
+}
+
 // --- Files ---
 
 #define FAILING_READ(name, offset_type)                                                                                \
