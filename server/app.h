@@ -26,6 +26,8 @@ struct app {
     // routes_answer_at_once, which waits for nothing; false: it has not answered. NULL: everything is for `answer`.
     bool (*answer_at_once)(struct request *request, struct reply *reply);
     void (*ask_api)(struct request *request, struct reply *reply);  // what the program asks of itself: api_answer
+    // routes_let_in; false: the reply says already why not.
+    bool (*let_in)(struct request *request, struct reply *reply);
     size_t (*body_limit)(const struct request *request);  // routes_body_limit, asked when the headers are known
     const struct options *options;
     struct cache *cache;

@@ -78,11 +78,19 @@ size_t routes_body_limit(const struct request *request) {
     return is_wanted ? route->post_bytes : REQUEST_BODY_LIMIT_BYTES;
 }
 
+static bool let_in(struct request *request, struct reply *reply, const struct route *route) {
+    bool is_for_anyone = route->handler == metrics_health;
+    reply->family = route->family;
+    return is_for_anyone || gate_let_in(request, reply, route->family);
+}
+
+bool routes_let_in(struct request *request, struct reply *reply) {
+    return let_in(request, reply, route_of(request));
+}
+
 static void answer(struct request *request, struct reply *reply, const struct route *route) {
     struct error error;
-    reply->family = route->family;
-    bool is_for_anyone = route->handler == metrics_health;
-    if (!is_for_anyone && !gate_let_in(request, reply, route->family)) return;
+    if (!let_in(request, reply, route)) return;
     if (!takes_method(route, request)) {
         refuse_method(request, reply, route);
         return;

@@ -13,6 +13,9 @@
 // The route of a decoded path. Never NULL.
 const struct route *route_of(const struct request *request);
 
+// Whether the request may use the server (gate.h). False: the reply is complete already.
+bool routes_let_in(struct request *request, struct reply *reply);
+
 // How many bytes of a body are read before the request is refused.
 size_t routes_body_limit(const struct request *request);
 

@@ -105,6 +105,7 @@ static enum exit_code serve_on(struct app *app, int socket_fd, const sigset_t *s
     app->answer = routes_answer;
     app->answer_at_once = routes_answer_at_once;
     app->ask_api = api_answer;
+    app->let_in = routes_let_in;
     app->body_limit = routes_body_limit;
     app->summaries = module_summaries_new(app->cache, app->store);
     app->live = live_new(app->store);

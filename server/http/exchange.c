@@ -8,7 +8,7 @@
 #include "server/http/traffic.h"
 
 enum {
-    BODY_SWALLOWED_MAX_BYTES = 64 << 20,
+    BODY_SWALLOWED_MAX_BYTES = 64 << 20,  // in all, whatever is kept: else it would tell who has the token
     FIRST_BLOCK_BYTES = 1 << 10,  // is enough for an answer at hand, and as much as malloc has ready for its thread
 };
 
@@ -53,7 +53,7 @@ bool exchange_take_body(struct exchange *exchange, struct bodies *bodies, struct
     if (!exchange->came_bytes) body_begin(bodies, &exchange->body, exchange->body_limit);
     exchange->came_bytes += piece.size;
     body_append(&exchange->body, piece);
-    return exchange->came_bytes <= exchange->body_limit + BODY_SWALLOWED_MAX_BYTES;
+    return exchange->came_bytes <= BODY_SWALLOWED_MAX_BYTES;
 }
 
 // --- The answer ---
@@ -65,7 +65,12 @@ static void refuse(struct exchange *exchange, unsigned status, const char *code,
     exchange->is_answered = true;
 }
 
+// How much is kept of a body is told by the token, so the token is asked for first: else who guesses would see which is
+// right without a guess that counts.
 static void refuse_body(struct exchange *exchange, enum body_fate fate) {
+    const struct app *app = exchange->request.app;
+    exchange->is_answered = !app->let_in(&exchange->request, &exchange->reply);
+    if (exchange->is_answered) return;
     const char *why = "The server receives more than it has room for; send it again in a moment.";
     if (fate == BODY_TOO_LARGE)
         why = arena_printf(&exchange->request.work.arena, "The request body is larger than %zu KiB.",
@@ -89,12 +94,12 @@ void exchange_refuse_head(struct exchange *exchange) {
 
 bool exchange_is_to_be_answered(struct exchange *exchange) {
     enum body_fate fate = body_finish(&exchange->body);
-    if (fate != BODY_KEPT)
-        refuse_body(exchange, fate);
-    else if (!exchange->request.target)
+    if (!exchange->request.target)
         refuse(exchange, HTTP_UNAVAILABLE, error_code_name(ERROR_NO_MEMORY), "There is no memory for the request.");
     else if (exchange->has_bad_name)
         refuse(exchange, HTTP_BAD_REQUEST, NULL, "The address has too many arguments, too long ones, or a NUL in it.");
+    else if (fate != BODY_KEPT)
+        refuse_body(exchange, fate);
     return !exchange->is_answered;
 }
 

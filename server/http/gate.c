@@ -120,8 +120,8 @@ static void refuse_guess(struct request *request, struct reply *reply, enum repl
     struct error error;
     error_set(
         &error, ERROR_BAD_REQUEST,
-        "Too many wrong tokens came from this address; the next one is looked at in %lld s. The right one gets in "
-        "at any time: open the link that hbmview printed when it started last.",
+        "Too many wrong tokens came from this address; send no other one for %lld s. The right one gets in at any "
+        "time: open the link that hbmview printed when it started last.",
         (long long)wait_s);
     if (family == REPLY_API)
         reply_json_error(request, reply, HTTP_TOO_MANY, "too_many_guesses", &error);

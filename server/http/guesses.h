@@ -3,9 +3,9 @@
 //     wrong token --> guesses_take --> GUESSES_FREE at once, and then one each GUESS_SECONDS: 403
 //                                  --> more than that: 429, and how long to wait
 //
-// Nothing sleeps, and no right token is asked about: whoever shares the address of one who guesses gets in. So what
-// makes guessing hopeless is the length of a token; this makes it seen (429 in /metrics) and dear, for the connection
-// is closed with each.
+// Nothing sleeps, and each token is compared: whoever shares the address of one who guesses gets in, and so would the
+// one who guesses on past a 429, with the right one. So what makes guessing hopeless is the length of a token; this
+// makes it seen (429 in /metrics) and dear, for the connection is closed with each.
 //
 // At most GUESSES_ADDRESSES_MAX addresses are known. Another one takes the place of that which owes least, and owes as
 // much: who has many addresses has no more guesses than so many. Thread-safe.
