@@ -2,10 +2,12 @@
 //
 // Finds the command and runs it. Without a command's name: serve.
 #include <errno.h>
+#include <fcntl.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "analysis/base/refused_memory.h"
 #include "server/command/command.h"
@@ -22,6 +24,18 @@ static void tune_memory(void) {
     mallopt(M_MMAP_THRESHOLD, OWN_PAGES_BYTES);
     mallopt(M_TRIM_THRESHOLD, KEPT_FREE_BYTES);
 #endif
+}
+
+// Without standard input, output or errors (`hbmview >&-`) their numbers would go to what is opened next, a profile or
+// a client, and what is printed there with them. What is opened in their place lets itself be read, or written, as
+// little as nothing would: it stays an error.
+static bool hold_standard_streams(void) {
+    static const int ways[] = {[STDIN_FILENO] = O_WRONLY, [STDOUT_FILENO] = O_RDONLY, [STDERR_FILENO] = O_RDONLY};
+    for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; stream++) {
+        bool is_open = fcntl(stream, F_GETFD) != -1 || open("/dev/null", ways[stream]) == stream;
+        if (!is_open) return false;
+    }
+    return true;
 }
 
 static const struct {
@@ -61,6 +75,9 @@ static enum exit_code end_well(enum exit_code code) {
 }
 
 int main(int argc, char *argv[]) {
+    if (!hold_standard_streams())
+        return (int)command_complain(EXIT_CODE_UNREADABLE,
+                                     "Standard input, output or errors are closed, and so is /dev/null.");
     tune_memory();
     json_read_begin();
     if (argc == 2 && strcmp(argv[1], FLAGS_LISTING) == 0) return (int)end_well(list_commands());

@@ -1,3 +1,4 @@
+#define _DEFAULT_SOURCE  // inet_aton
 #include "server/http/access.h"
 
 #include <arpa/inet.h>
@@ -21,8 +22,15 @@ static bool is_address(const char *text) {
     return inet_pton(AF_INET, text, address) == 1 || inet_pton(AF_INET6, text, address) == 1;
 }
 
+// "127.1" too, but no name that begins so: it may lead anywhere.
+static bool is_loopback_v4(const char *host) {
+    struct in_addr address;
+    bool has_only_numbers = !host[strspn(host, "0123456789.")];  // inet_aton minds no words after a blank
+    return strncmp(host, "127.", 4) == 0 && has_only_numbers && inet_aton(host, &address);
+}
+
 static bool is_loopback(const char *host) {
-    return !host || strcasecmp(host, "localhost") == 0 || strncmp(host, "127.", 4) == 0 || strcmp(host, "::1") == 0;
+    return !host || strcasecmp(host, "localhost") == 0 || is_loopback_v4(host) || strcmp(host, "::1") == 0;
 }
 
 static bool is_wildcard(const char *host) {

@@ -345,6 +345,12 @@ class Output(ReportTest):
                 done = self.report(LOGDIR, "--format", form, code=UNREADABLE, stdout=full)
                 self.assertRegex(done.errors, r"\Ahbmview: The report could not be written: .*\n\Z")
 
+    def test_no_output_at_all_is_3_as_well(self):
+        done = subprocess.run(["sh", "-c", 'exec "$0" report "$1" >&-', program(), LOGDIR], env=environment(),
+                              stderr=subprocess.PIPE, check=False)
+        self.assertEqual(done.returncode, UNREADABLE)
+        self.assertRegex(done.stderr.decode(), r"\Ahbmview: The report could not be written: .*\n\Z")
+
     def test_a_reader_that_leaves_is_no_error(self):
         command = [program(), "report", str(LOGDIR), "--format=json"]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment()) as process:

@@ -114,6 +114,17 @@ class Life(unittest.TestCase):
         self.assertEqual(server.get("/healthz").status, 200)
         self.assertEqual(server.stop(), 0)
 
+    def test_closed_streams_are_not_another_ones_number(self):
+        """What is printed on stderr would go to whoever has number 2."""
+        command = ["sh", "-c", 'exec "$0" --port=0 <&- 2>&-', program()]
+        server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        self.addCleanup(server.stdout.close)
+        self.addCleanup(server.kill)
+        self.assertIn("hbmview is ready", server.stdout.readline())
+        self.assertEqual({os.readlink(f"/proc/{server.pid}/fd/{number}") for number in (0, 2)}, {os.devnull})
+        server.terminate()
+        self.assertEqual(server.wait(STOP_SECONDS), 0)
+
     def test_serves_a_sample_without_logdir(self):
         with Server(logdir=None) as server:
             listed = server.get("/api/v1/sessions").json()

@@ -95,6 +95,28 @@ static void a_shared_server_wants_its_token(void **state) {
     arena_free(&f.arena);
 }
 
+static bool wants_token(const char *host) {
+    struct fixture f;
+    open_fixture(&f, host, false, false);
+    bool has_token = f.access.token[0] != '\0';
+    arena_free(&f.arena);
+    return has_token;
+}
+
+static void only_this_machine_needs_no_token(void **state) {
+    (void)state;
+    static const char *const near[] = {"localhost", "127.0.0.1", "127.9.8.7", "127.1", "::1"},
+                             *const far[] = {"127.box.example",
+                                             "127.0.0.1.box.example",
+                                             "127.1.2.3.4.5",
+                                             "127.0.0.1 box",
+                                             "127.",
+                                             "192.0.2.7",
+                                             "0.0.0.0"};
+    for (size_t i = 0; i < sizeof near / sizeof near[0]; i++) assert_false(wants_token(near[i]));
+    for (size_t i = 0; i < sizeof far / sizeof far[0]; i++) assert_true(wants_token(far[i]));
+}
+
 static void tokens_are_random_and_in_the_links(void **state) {
     (void)state;
     struct arena arena;
@@ -340,6 +362,7 @@ int main(void) {
         cmocka_unit_test(loopback_takes_its_own_names_only),
         cmocka_unit_test(a_shared_server_takes_any_address_but_no_foreign_name),
         cmocka_unit_test(a_shared_server_wants_its_token),
+        cmocka_unit_test(only_this_machine_needs_no_token),
         cmocka_unit_test(tokens_are_random_and_in_the_links),
         cmocka_unit_test(the_token_leaves_the_address),
         cmocka_unit_test(other_names_are_allowed_one_by_one),
