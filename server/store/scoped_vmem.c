@@ -1,43 +1,41 @@
 #include "server/store/scoped_vmem.h"
 
-#include "server/json_read.h"
-
 #include <errno.h>
-#include <jansson.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include "server/text/json_scan.h"
 
 enum { VMEM = 1 };
 
 #define CONFIGS_KEY "used_scoped_memory_configs"
 
-// Nearly every instruction has the key with an empty list, so that is looked for before anything is parsed.
+// Nearly every instruction has the key with an empty list, so that is looked for before anything else.
 static bool may_reserve(struct bytes config) {
     size_t found = bytes_find(config, BYTES(CONFIGS_KEY)), after = found + sizeof CONFIGS_KEY - 1;
     if (found == config.size) return false;
     return !bytes_starts_with((struct bytes){config.data + after, config.size - after}, BYTES("\":[]"));
 }
 
-static int64_t number_of(const json_t *value) {
-    if (json_is_integer(value)) return json_integer_value(value);
-    if (!json_is_string(value)) return 0;
-    const char *text = json_string_value(value);
-    char *end;
+// As a number, or as a text that holds one.
+static int64_t number_of(struct bytes value) {
+    struct bytes digits = json_unquoted(value);
+    char text[32] = "", *end;
+    if (!digits.size || digits.size >= sizeof text) return 0;
+    memcpy(text, digits.data, digits.size);
     errno = 0;
     long long number = strtoll(text, &end, 10);
-    return errno || end == text || *end ? 0 : number;
+    return errno || end == text || (size_t)(end - text) != digits.size ? 0 : number;
 }
 
 static int64_t largest_reservation(struct bytes config) {
     int64_t largest = 0;
-    json_t *document = json_read(config, 0, NULL);
-    json_t *configs = json_object_get(document, CONFIGS_KEY);
-    for (size_t i = 0; i < json_array_size(configs); i++) {
-        const json_t *entry = json_array_get(configs, i);
-        if (number_of(json_object_get(entry, "memory_space")) != VMEM) continue;
-        int64_t size = number_of(json_object_get(entry, "size"));
+    struct json_entries entries = {.rest = json_member(config, BYTES(CONFIGS_KEY))};
+    for (struct bytes entry; json_next_entry(&entries, &entry);) {
+        if (number_of(json_member(entry, BYTES("memory_space"))) != VMEM) continue;
+        int64_t size = number_of(json_member(entry, BYTES("size")));
         if (size > largest) largest = size;
     }
-    json_decref(document);
     return largest;
 }
 

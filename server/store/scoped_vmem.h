@@ -2,7 +2,8 @@
 //
 // Read from the instructions' backend_config (JSON): the largest used_scoped_memory_configs[].size whose memory_space
 // is 1, numbers or strings (GetMaxScopedVmemAllocation in xprof/convert/hlo_proto_to_memory_visualization_utils.cc,
-// openxla/xprof a27d00aa). Here because jansson is the server's.
+// openxla/xprof a27d00aa). Read as it stands, without a tree (server/text/json_scan.h): a configuration may be of any
+// size.
 #pragma once
 
 #include "analysis/hlo/hlo_module.h"
