@@ -50,9 +50,22 @@ static bool read_place(struct request *request, struct saved_view *view, struct 
     return request_need(request, "run", &view->session, error);
 }
 
+// The page remembers 200 of them.
+enum { ASKED_MAX = 1000 };
+
+// As a tree: a log is copied three times while it is read.
+enum { BODY_COPIES = 4, BODY_BESIDE_BYTES = 4 << 20 };
+
+static json_t *parse_body(struct bytes body, json_error_t *fault) {
+    if (!body.size) return json_object();
+    return json_read_within(body, 0, BODY_COPIES * body.size + BODY_BESIDE_BYTES, fault);
+}
+
 // {"asked": ["memory_view/groups?by=source&step=12", ...], "log": "RESOURCE_EXHAUSTED: ..."}
 static bool read_body(const json_t *body, struct arena *arena, struct saved_view *view, struct error *error) {
     const json_t *list = json_object_get(body, "asked");
+    if (json_array_size(list) > ASKED_MAX)
+        return error_set(error, ERROR_BAD_REQUEST, "\"asked\" holds at most %d addresses.", ASKED_MAX);
     const char **asked = arena_push_raw(arena, json_array_size(list), sizeof *asked);
     if (!asked) return work_out_of_memory(error);
     for (size_t i = 0; i < json_array_size(list); i++) {
@@ -90,10 +103,12 @@ static bool answer(struct request *request, const json_t *body, struct reply *re
 }
 
 bool api_save(struct request *request, struct reply *reply, struct error *error) {
-    json_t *body = request->body.size ? json_read(request->body, 0, NULL) : json_object();
-    bool is_good = json_is_object(body)
-                       ? answer(request, body, reply, error)
-                       : error_set(error, ERROR_BAD_REQUEST, "The body must be JSON: {\"asked\": [...]}, or nothing.");
+    json_error_t fault = {.text = ""};
+    json_t *body = parse_body(request->body, &fault);
+    bool is_good = json_is_object(body) ? answer(request, body, reply, error)
+                                        : error_set(error, ERROR_BAD_REQUEST,
+                                                    "The body must be JSON: {\"asked\": [...]}, or nothing%s%.100s.",
+                                                    fault.text[0] ? ": " : "", fault.text);
     json_decref(body);
     return is_good;
 }

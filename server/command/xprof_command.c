@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "server/http/inner_ask.h"
+#include "server/json_read.h"
 #include "server/log_directory.h"
 #include "server/xprof/xprof.h"
 
@@ -187,7 +188,7 @@ enum exit_code xprof_command_write(struct xprof_command *command, const json_t *
     const char *line = text ? arena_printf(&command->work.arena, "%s\n", text) : NULL;
     enum exit_code code = line ? xprof_command_write_text(line) : EXIT_CODE_UNREADABLE;
     if (told) command_complain(code, command->error.message);
-    free(text);
+    json_text_free(text);
     json_decref(told);
     return document ? code : EXIT_CODE_UNREADABLE;
 }

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "analysis/base/refused_memory.h"
+#include "server/json_read.h"
 
 // --- What goes out ---
 
@@ -27,7 +28,7 @@ static bool send_line(struct mcp_calls *calls, json_t *line) {
     bool is_whole = text && memory_refusals() == before;  // jansson writes on where a key was refused
     if (is_whole && !(write_all(calls->out, text, strlen(text)) && write_all(calls->out, "\n", 1)))
         calls->is_broken = true;
-    free(text);
+    json_text_free(text);
     json_decref(line);
     return is_whole;
 }

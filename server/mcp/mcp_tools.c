@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analysis/base/refused_memory.h"
+#include "server/json_read.h"
 #include "server/mcp/mcp_answers.h"
 
 // --- The table ---
@@ -234,7 +235,7 @@ static json_t *result_of(json_t *document, bool is_error) {
     json_t *result = text ? json_pack("{s:[{s:s, s:s}], s:O, s:b}", "content", "type", "text", "text", text,
                                       "structuredContent", document, "isError", is_error)
                           : NULL;
-    free(text);
+    json_text_free(text);
     json_decref(document);
     return result;
 }

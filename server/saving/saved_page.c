@@ -9,6 +9,7 @@
 #include "server/embedded_assets.h"
 #include "server/http/gzip.h"
 #include "server/http/inner_ask.h"
+#include "server/json_read.h"
 #include "server/text/base64.h"
 #include "server/text/json_writer.h"
 #include "server/text/query_text.h"
@@ -174,7 +175,7 @@ bool saved_page_keep(struct saved_page *page, const struct saved_ask *ask, const
                      struct error *error) {
     char *text = json_dumps(body, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(17));
     bool is_good = text && put_body(page, bytes_of(text));
-    free(text);
+    json_text_free(text);
     if (!is_good) return error_set(error, ERROR_TOO_BIG, "There is not enough memory to put the page together.");
     list_reply(page, ask, each);
     return true;

@@ -79,6 +79,6 @@ void json_shorten_output(struct output *output, size_t top, const char *sorted, 
     output->size = 0;
     output_put(output, text);
     if (!text) output->failed = true;
-    free(text);
+    json_text_free(text);
     json_decref(document);
 }

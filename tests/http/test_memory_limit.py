@@ -9,6 +9,7 @@ from server_fixture import INSTRUMENTED, Server
 from test_memory_given_back import resident_bytes
 
 LIMIT_MIB = 128
+SAVED = "run=v5e_matmul&module_name=jit__lambda(1)"
 HUGE_EVENTS, LARGE_EVENTS, LARGE_SESSIONS = 1500000, 100000, 8
 
 
@@ -85,6 +86,17 @@ class MemoryLimit(unittest.TestCase):
                 statuses = set(clients.map(ask, range(24)))
             self.assertLessEqual(statuses, {404, 503})  # 404: no message in it
             self.assertLess(watch.most >> 20, LIMIT_MIB)
+
+    def test_what_is_read_as_a_tree_counts(self):
+        """15 MiB of JSON, which would take a gigabyte; as few bytes for each thing as can be."""
+        bodies = {"strings": b'{"asked":[%s""]}' % (b'"",' * 5500000), "objects": b'{"a":[%s1]}' % (b"{}," * 5500000)}
+        with Server(f"--memory_limit={LIMIT_MIB}") as server, Watch(server) as watch:
+            for name, body in bodies.items():
+                answer = server.request("POST", f"/api/v1/save?{SAVED}", body=body)
+                self.assertIn(answer.status, (400, 503), (name, answer))
+                self.assertEqual(server.get("/healthz").status, 200)
+            self.assertEqual(server.request("POST", f"/api/v1/save?{SAVED}", body=b"").status, 200)
+        self.assertLess(watch.most >> 20, LIMIT_MIB)
 
 
 class MemoryTold(unittest.TestCase):
