@@ -45,10 +45,15 @@ static bool may_be_held(const char *resource) {
 }
 
 static bool put_asked(struct saved_page *page, const struct saved_view *view, struct error *error) {
+    size_t before = saved_page_bytes(page);
     for (size_t i = 0; i < view->asked_count; i++) {
         struct saved_ask ask;
         if (!saved_ask_read(page->arena, view->asked[i], &ask) || !may_be_held(ask.resource)) continue;
         if (saved_page_holds(page, &ask)) continue;
+        if (saved_page_bytes(page) - before > SAVED_VIEW_BYTES) {
+            saved_page_leave_out(page, "Of what was looked at besides some is not in it.");
+            return true;
+        }
         if (!saved_page_add(page, &ask, error)) return false;
     }
     return true;

@@ -12,7 +12,8 @@
 
 #include <stddef.h>
 
-// Of a file that holds several modules or memories: beyond this they are left out, and the page says which.
+// Of a file that holds several modules or memories: beyond this they are left out, and the page says which. What was
+// asked besides has as much again.
 enum { SAVED_VIEW_BYTES = 24 << 20 };
 
 struct saved_view {

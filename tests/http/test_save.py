@@ -177,10 +177,22 @@ class Save(ServedCase):
                                            (COMPARED.replace("module_b=jit", "module_b=nope"), None, 404, "nope"),
                                            ("run=nope&tag=memory_viewer", None, 404, "nope"),
                                            (PAGE.replace("train", "nope"), None, 404, "jit_nope_step"),
-                                           (PAGE, "[1]", 400, "JSON"), (PAGE, '{"asked": [1]}', 400, "asked")):
+                                           (PAGE, "[1]", 400, "JSON"), (PAGE, '{"asked": [1]}', 400, "asked"),
+                                           (PAGE, json.dumps({"asked": [""] * 1001}), 400, "at most 1000")):
             answer = self.save(query, body)
             self.assertEqual(answer.status, status, answer)
             self.assertIn(words, answer.json()["error"]["message"])
+
+    def test_what_was_looked_at_has_a_limit(self):
+        """The same answer by many names."""
+        whole = f"memory_view?session={OOM['session']}&module=jit_train_step%281%29&memory_space=0&x="
+        page = self.save(PAGE, json.dumps({"asked": [f"{whole}{i}" for i in range(1000)]}))
+        self.assertEqual(page.status, 200, page)
+        self.assertLess(len(page.body), 40 << 20)
+        index, replies = held(page.body.decode())
+        self.assertIn("1", [reply["query"].get("x") for reply, _ in replies])
+        self.assertNotIn("999", [reply["query"].get("x") for reply, _ in replies])
+        self.assertEqual(index["left_out"], ["Of what was looked at besides some is not in it."])
 
     def test_many_buffers_are_told_as_one(self):
         many = self.server.get("/api/v1/buffers", {**OOM, "limit": 3}).json()
