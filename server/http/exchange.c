@@ -30,6 +30,7 @@ struct exchange *exchange_begin(const struct app *app, const char *target, int s
 
 void exchange_free(struct exchange *exchange) {
     if (!exchange) return;
+    unsent_end(&exchange->unsent);
     body_end(&exchange->body);
     work_free(&exchange->request.work);
     free(exchange);

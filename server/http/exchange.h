@@ -11,6 +11,7 @@
 #include "server/http/bodies.h"
 #include "server/http/reply.h"
 #include "server/http/under_way.h"
+#include "server/http/unsent.h"
 #include "server/http/workers.h"
 
 struct exchange {
@@ -22,7 +23,8 @@ struct exchange {
     struct worker_job job;
     atomic_bool missed;  // something that is not kept, while it may not load
     struct timespec start;
-    struct body body;  // what the client sends
+    struct body body;             // what the client sends
+    struct unsent_answer unsent;  // what it is sent
     size_t body_limit;
     size_t came_bytes;     // of the body, kept or not
     bool has_begun;        // the head is known

@@ -35,6 +35,7 @@ struct http_server {
     struct lobby *lobby;
     struct workers *workers;
     struct bodies *bodies;
+    struct unsent *unsent;
     // The lock is held for what follows.
     pthread_mutex_t lock;
     struct connection *waiting;  // streams that have nothing to say now
@@ -174,6 +175,12 @@ static void hear_news(void *server) {
     pthread_mutex_unlock(&owner->lock);
 }
 
+static void tick(void *server) {
+    struct http_server *owner = server;
+    hear_news(owner);
+    unsent_keep_to_budget(owner->unsent);
+}
+
 static uint64_t news_so_far(struct http_server *server) {
     pthread_mutex_lock(&server->lock);
     uint64_t news = server->news;
@@ -228,6 +235,8 @@ static enum MHD_Result send_reply(struct connection *connection) {
     bool is_queued = is_stream ? queue_stream(connection, reply)
                                : response_queue(connection->handle, &exchange->request, reply);
     if (!is_queued) return MHD_NO;
+    size_t own_bytes = exchange->request.work.arena.used_bytes;
+    unsent_begin(connection->server->unsent, &exchange->unsent, connection->guest.socket, reply->body, own_bytes);
     exchange_goes_out(exchange);  // libmicrohttpd sends nothing before `handle` returns
     return MHD_YES;
 }
@@ -399,14 +408,15 @@ static void free_server(struct http_server *server) {
     door_free(server->door);
     lobby_free(server->lobby);
     bodies_free(server->bodies);
+    unsent_free(server->unsent);
     pthread_mutex_destroy(&server->lock);
     free(server);
 }
 
-// Of a limit for the whole process (--memory_limit) bodies take a quarter at most.
-static size_t bodies_share(void) {
+// Of a limit for the whole process (--memory_limit) what comes takes a quarter at most, and what goes.
+static size_t share_of(size_t most_bytes) {
     size_t quarter = memory_room_limit() / 4;
-    return quarter && quarter < BODIES_MAX_BYTES ? quarter : BODIES_MAX_BYTES;
+    return quarter && quarter < most_bytes ? quarter : most_bytes;
 }
 
 struct http_server *http_start(const struct app *app, int listening_socket) {
@@ -416,8 +426,9 @@ struct http_server *http_start(const struct app *app, int listening_socket) {
     server->app = app;
     pthread_mutex_init(&server->lock, NULL);
     server->workers = workers_new(&worker_rules);
-    server->lobby = lobby_new(connections_max, connections_max * 3 / 4, hear_news, server);
-    server->bodies = bodies_new(bodies_share());
+    server->unsent = unsent_new(share_of(UNSENT_MAX_BYTES));
+    server->lobby = server->unsent ? lobby_new(connections_max, connections_max * 3 / 4, tick, server) : NULL;
+    server->bodies = bodies_new(share_of(BODIES_MAX_BYTES));
     server->door = door_new(connections_most, let_in, server);
     bool is_good = server->workers && server->lobby && server->bodies && server->door;
     if (is_good) live_on_news(app->live, hear_news, server);

@@ -8,7 +8,7 @@
 //
 // There is a loop for each core it may use, up to HTTP_LOOPS_MAX, which get the connections by turns and keep them.
 // So an idle, dripping or slowly reading client costs a descriptor and a buffer, and never a thread; whoever dawdles is
-// dropped (lobby.h). A load that takes long holds a worker, of which no address gets all, and some are kept for what
+// dropped (lobby.h), or when its answer takes memory that others need (unsent.h). A load that takes long holds a worker, of which no address gets all, and some are kept for what
 // needs no load (workers.h). Streams of events are suspended while nothing is new (live_on_news). With a certificate
 // (app.tls) the loop encrypts as well; the lobby's deadlines run from the connection on, so a handshake that does not
 // end is dropped as a head is.

@@ -24,11 +24,12 @@ struct output *reply_output(struct request *request, struct error *error) {
     return NULL;
 }
 
-bool reply_written(struct reply *reply, const char *content_type, const struct output *output, struct error *error) {
+bool reply_written(struct reply *reply, const char *content_type, struct output *output, struct error *error) {
     if (output->failed) return error_set(error, ERROR_TOO_BIG, "The answer is larger than the limit of 1 GiB.");
     reply->status = HTTP_OK;
     reply->content_type = content_type;
     reply->body = output_bytes(output);
+    reply->made = output;
     return true;
 }
 
@@ -104,10 +105,21 @@ static void compress(struct request *request, struct reply *reply) {
     struct error ignored;
     struct output *output = reply_output(request, &ignored);
     if (!output || !gzip_compress(reply->body, output)) return;
+    if (reply->made) output_free(reply->made);
+    reply->made = output;
     reply->body = output_bytes(output);
     reply->ready = NULL;
     reply->is_gzip = true;
     etag_for_gzip(reply->etag, reply->etag);
+}
+
+// It may wait for its reader for minutes: what was reserved ahead does not.
+static void trim(struct reply *reply) {
+    enum { WORTHWHILE_BYTES = 64 << 10 };
+    struct output *made = reply->made;
+    if (!made || reply->body.data != output_bytes(made).data || made->capacity < WORTHWHILE_BYTES) return;
+    output_trim(made);
+    reply->body = output_bytes(made);
 }
 
 void reply_finish(struct request *request, struct reply *reply) {
@@ -120,4 +132,5 @@ void reply_finish(struct request *request, struct reply *reply) {
     }
     bool is_worthwhile = !reply->is_gzip && reply->body.size >= GZIP_WORTHWHILE_BYTES;
     if (is_worthwhile && request_accepts_gzip(request)) compress(request, reply);
+    trim(reply);
 }

@@ -51,6 +51,7 @@ struct reply {
     enum reply_family family;
     const char *content_type;
     struct bytes body;
+    struct output *made;            // of the request's own, into which the body was written; NULL: it is elsewhere
     const char *kept_key;           // under which the body is in the cache; NULL: it is not
     struct stillness_mark since;    // when what it says was looked at, if that was before it was asked for; else {0}
     struct ready_responses *ready;  // this body's, ready to be sent (response.h); NULL: each is made anew
@@ -72,8 +73,7 @@ extern const char REPLY_JSON[], REPLY_TEXT[], REPLY_HTML[], REPLY_EVENTS[];
 MUST_USE struct output *reply_output(struct request *request, struct error *error);
 
 // The reply 200 with the body that was written. False: the output is past its limit.
-MUST_USE bool reply_written(struct reply *reply, const char *content_type, const struct output *output,
-                            struct error *error);
+MUST_USE bool reply_written(struct reply *reply, const char *content_type, struct output *output, struct error *error);
 
 // A short body that lives long enough (a constant, or on the request's arena).
 void reply_short(struct reply *reply, unsigned status, const char *content_type, const char *body);

@@ -1,6 +1,11 @@
 """--memory_limit: the whole process stays below it, whatever is asked; what does not fit is said so."""
 import concurrent.futures
+import contextlib
+import http.client
+import json
+import socket
 import threading
+import time
 import unittest
 
 from log_folders import folder
@@ -9,6 +14,9 @@ from server_fixture import INSTRUMENTED, Server
 from test_memory_given_back import resident_bytes
 
 LIMIT_MIB = 128
+WHOLE = "memory_view?session=v5e_gpt_12layer_oom&module=jit_train_step%281%29&memory_space=0&x="
+ASKED_LARGE = json.dumps({"asked": [f"{WHOLE}{i}" for i in range(1000)]}).encode()
+SAVED_LARGE = "run=v5e_gpt_12layer_oom&tag=memory_viewer&module_name=jit_train_step(1)"
 SAVED = "run=v5e_matmul&module_name=jit__lambda(1)"
 HUGE_EVENTS, LARGE_EVENTS, LARGE_SESSIONS = 1500000, 100000, 8
 
@@ -24,6 +32,31 @@ def allocations(count):
 
 def sessions(files):
     return {f"{name}/host.xplane.pb": data for name, data in files.items()}
+
+
+def slow_reader(server, request):
+    """A connection that has asked, and takes a few kilobytes of its answer."""
+    reader = socket.socket()
+    reader.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    reader.settimeout(120)
+    reader.connect(("127.0.0.1", server.port))
+    reader.sendall(request)
+    reader.recv(1, socket.MSG_PEEK)
+    return reader
+
+
+def reads_all(reader):
+    """Whether it is all there."""
+    answer = http.client.HTTPResponse(reader)
+    try:
+        answer.begin()
+        return bool(answer.read())
+    except (http.client.IncompleteRead, OSError):
+        return False
+
+
+def counted_bytes(server):
+    return server.get("/api/v1/server").json()["memory"]["counted_bytes"]
 
 
 class Watch:
@@ -97,6 +130,21 @@ class MemoryLimit(unittest.TestCase):
                 self.assertEqual(server.get("/healthz").status, 200)
             self.assertEqual(server.request("POST", f"/api/v1/save?{SAVED}", body=b"").status, 200)
         self.assertLess(watch.most >> 20, LIMIT_MIB)
+
+    def test_answers_that_nobody_reads_share_a_budget(self):
+        """Eight pages of some 24 MB each, of which a quarter of the limit is kept for those who read slowly."""
+        head = (f"POST /api/v1/save?{SAVED_LARGE} HTTP/1.1\r\nHost: localhost\r\n"
+                f"Content-Length: {len(ASKED_LARGE)}\r\n\r\n").encode()
+        with Server("--memory_limit=512", "--cache_mib=8") as server, contextlib.ExitStack() as held:
+            readers = [held.enter_context(slow_reader(server, head + ASKED_LARGE)) for _ in range(8)]
+            heads = [reader.recv(16, socket.MSG_PEEK) for reader in readers]  # each has its answer before the next asks
+            self.assertEqual(heads, [b"HTTP/1.1 200 OK\r"] * 8)
+            deadline = time.monotonic() + 60
+            while counted_bytes(server) >> 20 > 128 + 32:
+                self.assertLess(time.monotonic(), deadline, counted_bytes(server) >> 20)
+            whole = [reads_all(reader) for reader in readers]
+        self.assertIn(True, whole)
+        self.assertIn(False, whole)
 
 
 class MemoryTold(unittest.TestCase):

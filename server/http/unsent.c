@@ -1,0 +1,141 @@
+#include "server/http/unsent.h"
+
+#include <linux/tcp.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <time.h>
+
+enum { SLOW_AGE_MS = 1000 };
+
+struct unsent {
+    pthread_mutex_t lock;
+    size_t max_bytes, used_bytes;
+    struct unsent_answer *newest;
+};
+
+static int64_t now_ms(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+struct unsent *unsent_new(size_t max_bytes) {
+    struct unsent *unsent = calloc(1, sizeof *unsent);
+    if (!unsent) return NULL;
+    unsent->max_bytes = max_bytes;
+    pthread_mutex_init(&unsent->lock, NULL);
+    return unsent;
+}
+
+void unsent_free(struct unsent *unsent) {
+    if (!unsent) return;
+    pthread_mutex_destroy(&unsent->lock);
+    free(unsent);
+}
+
+// --- What counts (all below: the lock is held, unless said otherwise) ---
+
+static struct unsent_answer *other_of_body(const struct unsent *unsent, const struct unsent_answer *answer) {
+    struct unsent_answer *other = unsent->newest;
+    while (other && (other == answer || other->body.data != answer->body.data)) other = other->older;
+    return other;
+}
+
+static void add(struct unsent *unsent, struct unsent_answer *answer) {
+    answer->is_counted = !other_of_body(unsent, answer);
+    unsent->used_bytes += answer->own_bytes + (answer->is_counted ? answer->body.size : 0);
+    answer->older = unsent->newest;
+    if (answer->older) answer->older->newer = answer;
+    unsent->newest = answer;
+    answer->is_listed = true;
+}
+
+// The body counts for the next one who is sent it.
+static void take_out(struct unsent_answer *answer) {
+    struct unsent *unsent = answer->unsent;
+    struct unsent_answer *heir = answer->is_counted ? other_of_body(unsent, answer) : NULL;
+    if (heir) heir->is_counted = true;
+    unsent->used_bytes -= answer->own_bytes + (answer->is_counted && !heir ? answer->body.size : 0);
+    *(answer->newer ? &answer->newer->older : &unsent->newest) = answer->older;
+    if (answer->older) answer->older->newer = answer->newer;
+    answer->is_listed = false;
+}
+
+// --- Who makes room ---
+
+// Without the lock as well. 0 where the system does not tell.
+static uint64_t taken_of(int socket) {
+    struct tcp_info info = {0};
+    socklen_t size = sizeof info;
+    return getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &size) == 0 ? info.tcpi_bytes_acked : 0;
+}
+
+static double share_in_a_second(const struct unsent_answer *answer, int64_t age_ms) {
+    double taken = (double)(taken_of(answer->socket) - answer->taken_earlier);
+    return taken / (double)(answer->body.size + 1) / (double)age_ms;
+}
+
+// The oldest of those who took equally little.
+static struct unsent_answer *slowest(const struct unsent *unsent) {
+    struct unsent_answer *found = NULL;
+    double least = 0;
+    int64_t now = now_ms();
+    for (struct unsent_answer *one = unsent->newest; one; one = one->older) {
+        int64_t age_ms = now - one->begun_ms;
+        if (age_ms < SLOW_AGE_MS) continue;
+        double share = share_in_a_second(one, age_ms);
+        if (found && share > least) continue;
+        found = one;
+        least = share;
+    }
+    return found;
+}
+
+static void keep_to_budget(struct unsent *unsent) {
+    while (unsent->used_bytes > unsent->max_bytes && unsent->newest->older) {
+        struct unsent_answer *slow = slowest(unsent);
+        if (!slow) return;
+        take_out(slow);
+        shutdown(slow->socket, SHUT_RDWR);
+    }
+}
+
+// --- An answer (without the lock) ---
+
+void unsent_begin(struct unsent *unsent, struct unsent_answer *answer, int socket, struct bytes body,
+                  size_t own_bytes) {
+    if (body.size + own_bytes < UNSENT_SMALL_BYTES) return;
+    *answer = (struct unsent_answer){.unsent = unsent,
+                                     .body = body,
+                                     .own_bytes = own_bytes,
+                                     .socket = socket,
+                                     .taken_earlier = taken_of(socket),
+                                     .begun_ms = now_ms()};
+    pthread_mutex_lock(&unsent->lock);
+    add(unsent, answer);
+    keep_to_budget(unsent);
+    pthread_mutex_unlock(&unsent->lock);
+}
+
+void unsent_end(struct unsent_answer *answer) {
+    struct unsent *unsent = answer->unsent;
+    if (!unsent) return;
+    pthread_mutex_lock(&unsent->lock);
+    if (answer->is_listed) take_out(answer);
+    pthread_mutex_unlock(&unsent->lock);
+}
+
+void unsent_keep_to_budget(struct unsent *unsent) {
+    pthread_mutex_lock(&unsent->lock);
+    keep_to_budget(unsent);
+    pthread_mutex_unlock(&unsent->lock);
+}
+
+size_t unsent_bytes(struct unsent *unsent) {
+    pthread_mutex_lock(&unsent->lock);
+    size_t bytes = unsent->used_bytes;
+    pthread_mutex_unlock(&unsent->lock);
+    return bytes;
+}

@@ -1,0 +1,43 @@
+// Answers while they are sent: the memory that waits for their readers has one budget, as bodies that come have
+// (bodies.h).
+//
+//     unsent_begin --> listed; a body that several are sent (the cache's, a file of the page) counts once
+//                  --> beyond the budget: of those a second old, whoever took the smallest share of its answer in a
+//                      second makes room: its socket is shut down, its owner sees the end of it and calls unsent_end
+//
+// unsent_keep_to_budget is for those who are too young for that when the next one comes. An answer that is alone stays,
+// however large; so do small ones, which the system's own buffers take. How much was taken the system tells (TCP_INFO):
+// what the other side has confirmed. Of a socket in a file it cannot, and the oldest makes room. Thread-safe.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "proto/bytes.h"
+
+enum { UNSENT_MAX_BYTES = 128 << 20, UNSENT_SMALL_BYTES = 16 << 10 };
+
+struct unsent;
+
+// One answer; start with {0}.
+struct unsent_answer {
+    struct unsent *unsent;  // NULL: it never began
+    struct unsent_answer *newer, *older;
+    struct bytes body;
+    size_t own_bytes;        // beside the body
+    bool is_listed;          // it has not made room
+    bool is_counted;         // the body, which others may be sent as well
+    int socket;              // open until unsent_end
+    uint64_t taken_earlier;  // by the socket's other side, before this answer
+    int64_t begun_ms;
+};
+
+// NULL: no memory.
+struct unsent *unsent_new(size_t max_bytes);
+void unsent_free(struct unsent *unsent);  // no answer is left; NULL is fine
+
+void unsent_begin(struct unsent *unsent, struct unsent_answer *answer, int socket, struct bytes body, size_t own_bytes);
+void unsent_end(struct unsent_answer *answer);  // of one that never began too
+
+void unsent_keep_to_budget(struct unsent *unsent);
+size_t unsent_bytes(struct unsent *unsent);
