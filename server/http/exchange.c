@@ -13,15 +13,17 @@ enum {
 };
 
 struct exchange *exchange_begin(const struct app *app, const char *target, int socket) {
-    struct exchange *exchange = calloc(1, sizeof *exchange);
+    size_t target_bytes = strlen(target) + 1;
+    struct exchange *exchange = calloc(1, sizeof *exchange + target_bytes);
     if (!exchange) return NULL;
+    memcpy(exchange->target, target, target_bytes);
     struct request *request = &exchange->request;
     request->app = app;
     work_init(&request->work, app->cache);
     arena_begin_with(&request->work.arena, FIRST_BLOCK_BYTES);
     reading_init(&exchange->reading);
     request->work.reading = &exchange->reading;
-    request->target = arena_string(&request->work.arena, bytes_of(target));
+    request->target = exchange->target;
     exchange->under_way = (struct under_way_request){
         .socket = socket, .is_encrypted = app->access->is_https, .reading = &exchange->reading};
     clock_gettime(CLOCK_MONOTONIC, &exchange->start);
@@ -95,9 +97,7 @@ void exchange_refuse_head(struct exchange *exchange) {
 
 bool exchange_is_to_be_answered(struct exchange *exchange) {
     enum body_fate fate = body_finish(&exchange->body);
-    if (!exchange->request.target)
-        refuse(exchange, HTTP_UNAVAILABLE, error_code_name(ERROR_NO_MEMORY), "There is no memory for the request.");
-    else if (exchange->has_bad_name)
+    if (exchange->has_bad_name)
         refuse(exchange, HTTP_BAD_REQUEST, NULL, "The address has too many arguments, too long ones, or a NUL in it.");
     else if (fate != BODY_KEPT)
         refuse_body(exchange, fate);

@@ -32,6 +32,7 @@ struct exchange {
     bool is_answered;      // `reply` is there
     bool is_sent;          // and handed on
     uint64_t reply_bytes;  // a stream's grow as it goes
+    char target[];         // as it came: not on the arena, so that whether it lives can be asked without any room
 };
 
 // NULL: no memory. `target` as it came.

@@ -24,8 +24,10 @@ enum {
     ARGUMENTS_READ_MAX = 100,  // of which a handler sees REQUEST_QUERY_MAX
     ARGUMENT_BYTES = 64,       // libmicrohttpd takes for each, beside the address itself
     HEAD_ROOM_BYTES = 1 << 10,
-    DESCRIPTORS_KEPT = 256,   // for files, buckets and what is new
-    CONNECTIONS_SPARE = 512,  // who were dropped, until the loop has closed them
+    DESCRIPTORS_KEPT = 256,           // for files, buckets and what is new
+    CONNECTIONS_SPARE = 512,          // who were dropped, until the loop has closed them
+    CONNECTION_BYTES = 24 << 10,      // what one takes, with the library's buffer for its heads
+    CONNECTION_TLS_BYTES = 36 << 10,  // and with its keys
 };
 
 struct http_server {
@@ -380,6 +382,18 @@ static size_t connections_possible(void) {
     return possible > 2 * kept ? (size_t)(possible - kept) : (size_t)(possible / 4 + 1);
 }
 
+// Of a limit for the whole process (--memory_limit) what comes takes a quarter at most, what goes, and who is there.
+static size_t share_of(size_t most_bytes) {
+    size_t quarter = memory_room_limit() / 4;
+    return quarter && quarter < most_bytes ? quarter : most_bytes;
+}
+
+// How many connections there may be: libmicrohttpd's memory for them counts nowhere.
+static size_t connections_allowed(const struct app *app) {
+    size_t each_bytes = app->tls ? CONNECTION_TLS_BYTES : CONNECTION_BYTES, possible = connections_possible();
+    return share_of(possible * each_bytes) / each_bytes;
+}
+
 // Each loop may have all connections: the door counts them, and libmicrohttpd's own limit is for none to meet.
 static bool start_daemon(struct http_server *server, size_t connections_max) {
     struct MHD_OptionItem items[HTTP_TLS_OPTIONS];
@@ -413,16 +427,10 @@ static void free_server(struct http_server *server) {
     free(server);
 }
 
-// Of a limit for the whole process (--memory_limit) what comes takes a quarter at most, and what goes.
-static size_t share_of(size_t most_bytes) {
-    size_t quarter = memory_room_limit() / 4;
-    return quarter && quarter < most_bytes ? quarter : most_bytes;
-}
-
 struct http_server *http_start(const struct app *app, int listening_socket) {
     struct http_server *server = calloc(1, sizeof *server);
     if (!server) return NULL;
-    size_t connections_max = connections_possible(), connections_most = connections_max + CONNECTIONS_SPARE;
+    size_t connections_max = connections_allowed(app), connections_most = connections_max + CONNECTIONS_SPARE;
     server->app = app;
     pthread_mutex_init(&server->lock, NULL);
     server->workers = workers_new(&worker_rules);

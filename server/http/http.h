@@ -8,10 +8,10 @@
 //
 // There is a loop for each core it may use, up to HTTP_LOOPS_MAX, which get the connections by turns and keep them.
 // So an idle, dripping or slowly reading client costs a descriptor and a buffer, and never a thread; whoever dawdles is
-// dropped (lobby.h), or when its answer takes memory that others need (unsent.h). A load that takes long holds a worker, of which no address gets all, and some are kept for what
-// needs no load (workers.h). Streams of events are suspended while nothing is new (live_on_news). With a certificate
-// (app.tls) the loop encrypts as well; the lobby's deadlines run from the connection on, so a handshake that does not
-// end is dropped as a head is.
+// dropped (lobby.h), sooner when its answer takes memory that others need (unsent.h). A load that takes long holds a
+// worker, of which no address gets all, and some are kept for what needs no load (workers.h). Streams of events are
+// suspended while nothing is new (live_on_news). With a certificate (app.tls) the loop encrypts as well; the lobby's
+// deadlines run from the connection on, so a handshake that does not end is dropped as a head is.
 //
 // The request is made when its first line arrives and freed after its reply was sent.
 #pragma once
@@ -19,7 +19,7 @@
 #include "server/app.h"
 
 enum {
-    HTTP_CONNECTIONS_MAX = 4096,  // or what the limit of descriptors leaves room for; 3/4 of them for one address
+    HTTP_CONNECTIONS_MAX = 4096,  // or what descriptors and --memory_limit leave room for; 3/4 of them for one address
     HTTP_LOOPS_MAX = 4,
     HTTP_LOADING_MAX = 64,  // workers that load, or wait for their turn to (load_slots.h); half of them for one address
     HTTP_LOOKING_MAX = 192,  // and those that only look at what is kept

@@ -3,12 +3,16 @@ import concurrent.futures
 import contextlib
 import http.client
 import json
+import pathlib
+import resource
 import socket
+import tempfile
 import threading
 import time
 import unittest
 
 from log_folders import folder
+from own_certificate import make_certificate
 from profile_build import Profile
 from server_fixture import INSTRUMENTED, Server
 from test_memory_given_back import resident_bytes
@@ -53,6 +57,17 @@ def reads_all(reader):
         return bool(answer.read())
     except (http.client.IncompleteRead, OSError):
         return False
+
+
+def encrypted(server, address):
+    """A connection that has shaken hands, and begun a request."""
+    plain = socket.socket()
+    plain.settimeout(120)
+    plain.bind((address, 0))
+    plain.connect(("127.0.0.1", server.port))
+    connection = server.context.wrap_socket(plain, server_hostname="127.0.0.1")
+    connection.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\nX: " + 16000 * b"a")
+    return connection
 
 
 def counted_bytes(server):
@@ -145,6 +160,20 @@ class MemoryLimit(unittest.TestCase):
             whole = [reads_all(reader) for reader in readers]
         self.assertIn(True, whole)
         self.assertIn(False, whole)
+
+    def test_who_says_nothing_makes_room(self):
+        """Encrypted connections take 35 KiB each, which nobody counts: for 3000 there is no room within the limit."""
+        with tempfile.TemporaryDirectory() as place:
+            own = make_certificate(pathlib.Path(place))
+            soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+            resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(hard, 4000)), hard))
+            with Server(f"--memory_limit={LIMIT_MIB}", tls=own) as server, contextlib.ExitStack() as held:
+                with Watch(server) as watch:
+                    for i in range(3000):
+                        held.enter_context(encrypted(server, f"127.0.0.{2 + i % 3}"))
+                    for path in ("/healthz", "/", "/api/v1/server"):
+                        self.assertEqual(server.get(path).status, 200, path)
+                self.assertLess(watch.most >> 20, LIMIT_MIB * 5 // 8)
 
 
 class MemoryTold(unittest.TestCase):
