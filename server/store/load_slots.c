@@ -74,9 +74,10 @@ static struct lane_counts count_beside(const struct load_slots *slots, const str
     return counts;
 }
 
-static bool has_room(const struct load_slots *slots, const struct lane_counts *counts) {
+static bool has_room(const struct load_slots *slots, enum load_lane lane, const struct lane_counts *counts) {
     if (memory_room_is_tight()) return counts->quick + counts->slow_here == 0;
-    return counts->quick < slots->parallel && counts->slow_here < LOAD_SLOW_MAX;
+    unsigned slow_max = lane == LOAD_LARGE ? LOAD_SLOW_LARGE_MAX : LOAD_SLOW_MAX;
+    return counts->quick < slots->parallel && counts->slow_here < slow_max;
 }
 
 // --- Waiting ---
@@ -89,7 +90,7 @@ static bool is_next(const struct load_slots *slots, const struct load_waiter *wa
         is_later |= other == waiter;
         if (other == waiter || other->wish->lane != waiter->wish->lane) continue;
         struct lane_counts others = count_beside(slots, other->wish);
-        if (!has_room(slots, &others)) continue;
+        if (!has_room(slots, other->wish->lane, &others)) continue;
         if (others.here < counts->here || (others.here == counts->here && !is_later)) return false;
     }
     return true;
@@ -97,7 +98,8 @@ static bool is_next(const struct load_slots *slots, const struct load_waiter *wa
 
 static struct load_slot *slot_for(struct load_slots *slots, const struct load_waiter *waiter) {
     struct lane_counts counts = count_beside(slots, waiter->wish);
-    return has_room(slots, &counts) && is_next(slots, waiter, &counts) ? free_slot(slots) : NULL;
+    bool may_go = has_room(slots, waiter->wish->lane, &counts) && is_next(slots, waiter, &counts);
+    return may_go ? free_slot(slots) : NULL;
 }
 
 static void join(struct load_slots *slots, struct load_waiter *waiter) {

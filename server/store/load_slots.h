@@ -9,8 +9,9 @@
 //
 // A load that spends most of its time waiting for its storage is slow: it needs no core, and counts no longer in its
 // lane. So there are as many slow loads as there are slow files, up to LOAD_SLOW_MAX of a lane and a place (a file
-// system). Of those who wait, whoever's place has the fewest loads under way is first, then the one who came first.
-// While memory is tight (memory_room.h) a lane has one load at once, quick or slow.
+// system), and LOAD_SLOW_LARGE_MAX of large files, which take memory. Of those who wait, whoever's place has the fewest
+// loads under way is first, then the one who came first. While memory is tight (memory_room.h) a lane has one load at
+// once, quick or slow.
 //
 // A load may need other loads: its thread keeps one slot, which moves to the lane of what is loaded inside and back
 // again. Nobody holds a slot and waits for another, so no two wait for each other. The owner's lock is held in all
@@ -23,7 +24,8 @@
 #include "analysis/input/reading.h"
 
 enum load_lane { LOAD_MADE, LOAD_SMALL, LOAD_LARGE, LOAD_URGENT, LOAD_FREE };
-enum { LOAD_LANES = LOAD_FREE, LOAD_SLOW_MAX = 16, LOAD_SLOTS_MAX = 128, LOAD_SMALL_BYTES = 4 << 20 };
+enum { LOAD_LANES = LOAD_FREE, LOAD_SMALL_BYTES = 4 << 20 };
+enum { LOAD_SLOW_MAX = 128, LOAD_SLOW_LARGE_MAX = 16, LOAD_SLOTS_MAX = 256 };
 
 // What is asked for.
 struct load_wish {

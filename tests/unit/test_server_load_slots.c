@@ -77,15 +77,16 @@ static void no_lane_waits_for_another(void **state) {
     cache_free(cache);
 }
 
-// One core, and all that can be slow are: each begins while the others go on, and so does one of another place.
+// One core, and all large ones that can be slow are: each begins while the others go on, and so does one of another
+// place.
 static void slow_loads_delay_nobody(void **state) {
     (void)state;
     struct cache *cache = cache_new(1000, 1);
-    struct loader loaders[LOAD_SLOW_MAX], late, elsewhere;
-    struct load_wish here = {LOAD_SMALL, 1}, there = {LOAD_SMALL, 2};
-    for (int i = 0; i < LOAD_SLOW_MAX; i++) begin(&loaders[i], cache, here, true, i);
-    for (int i = 0; i < LOAD_SLOW_MAX; i++) await_begun(&loaders[i]);
-    while (cache_stats_read(cache).load_counts.slow != LOAD_SLOW_MAX) sched_yield();
+    struct loader loaders[LOAD_SLOW_LARGE_MAX], late, elsewhere;
+    struct load_wish here = {LOAD_LARGE, 1}, there = {LOAD_LARGE, 2};
+    for (int i = 0; i < LOAD_SLOW_LARGE_MAX; i++) begin(&loaders[i], cache, here, true, i);
+    for (int i = 0; i < LOAD_SLOW_LARGE_MAX; i++) await_begun(&loaders[i]);
+    while (cache_stats_read(cache).load_counts.slow != LOAD_SLOW_LARGE_MAX) sched_yield();
     begin(&late, cache, here, true, 100);
     await_waiting(cache, 1);
     begin(&elsewhere, cache, there, false, 101);
@@ -94,8 +95,21 @@ static void slow_loads_delay_nobody(void **state) {
     end(&elsewhere);
     end(&loaders[0]);
     await_begun(&late);
-    for (int i = 1; i < LOAD_SLOW_MAX; i++) end(&loaders[i]);
+    for (int i = 1; i < LOAD_SLOW_LARGE_MAX; i++) end(&loaders[i]);
     end(&late);
+    cache_free(cache);
+}
+
+// Of small ones there are more that are slow than there may be of large ones.
+static void many_small_loads_may_be_slow(void **state) {
+    (void)state;
+    enum { MORE = LOAD_SLOW_LARGE_MAX + 4 };
+    struct cache *cache = cache_new(1000, 1);
+    struct loader loaders[MORE];
+    struct load_wish here = {LOAD_SMALL, 1};
+    for (int i = 0; i < MORE; i++) begin(&loaders[i], cache, here, true, i);
+    for (int i = 0; i < MORE; i++) await_begun(&loaders[i]);
+    for (int i = 0; i < MORE; i++) end(&loaders[i]);
     cache_free(cache);
 }
 
@@ -162,7 +176,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_lane_waits_for_another),    cmocka_unit_test(slow_loads_delay_nobody),
         cmocka_unit_test(what_works_is_not_slow),       cmocka_unit_test(places_take_turns),
-        cmocka_unit_test(whoever_goes_waits_no_longer),
+        cmocka_unit_test(whoever_goes_waits_no_longer), cmocka_unit_test(many_small_loads_may_be_slow),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
