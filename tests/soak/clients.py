@@ -14,6 +14,7 @@ from http_client import Connection, Refused, request
 # docs/api.md. 500 is for faults of our own: each is kept with its body, and one fails the soak.
 DOCUMENTED = {200, 304, 400, 403, 404, 405, 408, 413, 414, 417, 422, 429, 431, 501, 503, 505}
 SLOW_READ_SECONDS = 0.2
+WELL_BEHAVED = ("steady", "follower")
 
 
 def is_as_xprof(answer, what):
@@ -25,10 +26,14 @@ class Tally:
     def __init__(self):
         self.statuses, self.seconds = collections.Counter(), []
         self.refused, self.partial = collections.Counter(), 0
+        self.asked, self.busy = 0, 0  # by well-behaved ones; and of these answered 503
         self.wrong = []
 
     def status(self, kind, answer, what):
         self.statuses[answer.status] += 1
+        if kind in WELL_BEHAVED:
+            self.asked += 1
+            self.busy += answer.status == 503
         if answer.status not in DOCUMENTED and not is_as_xprof(answer, what):
             self.wrong.append(f"{kind}: {answer.status} for {what!r:.200}: {answer.body[:300]!r}")
 
@@ -57,13 +62,14 @@ async def steady(soak, address):
     while soak.goes_on():
         try:
             async with await Connection.open(soak.port, address) as connection:
-                while soak.goes_on():
-                    await ask_one(soak, connection, etags)
+                while soak.goes_on() and await ask_one(soak, connection, etags):
+                    pass
         except Refused:
             soak.tally.refused["steady"] += 1
 
 
 async def ask_one(soak, connection, etags):
+    """Whether the connection stays."""
     key, known = soak.random.choice(soak.stable)
     headers = {"Accept-Encoding": "gzip"} if soak.random.random() < 0.5 else {}
     if key in etags and soak.random.random() < 0.3:
@@ -76,6 +82,7 @@ async def ask_one(soak, connection, etags):
     soak.tally.body(answer, key, known)
     if answer.status == 200:
         etags[key] = answer.headers.get("etag", "")
+    return answer.headers.get("connection", "").lower() != "close"
 
 
 async def follower(soak, address):

@@ -3,8 +3,9 @@
 
 Hundreds of clients, well-behaved and awkward, ask a server with a 32 MiB cache for whatever there is while sessions are
 added, replaced, cut short and removed underneath. It fails when a body is not that of a fresh server, when a status is
-not documented (500: never), when memory passes what the cache and the program may take, when memory or descriptors
-grow, or when the server does not end well. Prints the figures.
+not documented (500: never), when a well-behaved client gets no answer or too many are told to come again (503), when
+memory passes what the cache and the program may take, when memory or descriptors grow, or when the server does not end
+well. Prints the figures.
 """
 import asyncio
 import os
@@ -36,6 +37,7 @@ GROWTH_SLACK = 16 << 20
 PROGRAM_MIB, UNDER_WAY_MIB = 60, OF_EACH_AWKWARD + 16
 IS_INSTRUMENTED = re.search(r"/(asan|tsan|ubsan)", os.environ.get("HBMVIEW", ""))
 SETTLE_SECONDS = 120
+BUSY_SHARE_MOST = 0.01  # of what well-behaved clients ask
 
 
 async def ask_all(soak):
@@ -65,11 +67,21 @@ def faults(tally, watch, at_rest, before):
     yield from tally.wrong[:20]
     if len(tally.wrong) > 20:
         yield f"and {len(tally.wrong) - 20} more"
-    if not tally.seconds:
-        yield "no well-behaved client was answered"
+    yield from faults_of_room(tally)
     yield from faults_of_memory(watch)
     if not at_rest[0]:
         yield f"{at_rest[1]} descriptors are open after everybody has gone, {before} before"
+
+
+def faults_of_room(tally):
+    """Nobody is kept out, whatever the awkward ones do."""
+    if not tally.seconds:
+        yield "no well-behaved client was answered"
+    for kind in clients.WELL_BEHAVED:
+        if tally.refused[kind]:
+            yield f"{tally.refused[kind]} connections of {kind} clients were closed without an answer"
+    if tally.busy > tally.asked * BUSY_SHARE_MOST:
+        yield f"{tally.busy} of {tally.asked} answers to well-behaved clients are 503"
 
 
 def faults_of_memory(watch):
