@@ -29,6 +29,7 @@ struct app {
     // routes_let_in; false: the reply says already why not.
     bool (*let_in)(struct request *request, struct reply *reply);
     size_t (*body_limit)(const struct request *request);  // routes_body_limit, asked when the headers are known
+    bool (*is_urgent)(const struct request *request);     // routes_is_urgent
     const struct options *options;
     struct cache *cache;
     struct store *store;

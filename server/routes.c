@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "analysis/base/refused_memory.h"
+#include "server/api/api.h"
 #include "server/api/api_routes.h"
 #include "server/app.h"
 #include "server/http/gate.h"
@@ -86,6 +87,10 @@ static bool let_in(struct request *request, struct reply *reply, const struct ro
 
 bool routes_let_in(struct request *request, struct reply *reply) {
     return let_in(request, reply, route_of(request));
+}
+
+bool routes_is_urgent(const struct request *request) {
+    return route_of(request)->handler == api_explain;
 }
 
 static void answer(struct request *request, struct reply *reply, const struct route *route) {

@@ -19,6 +19,9 @@ bool routes_let_in(struct request *request, struct reply *reply);
 // How many bytes of a body are read before the request is refused.
 size_t routes_body_limit(const struct request *request);
 
+// Whether somebody waits for it at a terminal, with a job that failed: it has workers of its own (workers.h).
+bool routes_is_urgent(const struct request *request);
+
 // Answers the request: access, method, handler, errors, entity tag, compression. There is no answer when its work has
 // missed something (work.h).
 void routes_answer(struct request *request, struct reply *reply);

@@ -107,6 +107,7 @@ static enum exit_code serve_on(struct app *app, int socket_fd, const sigset_t *s
     app->ask_api = api_answer;
     app->let_in = routes_let_in;
     app->body_limit = routes_body_limit;
+    app->is_urgent = routes_is_urgent;
     app->summaries = module_summaries_new(app->cache, app->store);
     app->live = live_new(app->store);
     app->under_way = under_way_new(app->cache);

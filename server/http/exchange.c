@@ -38,6 +38,8 @@ void exchange_free(struct exchange *exchange) {
     free(exchange);
 }
 
+static const char BUSY_RETRY_SECONDS[] = "1";
+
 // --- What comes ---
 
 bool exchange_add_argument(struct exchange *exchange, const char *name, size_t name_size, const char *value,
@@ -85,7 +87,10 @@ static void refuse_body(struct exchange *exchange, enum body_fate fate) {
 }
 
 void exchange_refuse_busy(struct exchange *exchange) {
-    refuse(exchange, HTTP_UNAVAILABLE, "busy", "The server has no thread for this request; ask again in a moment.");
+    refuse(exchange, HTTP_UNAVAILABLE, "busy",
+           "The server has more to answer than it has threads for; ask again in a moment.");
+    exchange->reply.retry_after = BUSY_RETRY_SECONDS;
+    exchange->reply.is_last = true;
 }
 
 void exchange_refuse_head(struct exchange *exchange) {
@@ -118,6 +123,10 @@ void exchange_goes_under_way(struct exchange *exchange) {
     under_way_begin(request->app->under_way, &exchange->under_way);
 }
 
+void exchange_leaves(struct exchange *exchange) {
+    under_way_end(exchange->request.app->under_way, &exchange->under_way);
+}
+
 bool exchange_answer(struct exchange *exchange, bool may_load) {
     const struct app *app = exchange->request.app;
     exchange->request.work.missed = may_load ? NULL : &exchange->missed;
@@ -126,7 +135,7 @@ bool exchange_answer(struct exchange *exchange, bool may_load) {
         exchange->reply = (struct reply){0};
         return false;
     }
-    under_way_end(app->under_way, &exchange->under_way);
+    exchange_leaves(exchange);
     exchange->is_answered = true;
     return true;
 }

@@ -55,6 +55,9 @@ bool exchange_answer_at_once(struct exchange *exchange);
 // Where others see it wait, before it is handed to a worker.
 void exchange_goes_under_way(struct exchange *exchange);
 
+// Where it waits no more: nobody answers it.
+void exchange_leaves(struct exchange *exchange);
+
 // False: it has to load something, which it may not (work.h); then it is as before.
 bool exchange_answer(struct exchange *exchange, bool may_load);
 

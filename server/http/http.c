@@ -245,6 +245,11 @@ static enum MHD_Result send_reply(struct connection *connection) {
 
 // --- Answering: the connection is suspended while a worker is at it ---
 
+static void refuse_busy(struct exchange *exchange) {
+    exchange_leaves(exchange);
+    exchange_refuse_busy(exchange);
+}
+
 static bool work_on(void *connection, bool may_load) {
     struct connection *of = connection;
     return exchange_answer(of->exchange, may_load);
@@ -252,28 +257,33 @@ static bool work_on(void *connection, bool may_load) {
 
 static void resume(void *connection) {
     struct connection *of = connection;
+    if (of->exchange->job.is_refused) refuse_busy(of->exchange);
     MHD_resume_connection(of->handle);
 }
 
-static enum MHD_Result hand_to_worker(struct http_server *server, struct connection *connection) {
+static void hand_over(struct http_server *server, struct connection *connection) {
     struct exchange *exchange = connection->exchange;
-    struct guest *guest = &connection->guest;
     exchange->job = (struct worker_job){.work = work_on,
                                         .done = resume,
                                         .context = connection,
-                                        .working = guest->address->working,
+                                        .asker = &connection->guest.address->asker,
+                                        .is_urgent = server->app->is_urgent(&exchange->request),
                                         .has_to_load = exchange->came_bytes > 0};
+    exchange_goes_under_way(exchange);
+    MHD_suspend_connection(connection->handle);
+    if (workers_take(server->workers, &exchange->job)) return;
+    refuse_busy(exchange);
+    MHD_resume_connection(connection->handle);
+}
+
+static enum MHD_Result hand_to_worker(struct http_server *server, struct connection *connection) {
+    if (!lobby_serves(server->lobby, &connection->guest)) {
+        exchange_refuse_busy(connection->exchange);
+        return send_reply(connection);
+    }
     pthread_mutex_lock(&server->lock);
     bool is_stopping = server->is_stopping;
-    if (!is_stopping) {
-        lobby_now(server->lobby, guest, GUEST_IS_SERVED, 0);
-        exchange_goes_under_way(exchange);
-        MHD_suspend_connection(connection->handle);
-        if (!workers_take(server->workers, &exchange->job)) {
-            exchange_refuse_busy(exchange);
-            MHD_resume_connection(connection->handle);
-        }
-    }
+    if (!is_stopping) hand_over(server, connection);
     pthread_mutex_unlock(&server->lock);
     return is_stopping ? MHD_NO : MHD_YES;
 }
@@ -364,9 +374,16 @@ static void notify_connection(void *server, struct MHD_Connection *handle, void 
 
 // --- Start and stop ---
 
-static const struct workers_rules worker_rules = {.places = {HTTP_LOADING_MAX, HTTP_LOOKING_MAX},
-                                                  .prompt = HTTP_WORKERS_PROMPT,
-                                                  .patience_ms = HTTP_WORKERS_PATIENCE_MS};
+static struct workers *begin_workers(size_t connections_max) {
+    const struct workers_rules rules = {
+        .places = {HTTP_LOADING_MAX, HTTP_LOADING_LONG_MAX, HTTP_HURRYING_MAX, HTTP_LOOKING_MAX},
+        .waiting = (unsigned)connections_max / HTTP_WAITING_PART,
+        .prompt = HTTP_WORKERS_PROMPT,
+        .patience_ms = HTTP_WORKERS_PATIENCE_MS,
+        .long_ms = HTTP_LOADING_LONG_MS,
+    };
+    return workers_new(&rules);
+}
 
 // As many descriptors as this user may have. How many connections that leaves room for.
 static size_t connections_possible(void) {
@@ -433,7 +450,7 @@ struct http_server *http_start(const struct app *app, int listening_socket) {
     size_t connections_max = connections_allowed(app), connections_most = connections_max + CONNECTIONS_SPARE;
     server->app = app;
     pthread_mutex_init(&server->lock, NULL);
-    server->workers = workers_new(&worker_rules);
+    server->workers = begin_workers(connections_max);
     server->unsent = unsent_new(share_of(UNSENT_MAX_BYTES));
     server->lobby = server->unsent ? lobby_new(connections_max, connections_max * 3 / 4, tick, server) : NULL;
     server->bodies = bodies_new(share_of(BODIES_MAX_BYTES));

@@ -9,9 +9,10 @@
 // There is a loop for each core it may use, up to HTTP_LOOPS_MAX, which get the connections by turns and keep them.
 // So an idle, dripping or slowly reading client costs a descriptor and a buffer, and never a thread; whoever dawdles is
 // dropped (lobby.h), sooner when its answer takes memory that others need (unsent.h). A load that takes long holds a
-// worker, of which no address gets all, and some are kept for what needs no load (workers.h). Streams of events are
-// suspended while nothing is new (live_on_news). With a certificate (app.tls) the loop encrypts as well; the lobby's
-// deadlines run from the connection on, so a handshake that does not end is dropped as a head is.
+// worker, of which no address gets all, and some are kept for what needs no load or is urgent (workers.h). Who asks
+// while too much waits already is told so at once (503). Streams of events are suspended while nothing is new
+// (live_on_news). With a certificate (app.tls) the loop encrypts as well; the lobby's deadlines run from the connection
+// on, so a handshake that does not end is dropped as a head is.
 //
 // The request is made when its first line arrives and freed after its reply was sent.
 #pragma once
@@ -20,9 +21,15 @@
 
 enum {
     HTTP_CONNECTIONS_MAX = 4096,  // or what descriptors and --memory_limit leave room for; 3/4 of them for one address
+    HTTP_WAITING_PART = 4,        // one in so many may wait until it may load, as many for what is urgent
     HTTP_LOOPS_MAX = 4,
-    HTTP_LOADING_MAX = 64,  // workers that load, or wait for their turn to (load_slots.h); half of them for one address
-    HTTP_LOOKING_MAX = 192,  // and those that only look at what is kept
+    // Workers, half of each kind for one address: who load, or wait for their turn to (load_slots.h), for less than
+    // HTTP_LOADING_LONG_MS or for longer; who do what is urgent; and who only look at what is kept.
+    HTTP_LOADING_MAX = 32,
+    HTTP_LOADING_LONG_MAX = 96,
+    HTTP_HURRYING_MAX = 32,
+    HTTP_LOOKING_MAX = 96,
+    HTTP_LOADING_LONG_MS = 100,
     HTTP_WORKERS_PROMPT = 4,
     HTTP_WORKERS_PATIENCE_MS = 2,
     HTTP_STALL_SECONDS = 60,            // without a byte in either direction

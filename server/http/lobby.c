@@ -18,7 +18,7 @@ struct lobby {
     pthread_t thread;
     void (*on_tick)(void *context);
     void *context;
-    size_t guests_max, share;
+    size_t guests_max, share, served_max, served_count;
     struct lobby_counts counts;
     struct guest_list lists[GUEST_STATE_COUNT];
     struct lobby_address *addresses[ADDRESS_BUCKETS];
@@ -59,7 +59,14 @@ static void drop_empty_address(struct lobby *lobby, struct lobby_address *addres
 
 // --- The lists ---
 
+static void count_served(struct lobby *lobby, const struct guest *guest, size_t change) {
+    if (guest->state != GUEST_IS_SERVED) return;
+    lobby->served_count += change;
+    guest->address->served_count += change;
+}
+
 static void list_remove(struct lobby *lobby, struct guest *guest) {
+    count_served(lobby, guest, (size_t)-1);
     struct guest_list *list = &lobby->lists[guest->state];
     *(guest->newer ? &guest->newer->older : &list->newest) = guest->older;
     *(guest->older ? &guest->older->newer : &list->oldest) = guest->newer;
@@ -73,6 +80,7 @@ static void list_add(struct lobby *lobby, struct guest *guest, enum guest_state 
     guest->older = list->newest;
     *(guest->older ? &guest->older->newer : &list->oldest) = guest;
     list->newest = guest;
+    count_served(lobby, guest, 1);
 }
 
 static void drop(struct lobby *lobby, struct guest *guest) {
@@ -140,14 +148,25 @@ void lobby_leave(struct lobby *lobby, struct guest *guest) {
     pthread_mutex_unlock(&lobby->lock);
 }
 
+static void change_state(struct lobby *lobby, struct guest *guest, enum guest_state state, uint64_t bytes) {
+    guest->bytes = bytes;
+    if (guest->is_dropped) return;
+    list_remove(lobby, guest);
+    list_add(lobby, guest, state);
+}
+
 void lobby_now(struct lobby *lobby, struct guest *guest, enum guest_state state, uint64_t bytes) {
     pthread_mutex_lock(&lobby->lock);
-    guest->bytes = bytes;
-    if (!guest->is_dropped) {
-        list_remove(lobby, guest);
-        list_add(lobby, guest, state);
-    }
+    change_state(lobby, guest, state, bytes);
     pthread_mutex_unlock(&lobby->lock);
+}
+
+bool lobby_serves(struct lobby *lobby, struct guest *guest) {
+    pthread_mutex_lock(&lobby->lock);
+    bool may_be = guest->address->served_count < lobby->served_max - lobby->served_count;
+    if (may_be) change_state(lobby, guest, GUEST_IS_SERVED, 0);
+    pthread_mutex_unlock(&lobby->lock);
+    return may_be;
 }
 
 void lobby_came(struct lobby *lobby, struct guest *guest, size_t bytes) {
@@ -235,6 +254,7 @@ struct lobby *lobby_new(size_t guests_max, size_t share, void (*on_tick)(void *c
     if (!lobby) return NULL;
     lobby->guests_max = guests_max;
     lobby->share = share;
+    lobby->served_max = guests_max * 7 / 8;
     lobby->on_tick = on_tick;
     lobby->context = context;
     pthread_mutex_init(&lobby->lock, NULL);

@@ -10,7 +10,9 @@
 //
 // Who is late is dropped. When the lobby is full, or one address has its share of it, whoever has waited longest makes
 // room: of all, or of that address; so whoever comes is always let in while anybody dawdles. With none that waits, the
-// longest of those who upload and then of those who download makes room. Nobody who is being served is dropped.
+// longest of those who upload and then of those who download makes room. Nobody who is being served is dropped; but no
+// more than 7/8 of all who may be here are served at once, and of one address no more than it leaves free of these. So
+// somebody can always make room, whatever the others ask.
 //
 // To drop is to shut the socket down: its owner sees the end of it, leaves and closes it. A thread looks twice a second
 // while anybody is here. Thread-safe.
@@ -40,9 +42,10 @@ enum guest_state { GUEST_WAITS, GUEST_UPLOADS, GUEST_DOWNLOADS, GUEST_IS_SERVED,
 struct lobby_address {
     struct lobby_address *next;
     struct client_address of;
-    size_t guest_count;               // who have a place
-    size_t here_count;                // and those who were dropped and have not left yet
-    unsigned working[WORKER_PLACES];  // its requests that workers are on (workers.h, under its lock)
+    size_t guest_count;  // who have a place
+    size_t here_count;   // and those who were dropped and have not left yet
+    size_t served_count;
+    struct worker_asker asker;  // its requests that workers have (workers.h, under their lock)
 };
 
 // A connection. It belongs to whoever lets it in; the lobby links and reads it until it leaves.
@@ -65,7 +68,10 @@ void lobby_free(struct lobby *lobby);  // everybody has left; NULL is fine
 bool lobby_enter(struct lobby *lobby, struct guest *guest, int socket, const struct sockaddr *peer);
 void lobby_leave(struct lobby *lobby, struct guest *guest);
 
-// `bytes`: of the answer, for GUEST_DOWNLOADS.
+// From now on it is served. False: too many are, and it is as it was.
+bool lobby_serves(struct lobby *lobby, struct guest *guest);
+
+// Another state than GUEST_IS_SERVED. `bytes`: of the answer, for GUEST_DOWNLOADS.
 void lobby_now(struct lobby *lobby, struct guest *guest, enum guest_state state, uint64_t bytes);
 
 // So much of the body came.

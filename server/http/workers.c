@@ -1,7 +1,6 @@
 #include "server/http/workers.h"
 
 #include <pthread.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -12,8 +11,9 @@ struct workers {
     pthread_cond_t wanted;            // an idle thread
     pthread_cond_t finished;          // a job is done, or a thread has ended
     struct worker_job *first, **end;  // the link where the next one goes
+    struct worker_job *loading;       // those at WORKER_LOADS, the longest first
     unsigned queued, threads, idle;
-    unsigned busy[WORKER_PLACES];
+    unsigned busy[WORKER_PLACES], waiting[WORKER_PLACES];
     uint64_t taken_out;
     bool is_watched;  // by one of the idle
     struct workers_rules rules;
@@ -22,17 +22,26 @@ struct workers {
 };
 
 static unsigned sum(const unsigned counts[WORKER_PLACES]) {
-    return counts[WORKER_LOADS] + counts[WORKER_LOOKS];
+    unsigned all = 0;
+    for (int place = 0; place < WORKER_PLACES; place++) all += counts[place];
+    return all;
+}
+
+static int64_t now_ms(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
 // --- Whose turn it is (the lock is held) ---
 
 static bool has_place(const struct workers *workers, const struct worker_job *job, enum worker_place place) {
-    return job->working[place] < workers->rules.places[place] - workers->busy[place];
+    return job->asker->working[place] < workers->rules.places[place] - workers->busy[place];
 }
 
 // WORKER_PLACES: there is none for it now.
 static enum worker_place place_for(const struct workers *workers, const struct worker_job *job) {
+    if (job->is_urgent && has_place(workers, job, WORKER_HURRIES)) return WORKER_HURRIES;
     if (has_place(workers, job, WORKER_LOADS)) return WORKER_LOADS;
     return !job->has_to_load && has_place(workers, job, WORKER_LOOKS) ? WORKER_LOOKS : WORKER_PLACES;
 }
@@ -41,36 +50,98 @@ static enum worker_place place_for(const struct workers *workers, const struct w
 static struct worker_job **next_in_turn(struct workers *workers) {
     struct worker_job **next = NULL;
     for (struct worker_job **link = &workers->first; *link; link = &(*link)->next) {
-        if (next && sum((*link)->working) >= sum((*next)->working)) continue;
+        if (next && sum((*link)->asker->working) >= sum((*next)->asker->working)) continue;
         if (place_for(workers, *link) != WORKER_PLACES) next = link;
     }
     return next;
 }
 
+// --- Who is at work (the lock is held) ---
+
+static void change_place(struct workers *workers, struct worker_job *job, enum worker_place place) {
+    job->place = place;
+    workers->busy[place]++;
+    job->asker->working[place]++;
+}
+
+static void enter(struct workers *workers, struct worker_job *job, enum worker_place place) {
+    change_place(workers, job, place);
+    if (place != WORKER_LOADS) return;
+    struct worker_job **link = &workers->loading;
+    while (*link) link = &(*link)->next;
+    *link = job;
+    job->next = NULL;
+    job->since_ms = now_ms();
+}
+
+static void leave(struct workers *workers, struct worker_job *job) {
+    struct worker_job **link = &workers->loading;
+    while (*link && *link != job) link = &(*link)->next;
+    if (*link) *link = job->next;
+    job->asker->working[job->place]--;
+}
+
+// Who has loaded for long makes room for others.
+static void set_long_apart(struct workers *workers) {
+    int64_t before = now_ms() - workers->rules.long_ms;
+    for (struct worker_job *job = workers->loading, *next; job && job->since_ms <= before; job = next) {
+        next = job->next;
+        if (!has_place(workers, job, WORKER_LOADS_LONG)) continue;
+        leave(workers, job);
+        workers->busy[WORKER_LOADS]--;
+        change_place(workers, job, WORKER_LOADS_LONG);
+    }
+}
+
 // --- The queue (the lock is held) ---
 
-static struct worker_job *take_out(struct workers *workers) {
-    struct worker_job **link = next_in_turn(workers);
-    if (!link) return NULL;
+// Where it is to begin. Whoever only looks is done with soon, and waits without a bound.
+static enum worker_place place_awaited(const struct worker_job *job) {
+    if (job->is_urgent) return WORKER_HURRIES;
+    return job->has_to_load ? WORKER_LOADS : WORKER_LOOKS;
+}
+
+static bool may_wait(const struct workers *workers, const struct worker_job *job) {
+    enum worker_place place = place_awaited(job);
+    if (place == WORKER_LOOKS) return true;
+    return job->asker->waiting[place] < workers->rules.waiting - workers->waiting[place];
+}
+
+static void count_waiting(struct workers *workers, const struct worker_job *job, unsigned change) {
+    enum worker_place place = place_awaited(job);
+    job->asker->waiting[place] += change;
+    workers->waiting[place] += change;
+    workers->queued += change;
+}
+
+static struct worker_job *unlink_job(struct workers *workers, struct worker_job **link) {
     struct worker_job *job = *link;
     *link = job->next;
     if (workers->end == &job->next) workers->end = link;
-    workers->queued--;
-    workers->taken_out++;
+    count_waiting(workers, job, -1U);
     return job;
 }
 
-static void append(struct workers *workers, struct worker_job *job) {
+static struct worker_job *take_out(struct workers *workers) {
+    set_long_apart(workers);
+    struct worker_job **link = next_in_turn(workers);
+    if (!link) return NULL;
+    workers->taken_out++;
+    return unlink_job(workers, link);
+}
+
+// False: too many wait.
+static bool append(struct workers *workers, struct worker_job *job) {
+    if (!may_wait(workers, job)) return false;
     job->next = NULL;
     *workers->end = job;
     workers->end = &job->next;
-    workers->queued++;
+    count_waiting(workers, job, 1);
+    return true;
 }
 
 static void forget_all(struct workers *workers) {
-    workers->first = NULL;
-    workers->end = &workers->first;
-    workers->queued = 0;
+    while (workers->first) (void)unlink_job(workers, &workers->first);
 }
 
 // --- Threads come (the lock is held) ---
@@ -111,24 +182,23 @@ static void tell_done(struct workers *workers, const struct worker_job *job) {
     pthread_mutex_lock(&workers->lock);
 }
 
-static void wait_to_load(struct workers *workers, struct worker_job *job) {
+// False: it is refused.
+static bool wait_to_load(struct workers *workers, struct worker_job *job) {
     job->has_to_load = true;
-    append(workers, job);
+    job->is_refused = !append(workers, job);
+    return !job->is_refused;
 }
 
 static void run_job(struct workers *workers, struct worker_job *job) {
-    enum worker_place place = place_for(workers, job);
-    workers->busy[place]++;
-    job->working[place]++;
+    enum worker_place begun_at = place_for(workers, job);
+    enter(workers, job, begun_at);
     call_threads(workers);
     pthread_mutex_unlock(&workers->lock);
-    bool is_done = job->work(job->context, place == WORKER_LOADS);
+    bool is_done = job->work(job->context, begun_at != WORKER_LOOKS);
     pthread_mutex_lock(&workers->lock);
-    job->working[place]--;
-    if (is_done)
-        tell_done(workers, job);
-    else
-        wait_to_load(workers, job);
+    enum worker_place place = job->place;  // it may be another one by now
+    leave(workers, job);
+    if (is_done || !wait_to_load(workers, job)) tell_done(workers, job);
     workers->busy[place]--;
     pthread_cond_broadcast(&workers->finished);
 }
@@ -187,7 +257,7 @@ static void *run(void *context) {
             run_job(workers, job);
         else if (workers->is_over)
             break;
-        else if (is_held_back && workers->first && !workers->is_watched)
+        else if (workers->first && !workers->is_watched)
             may_take = watch(workers);
         else if (!rest(workers))
             break;
@@ -198,10 +268,12 @@ static void *run(void *context) {
 
 bool workers_take(struct workers *workers, struct worker_job *job) {
     pthread_mutex_lock(&workers->lock);
-    append(workers, job);
-    call_threads(workers);
-    bool is_taken = workers->threads > 0;
-    if (!is_taken) forget_all(workers);
+    bool is_taken = append(workers, job);
+    if (is_taken) call_threads(workers);
+    if (is_taken && !workers->threads) {
+        forget_all(workers);
+        is_taken = false;
+    }
     pthread_mutex_unlock(&workers->lock);
     return is_taken;
 }

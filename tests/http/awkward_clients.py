@@ -3,7 +3,8 @@
     with AwkwardClients(server.port, "dripping_heads", 1000) as clients:
         ...                                     # they drip, half a second apart, until the block ends
         clients.answered()                      # how many of those who read have had anything from the server
-        clients.turned_away()                   # and how many it has left
+        clients.told_busy()                     # how many were told to come again, which ends their connection
+        clients.turned_away()                   # and how many it has left without that
 
 Some do nothing awkward but ask, each another question, which takes the server a while to work out.
 """
@@ -43,7 +44,8 @@ class AwkwardClients:
     def __init__(self, port, kind, count):
         self.port, self.count = port, count
         self.kind, self.numbers = KINDS[kind], itertools.count(1000)
-        self.held, self.over, self.heard, self.left = [], threading.Event(), set(), set()
+        self.held, self.over = [], threading.Event()
+        self.heard, self.busy, self.left = set(), {}, set()
 
     def __enter__(self):
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -63,8 +65,15 @@ class AwkwardClients:
     def answered(self):
         return len(self.heard)
 
+    def told_busy(self):
+        return len(self.busy)
+
+    def refusal(self):
+        """What one of those was told."""
+        return next(answer for answer in self.busy.copy().values() if answer.startswith(b"HTTP/1.1 503 "))
+
     def turned_away(self):
-        return len(self.left)
+        return len(self.left - self.busy.keys())
 
     def _text(self, text):
         return text.replace(NUMBER, b"%d" % next(self.numbers))
@@ -93,6 +102,9 @@ class AwkwardClients:
 
     def _read(self, connection):
         with contextlib.suppress(OSError):
-            while connection.recv(1 << 16):
-                self.heard.add(connection)
+            while data := connection.recv(1 << 16):
+                if b"HTTP/1.1 503 " in data:
+                    self.busy[connection] = data
+                else:
+                    self.heard.add(connection)
             self.left.add(connection)

@@ -3,6 +3,7 @@
 How soon it comes is measured, not tested: make bench-lockout.
 """
 import contextlib
+import json
 import os
 import pathlib
 import re
@@ -17,6 +18,7 @@ from server_fixture import Server
 
 CLIENTS, ASKED = 1000, 25
 THREADS_MAX = 300
+PATHS = ("/", "/healthz", "/api/v1/server", "/api/v1/sessions")
 ASKING = ("asking", "asking_from_another", "asking_from_two")
 
 
@@ -30,6 +32,13 @@ def environment_of(kind):
     if kind not in ASKING:
         return None
     return {**os.environ, "TSAN_OPTIONS": f"{os.environ.get('TSAN_OPTIONS', '')} report_thread_leaks=0"}
+
+
+def small_server(environment):
+    """One with room for fewer connections than CLIENTS: 832."""
+    server = Server(environment=environment)
+    server.command = ["sh", "-c", 'ulimit -n 1600 && exec "$0" "$@"', *server.command]
+    return server
 
 
 class Lockout(unittest.TestCase):
@@ -78,6 +87,42 @@ class Lockout(unittest.TestCase):
 
 
 class Room(unittest.TestCase):
+    def test_those_who_ask_do_not_fill_it(self):
+        """More clients that ask than there are connections: some are told to come again, so that others find room."""
+        kind = "asking_from_two"
+        with small_server(environment_of(kind)) as server, AwkwardClients(server.port, kind, CLIENTS) as clients:
+            self.ask_all(server)
+            self.wait_until(lambda: clients.told_busy() > CLIENTS / 10)
+            self.ask_all(server)
+            self.assertLess(clients.answered(), CLIENTS / 2, "it waited until they had their answers")
+
+    def test_those_who_ask_do_not_keep_their_own_address_out(self):
+        kind = "asking"
+        with small_server(environment_of(kind)) as server, AwkwardClients(server.port, kind, CLIENTS) as clients:
+            self.wait_until(lambda: clients.told_busy() > CLIENTS / 10)
+            for path in PATHS:  # of a client that asks again when it is told to
+                self.wait_until(lambda: server.get(path).status == 200)
+            self.assertLess(clients.answered(), CLIENTS / 2, "it waited until they had their answers")
+
+    def test_whoever_is_told_to_come_again_is_told_when(self):
+        kind = "asking"
+        with small_server(environment_of(kind)) as server, AwkwardClients(server.port, kind, CLIENTS) as clients:
+            self.wait_until(lambda: clients.told_busy() > CLIENTS / 10)
+            head, body = clients.refusal().split(b"\r\n\r\n", 1)
+            self.assertEqual(json.loads(body)["error"]["code"], "busy")
+            self.assertIn(b"\r\nRetry-After: 1\r\n", head + b"\r\n")
+            self.assertIn(b"\r\nConnection: close\r\n", head + b"\r\n")
+
+    def ask_all(self, server):
+        for path in PATHS:
+            self.assertEqual(server.get(path).status, 200, path)
+
+    def wait_until(self, is_so):
+        deadline = time.monotonic() + 60
+        while not is_so():
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.01)
+
     def test_more_than_there_is_room_for(self):
         """Those who came first make room for those who came last."""
         with Server() as server:

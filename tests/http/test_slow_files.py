@@ -7,12 +7,13 @@ import time
 import unittest
 
 from log_folders import folder, xplane
-from server_fixture import Server
+from server_fixture import FIXTURES, Server
 from slow_files import SlowFiles
 
 SESSIONS = 30
 HOSTS = 16
-LOADING_PER_ADDRESS = 32  # half of HTTP_LOADING_MAX
+LOADING_PER_ADDRESS = 64  # half of HTTP_LOADING_MAX and of HTTP_LOADING_LONG_MAX
+MESSAGE = (FIXTURES / "oom_messages" / "v5e_readme_oom.txt").read_bytes()
 QUESTION = "/api/v1/memory_profile/ops"
 
 
@@ -49,11 +50,11 @@ class SlowLoads(unittest.TestCase):
     """Each read of some files takes a minute: what is asked of another one does not wait for them."""
 
     def test_what_is_quick_does_not_wait_for_what_is_slow(self):
-        slow_names = [f"slow{i}" for i in range(6)]
+        slow_names = [f"slow{i}" for i in range(40)]  # a client's own, more than it may have of loads that are short
         data = xplane("tf_tiny")
         with folder({f"{name}/vm.xplane.pb": data for name in [*slow_names, "fast"]}) as root, \
              SlowFiles(root / "plugins" / "profile" / "slow", wait_ms=0) as slow, \
-             Server("--threads=1", logdir=root, environment=slow.environment) as server:
+             Server("--threads=4", logdir=root, environment=slow.environment) as server:
             for name in [*slow_names, "fast"]:  # the indexes are known, the profiles are not
                 self.assertEqual(server.get("/api/v1/session", {"session": name}).status, 200)
             slow.slow_reads(60000)
@@ -64,7 +65,18 @@ class SlowLoads(unittest.TestCase):
                 self.assertLess(time.monotonic(), deadline, "not every slow file is being read")
                 time.sleep(0.01)
             self.assertEqual(server.get(QUESTION, {"session": "fast"}).status, 200)
+            self.assertEqual(server.request("POST", "/api/v1/explain?session=fast", body=MESSAGE).status, 200)
             self.assertEqual(slow.under_way(), len(slow_names))
+
+    def test_what_is_urgent_has_workers_of_its_own(self):
+        with run_of(1, 1) as root, SlowFiles(root, wait_ms=0) as slow, \
+             Server(logdir=root, environment=slow.environment) as server:
+            self.assertEqual(server.get("/api/v1/session", {"session": "s000"}).status, 200)  # its profile is not known
+            slow.slow_reads(60000)
+            askers = self.ask_more_than_may_load(server)
+            self.assertEqual(server.request("POST", "/api/v1/explain", body=b"no message").status, 404)
+            answered, _, _ = select.select([asker.sock for asker in askers], [], [], 0)
+            self.assertEqual(answered, [])
 
     def test_the_page_is_answered_while_an_address_has_all_its_workers_busy(self):
         with run_of(1, 1) as root, SlowFiles(root, wait_ms=60000) as slow, \

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+enum { QUIET_LOOKS = 5 };
+
 // A thread that is gone since it was listed does not run.
 static bool is_running(const char *thread) {
     char path[300], state = 'S';
@@ -27,6 +29,7 @@ static unsigned count_running(void) {
     return running;
 }
 
+// One that is woken after it was looked at, by one that is looked at later, is seen the next time.
 void other_threads_wait_all(void) {
-    while (count_running() > 1) sched_yield();
+    for (unsigned quiet = 0; quiet < QUIET_LOOKS; sched_yield()) quiet = count_running() > 1 ? 0 : quiet + 1;
 }

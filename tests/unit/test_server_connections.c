@@ -65,7 +65,7 @@ static void longest_waiting_makes_room(void **state) {
     struct lobby *lobby = lobby_new(3, 3, nothing, NULL);
     struct client c[5];
     for (uint32_t i = 0; i < 3; i++) assert_true(connects(lobby, &c[i], i));
-    lobby_now(lobby, &c[0].guest, GUEST_IS_SERVED, 0);
+    assert_true(lobby_serves(lobby, &c[0].guest));
     lobby_now(lobby, &c[1].guest, GUEST_WAITS, 0);
     assert_true(connects(lobby, &c[3], 3));  // the third waits longest now
     assert_true(is_over(&c[2]));
@@ -78,19 +78,36 @@ static void longest_waiting_makes_room(void **state) {
     leave_all(lobby, c, 5);
 }
 
+// Nor do they keep others out: one more would be, and is not served.
 static void nobody_is_dropped_while_served(void **state) {
     (void)state;
-    struct lobby *lobby = lobby_new(2, 2, nothing, NULL);
-    struct client c[3];
-    for (uint32_t i = 0; i < 2; i++) {
-        assert_true(connects(lobby, &c[i], i));
-        lobby_now(lobby, &c[i].guest, GUEST_IS_SERVED, 0);
-    }
-    assert_false(connects(lobby, &c[2], 2));
+    struct lobby *lobby = lobby_new(3, 3, nothing, NULL);
+    struct client c[4];
+    for (uint32_t i = 0; i < 3; i++) assert_true(connects(lobby, &c[i], i));
+    for (uint32_t i = 0; i < 2; i++) assert_true(lobby_serves(lobby, &c[i].guest));
+    assert_false(lobby_serves(lobby, &c[2].guest));
+    assert_true(connects(lobby, &c[3], 3));
+    assert_true(is_over(&c[2]));
     assert_false(is_over(&c[0]) || is_over(&c[1]));
-    close(c[2].mine);
-    close(c[2].theirs);
-    leave_all(lobby, c, 2);
+    lobby_now(lobby, &c[0].guest, GUEST_DOWNLOADS, 1);
+    assert_true(lobby_serves(lobby, &c[3].guest));
+    leave_all(lobby, c, 4);
+}
+
+static void an_address_leaves_service_to_others(void **state) {
+    (void)state;
+    enum { ONE = 0x0A000001, OTHER = 0x0A000002, LATE = 0x0A000003 };
+    static const struct {
+        uint32_t address;
+        bool is_served;
+    } cases[] = {{ONE, true},   {ONE, true},   {ONE, true},    {ONE, true}, {ONE, false},
+                 {OTHER, true}, {OTHER, true}, {OTHER, false}, {LATE, true}};
+    enum { COUNT = sizeof cases / sizeof cases[0] };
+    struct lobby *lobby = lobby_new(9, 9, nothing, NULL);
+    struct client c[COUNT];
+    for (size_t i = 0; i < COUNT; i++) assert_true(connects(lobby, &c[i], cases[i].address));
+    for (size_t i = 0; i < COUNT; i++) assert_int_equal(lobby_serves(lobby, &c[i].guest), cases[i].is_served);
+    leave_all(lobby, c, COUNT);
 }
 
 static void an_address_has_its_share(void **state) {
@@ -131,7 +148,10 @@ static void who_is_late_is_dropped(void **state) {
     struct client c[COUNT];
     for (uint32_t i = 0; i < COUNT; i++) {
         assert_true(connects(lobby, &c[i], i));
-        lobby_now(lobby, &c[i].guest, cases[i].state, cases[i].bytes);
+        if (cases[i].state == GUEST_IS_SERVED)
+            assert_true(lobby_serves(lobby, &c[i].guest));
+        else
+            lobby_now(lobby, &c[i].guest, cases[i].state, cases[i].bytes);
         lobby_backdate(lobby, &c[i].guest, 1000 * cases[i].age_s);
     }
     for (size_t i = 0; i < COUNT; i++) {
@@ -426,6 +446,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(longest_waiting_makes_room),
         cmocka_unit_test(nobody_is_dropped_while_served),
+        cmocka_unit_test(an_address_leaves_service_to_others),
         cmocka_unit_test(an_address_has_its_share),
         cmocka_unit_test(who_is_late_is_dropped),
         cmocka_unit_test(slowest_body_makes_room),
