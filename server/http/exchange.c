@@ -86,7 +86,14 @@ static void refuse_body(struct exchange *exchange, enum body_fate fate) {
            why ? why : "The request body is too large.");
 }
 
+// It has been read: while the answer goes out its room is for others.
+static void drop_body(struct exchange *exchange) {
+    exchange->request.body = (struct bytes){0};
+    body_end(&exchange->body);
+}
+
 void exchange_refuse_busy(struct exchange *exchange) {
+    drop_body(exchange);
     refuse(exchange, HTTP_UNAVAILABLE, "busy",
            "The server has more to answer than it has threads for; ask again in a moment.");
     exchange->reply.retry_after = BUSY_RETRY_SECONDS;
@@ -136,6 +143,7 @@ bool exchange_answer(struct exchange *exchange, bool may_load) {
         return false;
     }
     exchange_leaves(exchange);
+    drop_body(exchange);
     exchange->is_answered = true;
     return true;
 }

@@ -377,7 +377,7 @@ static void notify_connection(void *server, struct MHD_Connection *handle, void 
 static struct workers *begin_workers(size_t connections_max) {
     const struct workers_rules rules = {
         .places = {HTTP_LOADING_MAX, HTTP_LOADING_LONG_MAX, HTTP_HURRYING_MAX, HTTP_LOOKING_MAX},
-        .waiting = (unsigned)connections_max / HTTP_WAITING_PART,
+        .waiting = (unsigned)connections_max / HTTP_WAITING_PART + 1,
         .prompt = HTTP_WORKERS_PROMPT,
         .patience_ms = HTTP_WORKERS_PATIENCE_MS,
         .long_ms = HTTP_LOADING_LONG_MS,
@@ -399,7 +399,8 @@ static size_t connections_possible(void) {
     return possible > 2 * kept ? (size_t)(possible - kept) : (size_t)(possible / 4 + 1);
 }
 
-// Of a limit for the whole process (--memory_limit) what comes takes a quarter at most, what goes, and who is there.
+// Of a limit for the whole process (--memory_limit) what comes takes a quarter at most, what goes, and who is there,
+// but for CONNECTIONS_SPARE.
 static size_t share_of(size_t most_bytes) {
     size_t quarter = memory_room_limit() / 4;
     return quarter && quarter < most_bytes ? quarter : most_bytes;

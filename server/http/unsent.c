@@ -11,7 +11,7 @@ enum { SLOW_AGE_MS = 1000 };
 
 struct unsent {
     pthread_mutex_t lock;
-    size_t max_bytes, used_bytes;
+    size_t max_bytes, used_bytes, count;
     struct unsent_answer *newest;
 };
 
@@ -49,6 +49,7 @@ static void add(struct unsent *unsent, struct unsent_answer *answer) {
     answer->older = unsent->newest;
     if (answer->older) answer->older->newer = answer;
     unsent->newest = answer;
+    unsent->count++;
     answer->is_listed = true;
 }
 
@@ -60,6 +61,7 @@ static void take_out(struct unsent_answer *answer) {
     unsent->used_bytes -= answer->own_bytes + (answer->is_counted && !heir ? answer->body.size : 0);
     *(answer->newer ? &answer->newer->older : &unsent->newest) = answer->older;
     if (answer->older) answer->older->newer = answer->newer;
+    unsent->count--;
     answer->is_listed = false;
 }
 
@@ -77,29 +79,74 @@ static double share_in_a_second(const struct unsent_answer *answer, int64_t age_
     return taken / (double)(answer->body.size + 1) / (double)age_ms;
 }
 
-// The oldest of those who took equally little.
-static struct unsent_answer *slowest(const struct unsent *unsent) {
-    struct unsent_answer *found = NULL;
-    double least = 0;
-    int64_t now = now_ms();
-    for (struct unsent_answer *one = unsent->newest; one; one = one->older) {
-        int64_t age_ms = now - one->begun_ms;
-        if (age_ms < SLOW_AGE_MS) continue;
-        double share = share_in_a_second(one, age_ms);
-        if (found && share > least) continue;
-        found = one;
-        least = share;
-    }
-    return found;
+// Those who are sent one body make room together: without one of them it would lie there all the same.
+struct readers {
+    struct unsent_answer **of_body;
+    size_t count;
+    double share;      // of whoever takes it fastest
+    int64_t begun_ms;  // the first of them
+    bool is_young;     // one of them is
+};
+
+static int by_body(const void *left, const void *right) {
+    const struct unsent_answer *const *a = left, *const *b = right;
+    return ((*a)->body.data > (*b)->body.data) - ((*a)->body.data < (*b)->body.data);
 }
 
-static void keep_to_budget(struct unsent *unsent) {
-    while (unsent->used_bytes > unsent->max_bytes && unsent->newest->older) {
-        struct unsent_answer *slow = slowest(unsent);
-        if (!slow) return;
-        take_out(slow);
-        shutdown(slow->socket, SHUT_RDWR);
+// The oldest of those who took equally little.
+static int by_share(const void *left, const void *right) {
+    const struct readers *a = left, *b = right;
+    if (a->is_young != b->is_young) return a->is_young - b->is_young;
+    if (a->share < b->share || a->share > b->share) return a->share > b->share ? 1 : -1;
+    return (a->begun_ms > b->begun_ms) - (a->begun_ms < b->begun_ms);
+}
+
+static void take_in(struct readers *readers, struct unsent_answer *one, int64_t now) {
+    int64_t age_ms = now - one->begun_ms;
+    bool is_young = age_ms < SLOW_AGE_MS;
+    double share = is_young ? 0 : share_in_a_second(one, age_ms);
+    if (!readers->count || one->begun_ms < readers->begun_ms) readers->begun_ms = one->begun_ms;
+    if (share > readers->share) readers->share = share;
+    readers->is_young |= is_young;
+    readers->count++;
+}
+
+// All of them, by their bodies; how many bodies there are.
+static size_t group(const struct unsent *unsent, struct unsent_answer **answers, struct readers *groups) {
+    size_t count = 0, bodies = 0;
+    int64_t now = now_ms();
+    for (struct unsent_answer *one = unsent->newest; one; one = one->older) answers[count++] = one;
+    qsort(answers, count, sizeof(struct unsent_answer *), by_body);
+    for (size_t i = 0; i < count; i++) {
+        if (i == 0 || answers[i]->body.data != answers[i - 1]->body.data)
+            groups[bodies++] = (struct readers){.of_body = &answers[i]};
+        take_in(&groups[bodies - 1], answers[i], now);
     }
+    return bodies;
+}
+
+static void make_room(const struct readers *readers) {
+    for (size_t i = 0; i < readers->count; i++) {
+        take_out(readers->of_body[i]);
+        shutdown(readers->of_body[i]->socket, SHUT_RDWR);
+    }
+}
+
+static void drop_slowest(struct unsent *unsent, struct unsent_answer **answers, struct readers *groups) {
+    size_t bodies = group(unsent, answers, groups);
+    qsort(groups, bodies, sizeof *groups, by_share);
+    for (size_t i = 0; i + 1 < bodies && !groups[i].is_young && unsent->used_bytes > unsent->max_bytes; i++)
+        make_room(&groups[i]);
+}
+
+// Without memory to find them nobody makes room now.
+static void keep_to_budget(struct unsent *unsent) {
+    if (unsent->used_bytes <= unsent->max_bytes) return;
+    struct unsent_answer **answers = calloc(unsent->count, sizeof(struct unsent_answer *));
+    struct readers *groups = calloc(unsent->count, sizeof *groups);
+    if (answers && groups) drop_slowest(unsent, answers, groups);
+    free(groups);
+    free(answers);
 }
 
 // --- An answer (without the lock) ---

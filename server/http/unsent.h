@@ -3,9 +3,10 @@
 //
 //     unsent_begin --> listed; a body that several are sent (the cache's, a file of the page) counts once
 //                  --> beyond the budget: of those a second old, whoever took the smallest share of its answer in a
-//                      second makes room: its socket is shut down, its owner sees the end of it and calls unsent_end
+//                      second makes room: its socket is shut down, its owner sees the end of it and calls unsent_end;
+//                      those who are sent one body do so together, by the fastest of them
 //
-// unsent_keep_to_budget is for those who are too young for that when the next one comes. An answer that is alone stays,
+// unsent_keep_to_budget is for those who are too young for that when the next one comes. A body that is alone stays,
 // however large; so do small ones, which the system's own buffers take. How much was taken the system tells (TCP_INFO):
 // what the other side has confirmed. Of a socket in a file it cannot, and the oldest makes room. Thread-safe.
 #pragma once

@@ -5,10 +5,11 @@
 #include "server/text/json_writer.h"
 #include "server/store/module_list.h"
 
-// XProf's lists have no place for what is left out of them: a header says of how much that is so. False: no memory.
+// XProf's lists have no place for what is left out of them: a header says of how much that is so, 0 as well, as whoever
+// keeps an answer keeps its headers too until another one names them. False: no memory.
 static bool say_left_out(struct request *request, struct reply *reply, size_t count, struct error *error) {
-    if (count > 0) reply->left_out = arena_printf(&request->work.arena, "%zu", count);
-    return count == 0 || reply->left_out || work_out_of_memory(error);
+    reply->left_out = arena_printf(&request->work.arena, "%zu", count);
+    return reply->left_out || work_out_of_memory(error);
 }
 
 // The session of the request; without files when there is none of that name.

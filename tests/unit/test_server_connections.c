@@ -442,6 +442,28 @@ static void one_that_is_alone_stays_and_of_files_the_oldest_goes(void **state) {
     unsent_free(unsent);
 }
 
+static void readers_of_one_body_stay_or_make_room_together(void **state) {
+    (void)state;
+    struct reader r[4];
+    struct unsent *unsent = unsent_new(50 * KIB);
+    for (size_t i = 0; i < 4; i++) connect_by_file(&r[i]);
+    for (size_t i = 0; i < 2; i++) {
+        answer_reader(unsent, &r[i], 0, 60 * KIB);
+        r[i].answer.begun_ms -= 5000;
+    }
+    unsent_keep_to_budget(unsent);
+    assert_false(has_made_room(&r[0]) || has_made_room(&r[1]));
+    answer_reader(unsent, &r[2], 0, 60 * KIB);
+    answer_reader(unsent, &r[3], 1, 20 * KIB);  // one of the body's readers is young
+    assert_false(has_made_room(&r[0]) || has_made_room(&r[1]));
+    r[2].answer.begun_ms -= 5000;
+    unsent_keep_to_budget(unsent);
+    for (size_t i = 0; i < 3; i++) assert_true(has_made_room(&r[i]));
+    assert_false(has_made_room(&r[3]));
+    for (size_t i = 0; i < 4; i++) goes(&r[i]);
+    unsent_free(unsent);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(longest_waiting_makes_room),
@@ -458,6 +480,7 @@ int main(void) {
         cmocka_unit_test(who_took_least_of_the_answer_makes_room),
         cmocka_unit_test(a_body_of_several_counts_once),
         cmocka_unit_test(one_that_is_alone_stays_and_of_files_the_oldest_goes),
+        cmocka_unit_test(readers_of_one_body_stay_or_make_room_together),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
