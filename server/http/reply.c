@@ -113,11 +113,13 @@ static void compress(struct request *request, struct reply *reply) {
     etag_for_gzip(reply->etag, reply->etag);
 }
 
-// It may wait for its reader for minutes: what was reserved ahead does not.
-static void trim(struct reply *reply) {
+// It may wait for its reader for minutes: what was reserved ahead does not, nor what it was made of.
+static void trim(struct request *request, struct reply *reply) {
     enum { WORTHWHILE_BYTES = 64 << 10 };
     struct output *made = reply->made;
-    if (!made || reply->body.data != output_bytes(made).data || made->capacity < WORTHWHILE_BYTES) return;
+    if (!made || reply->body.data != output_bytes(made).data) return;
+    work_unpin(&request->work);
+    if (made->capacity < WORTHWHILE_BYTES) return;
     output_trim(made);
     reply->body = output_bytes(made);
 }
@@ -132,5 +134,5 @@ void reply_finish(struct request *request, struct reply *reply) {
     }
     bool is_worthwhile = !reply->is_gzip && reply->body.size >= GZIP_WORTHWHILE_BYTES;
     if (is_worthwhile && request_accepts_gzip(request)) compress(request, reply);
-    trim(reply);
+    trim(request, reply);
 }

@@ -30,6 +30,18 @@ void work_free(struct work *work) {
     arena_free(&work->arena);
 }
 
+void work_unpin(struct work *work) {
+    struct work_pin **link = &work->pins, *pin;
+    while ((pin = *link)) {
+        if (pin->entry) {
+            cache_release(work->cache, pin->entry);
+            *link = pin->next;
+        } else {
+            link = &pin->next;
+        }
+    }
+}
+
 static bool add_pin(struct work *work, struct work_pin pin) {
     struct work_pin *kept = arena_new(&work->arena, struct work_pin, 1);
     if (!kept) return false;

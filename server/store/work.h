@@ -29,6 +29,9 @@ void work_init(struct work *work, struct cache *cache);
 // A part of what `asker` does, with a life of its own.
 void work_init_for(struct work *work, const struct work *asker);
 
+// Gives the cache entries back before the end: what was to be made of them is made. What was deferred stays.
+void work_unpin(struct work *work);
+
 void work_free(struct work *work);
 
 // The data of the cache entry of `key`, pinned until the work ends. NULL: *error is filled.

@@ -102,6 +102,26 @@ static void drops_the_least_recently_used(void **state) {
     assert_int_equal(atomic_load(&alive), 0);
 }
 
+// An answer that was made of it may take minutes to be read.
+static void what_a_work_needs_no_more_goes_before_its_end(void **state) {
+    (void)state;
+    struct cache *cache = cache_new(0, 1);
+    struct recipe recipe = {.cache = cache, .number = 1, .cost_bytes = 10};
+    struct work work;
+    struct error error;
+    work_init(&work, cache);
+    assert_non_null(work_get(&work, "a", any_load, load, &recipe, &error));
+    assert_true(work_defer(&work, destroy, calloc(1, 1)));
+    atomic_fetch_add(&alive, 1);
+    assert_non_null(work_get(&work, "b", any_load, load, &recipe, &error));
+    assert_int_equal(atomic_load(&alive), 3);
+    work_unpin(&work);
+    assert_int_equal(atomic_load(&alive), 1);  // what was deferred
+    work_free(&work);
+    assert_int_equal(atomic_load(&alive), 0);
+    cache_free(cache);
+}
+
 static void a_byte_over_the_budget_is_too_much(void **state) {
     (void)state;
     struct cache *cache = cache_new(2 * (10 + cache_entry_bytes("a")), 1);
@@ -426,6 +446,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(loads_once_then_answers_from_memory),
         cmocka_unit_test(drops_the_least_recently_used),
+        cmocka_unit_test(what_a_work_needs_no_more_goes_before_its_end),
         cmocka_unit_test(a_byte_over_the_budget_is_too_much),
         cmocka_unit_test(a_value_over_the_whole_budget_drives_nobody_out),
         cmocka_unit_test(what_nobody_uses_makes_room),
