@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "analysis/input/xspace_read.h"
+#include "analysis/base/clamped.h"
 #include "analysis/base/parallel.h"
 #include "analysis/profile/events/free_matching.h"
 #include "analysis/profile/events/module_runs.h"
@@ -36,12 +37,6 @@ static int64_t line_begin_ps(const struct assembly *assembly, int64_t ns) {
     return (int64_t)((since < most ? since : most) * 1000);
 }
 
-static int64_t add_clamped(int64_t a, int64_t b) {
-    int64_t sum;
-    if (!__builtin_add_overflow(a, b, &sum)) return sum;
-    return a > 0 ? INT64_MAX : INT64_MIN;
-}
-
 static void find_begin(struct assembly *assembly) {
     const struct profile_reader *reader = &assembly->reader;
     int64_t first = INT64_MAX, last = INT64_MIN;
@@ -66,8 +61,8 @@ static void set_run_times(struct assembly *assembly) {
     for (size_t i = 0; i < assembly->runs.count; i++) {
         struct module_run *run = &assembly->runs.runs[i];
         run->line_begin_ps = line_begin_ps(assembly, assembly->runs.line_begin_ns[i]);
-        run->begin_ps = add_clamped(run->begin_ps, run->line_begin_ps);
-        run->end_ps = add_clamped(run->end_ps, run->line_begin_ps);
+        run->begin_ps = clamped_add(run->begin_ps, run->line_begin_ps);
+        run->end_ps = clamped_add(run->end_ps, run->line_begin_ps);
     }
     assembly->profile->module_runs = assembly->runs.runs;
     assembly->profile->module_run_count = assembly->runs.count;
@@ -175,7 +170,7 @@ static void settle_rows(void *context, size_t index) {
         uint32_t timeline = part->timeline_of ? part->timeline_of[row->timeline] : row->timeline;
         if (part->site_of) row->site = part->site_of[row->site];
         if (settling->groups->of_node) row->step = step_of(settling->groups, row->step, reader->first_node[index]);
-        row->time_ps = add_clamped(row->time_ps, threads[row->thread].begin_ps);
+        row->time_ps = clamped_add(row->time_ps, threads[row->thread].begin_ps);
         settling->places[first_row + i] = (struct memory_place){row->time_ps, settling->rank[timeline], first_row + i};
     }
 }

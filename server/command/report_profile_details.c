@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "analysis/profile/questions/clamped.h"
+#include "analysis/base/clamped.h"
 #include "analysis/profile/questions/largest_free.h"
 #include "server/document/findings_document.h"
 #include "server/document/pressure_document.h"

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "analysis/profile/questions/clamped.h"
+#include "analysis/base/clamped.h"
 #include "analysis/base/size_text.h"
 #include "server/document/profile_advice.h"
 #include "server/text/printable.h"

@@ -1,5 +1,6 @@
 #include <inttypes.h>
 
+#include "analysis/base/clamped.h"
 #include "analysis/base/size_text.h"
 #include "server/document/diff_document.h"
 
@@ -12,7 +13,7 @@ bool diff_document_is_over(const struct diff_document *document) {
 }
 
 int64_t diff_fragmentation_delta(const struct memory_diff *diff) {
-    return diff->total_delta_bytes - diff->peak_delta_bytes;
+    return clamped_subtract(diff->total_delta_bytes, diff->peak_delta_bytes);
 }
 
 const char *diff_size(int64_t delta_bytes, struct arena *arena) {

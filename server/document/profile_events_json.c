@@ -1,6 +1,6 @@
 #include "server/document/profile_events_json.h"
 
-#include "analysis/profile/questions/clamped.h"
+#include "analysis/base/clamped.h"
 #include "analysis/profile/events/data_type_name.h"
 #include "server/store/work.h"
 #include "server/text/fields.h"

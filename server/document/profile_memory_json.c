@@ -1,6 +1,6 @@
 #include "server/document/profile_memory.h"
 
-#include "analysis/profile/questions/clamped.h"
+#include "analysis/base/clamped.h"
 #include "analysis/profile/questions/largest_free.h"
 #include "analysis/profile/questions/timeline_silences.h"
 #include "analysis/profile/questions/timeline_window.h"

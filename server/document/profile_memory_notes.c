@@ -2,7 +2,7 @@
 
 #include <inttypes.h>
 
-#include "analysis/profile/questions/clamped.h"
+#include "analysis/base/clamped.h"
 #include "analysis/base/size_text.h"
 
 struct xprof_counts xprof_counts_of(const struct profile_memory *memory) {

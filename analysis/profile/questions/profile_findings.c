@@ -1,6 +1,6 @@
 #include "analysis/profile/questions/profile_findings.h"
 
-#include "analysis/profile/questions/clamped.h"
+#include "analysis/base/clamped.h"
 #include "analysis/profile/questions/largest_free.h"
 #include "analysis/profile/questions/site_ops.h"
 #include "analysis/profile/questions/timeline_window.h"

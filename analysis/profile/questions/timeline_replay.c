@@ -1,6 +1,6 @@
 #include "analysis/profile/questions/timeline_replay.h"
 
-#include "analysis/profile/questions/clamped.h"
+#include "analysis/base/clamped.h"
 
 // A free tells its size itself; where it does not, the allocation it freed knows.
 int64_t timeline_moved_bytes(const struct memory_profile *profile, const struct memory_timeline *timeline,

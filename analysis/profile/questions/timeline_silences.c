@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "analysis/profile/questions/clamped.h"
+#include "analysis/base/clamped.h"
 
 static int64_t length(struct timeline_silence silence) {
     return clamped_subtract(silence.end_ps, silence.begin_ps);

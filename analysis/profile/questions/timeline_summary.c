@@ -1,6 +1,6 @@
 #include "analysis/profile/questions/timeline_summary.h"
 
-#include "analysis/profile/questions/clamped.h"
+#include "analysis/base/clamped.h"
 #include "analysis/profile/questions/held_bytes.h"
 
 static void count_event(const struct memory_profile *profile, const struct memory_timeline *timeline, uint32_t row,
