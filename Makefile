@@ -189,7 +189,7 @@ $(DIR)/tests/%: $(DIR)/obj/tests/unit/%.o $(SHARED_OBJ) $(CORE_LIB) ; $(link)
 $(DIR)/replay/fuzz_server_%: $(DIR)/obj/tests/fuzz/fuzz_server_%.o $(DRIVER_OBJ) $(SERVER_OBJ) $(CORE_LIB) ; $(link)
 $(DIR)/replay/%: $(DIR)/obj/tests/fuzz/%.o $(DRIVER_OBJ) $(CORE_LIB) ; $(link)
 $(DIR)/fuzz_%: LDLIBS += -fsanitize=fuzzer
-WIRE_FUZZ = advice compare device_memory groups hlo memory_profile server_documents wire xspace
+WIRE_FUZZ = advice compare device_memory groups hlo memory_profile server_documents server_profile wire xspace
 $(WIRE_FUZZ:%=$(DIR)/fuzz_%): $(call object,tests/fuzz/wire_mutator.c)
 $(DIR)/fuzz_server_%: $(DIR)/obj/tests/fuzz/fuzz_server_%.o $(SERVER_OBJ) $(CORE_LIB) ; $(link)
 $(DIR)/fuzz_%: $(DIR)/obj/tests/fuzz/fuzz_%.o $(CORE_LIB) ; $(link)
