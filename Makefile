@@ -277,11 +277,15 @@ tsan:  ## the server's tests under ThreadSanitizer
 valgrind: valgrind-unit valgrind-fuzz valgrind-commands  ## no byte is read before it is written: C tests, fuzz corpus and commands under memcheck
 fuzz:  ## look for crashes: make fuzz T=xspace FUZZ_SECONDS=600
 	$(MAKE) MODE=fuzz CC=clang fuzz-run T=$(T)
-.PHONY: fuzz-all fuzz-each trust-report
+.PHONY: fuzz-all fuzz-each fuzz-coverage trust-report
 fuzz-all:  ## every fuzz target (T='advice hlo': some) for S seconds of the processor (60), with executions a second
 	$(MAKE) MODE=fuzz CC=clang fuzz-each
 fuzz-each: $(if $(T),$(T:%=$(DIR)/fuzz_%),$(FUZZ_SRC:tests/fuzz/%.c=$(DIR)/%))
 	S=$(S) scripts/fuzz-all $^
+FUZZ_COVERED = advice hlo_text memory_profile oom_message server_documents server_explain server_profile
+fuzz-coverage:  ## how much of their code the slower fuzz targets reach from their corpus
+	$(MAKE) MODE=coverage $(FUZZ_COVERED:%=$(BUILD)/coverage/replay/fuzz_%)
+	scripts/fuzz-coverage $(BUILD)/coverage
 trust-report:  ## the figures of SECURITY.md's promises, into docs/trust.md; ONLY='fuzz soak' for some
 	scripts/trust-report $(ONLY)
 mutate:  ## do the tests see changes for the worse? ONLY='gzip plan' for some (tests/mutations/)

@@ -29,8 +29,9 @@ enum { RED_ZONE_BYTES = 0 };
 #ifdef ARENA_ASKS_FOR_EACH_PIECE
 static bool is_refused(void) {
     void *piece = malloc(1);
+    bool is_refused = !memory_or_refusal(piece);
     free(piece);
-    return !memory_or_refusal(piece);
+    return is_refused;
 }
 #else
 static bool is_refused(void) {
