@@ -238,7 +238,8 @@ static enum MHD_Result send_reply(struct connection *connection) {
                                : response_queue(connection->handle, &exchange->request, reply);
     if (!is_queued) return MHD_NO;
     size_t own_bytes = exchange->request.work.arena.used_bytes;
-    unsent_begin(connection->server->unsent, &exchange->unsent, connection->guest.socket, reply->body, own_bytes);
+    unsent_begin(connection->server->unsent, &exchange->unsent, connection->guest.socket, &exchange->request.client,
+                 reply->body, own_bytes);
     exchange_goes_out(exchange);  // libmicrohttpd sends nothing before `handle` returns
     return MHD_YES;
 }

@@ -2,9 +2,8 @@
 // (bodies.h).
 //
 //     unsent_begin --> listed; a body that several are sent (the cache's, a file of the page) counts once
-//                  --> beyond the budget: of those a second old, whoever took the smallest share of its answer in a
-//                      second makes room: its socket is shut down, its owner sees the end of it and calls unsent_end;
-//                      those who are sent one body do so together, by the fastest of them
+//                  --> beyond the budget: somebody makes room (unsent_readers.h): its socket is shut down, its owner
+//                      sees the end of it and calls unsent_end
 //
 // unsent_keep_to_budget is for those who are too young for that when the next one comes. A body that is alone stays,
 // however large; so do small ones, which the system's own buffers take. How much was taken the system tells (TCP_INFO):
@@ -15,6 +14,7 @@
 #include <stdint.h>
 
 #include "proto/bytes.h"
+#include "server/http/client_address.h"
 
 enum { UNSENT_MAX_BYTES = 128 << 20, UNSENT_SMALL_BYTES = 16 << 10 };
 
@@ -25,11 +25,14 @@ struct unsent_answer {
     struct unsent *unsent;  // NULL: it never began
     struct unsent_answer *newer, *older;
     struct bytes body;
-    size_t own_bytes;        // beside the body
-    bool is_listed;          // it has not made room
-    bool is_counted;         // the body, which others may be sent as well
-    int socket;              // open until unsent_end
+    size_t own_bytes;  // beside the body
+    bool is_listed;    // it has not made room
+    bool is_counted;   // the body, which others may be sent as well
+    bool is_modest;    // its address has no more than its share, when somebody was to make room
+    int socket;        // open until unsent_end
+    struct client_address client;
     uint64_t taken_earlier;  // by the socket's other side, before this answer
+    uint64_t taken;          // of this answer, when somebody was to make room
     int64_t begun_ms;
 };
 
@@ -37,7 +40,8 @@ struct unsent_answer {
 struct unsent *unsent_new(size_t max_bytes);
 void unsent_free(struct unsent *unsent);  // no answer is left; NULL is fine
 
-void unsent_begin(struct unsent *unsent, struct unsent_answer *answer, int socket, struct bytes body, size_t own_bytes);
+void unsent_begin(struct unsent *unsent, struct unsent_answer *answer, int socket, const struct client_address *client,
+                  struct bytes body, size_t own_bytes);
 void unsent_end(struct unsent_answer *answer);  // of one that never began too
 
 void unsent_keep_to_budget(struct unsent *unsent);

@@ -329,18 +329,19 @@ static uint8_t answers[5][64 << 10];
 // A reader, and the answer that it is sent.
 struct reader {
     struct unsent_answer answer;
+    struct client_address client;
     int mine, theirs;
 };
 
 // Over TCP, for of what it takes the system tells.
 static void connect_reader(struct reader *reader, struct hall *hall, int port) {
-    reader->mine = connect_to(port);
+    *reader = (struct reader){.mine = connect_to(port)};
     sem_wait(&hall->came);
     reader->theirs = hall->sockets[hall->count - 1];
 }
 
 static void answer_reader(struct unsent *unsent, struct reader *reader, size_t body, size_t size) {
-    unsent_begin(unsent, &reader->answer, reader->theirs, (struct bytes){answers[body], size}, KIB);
+    unsent_begin(unsent, &reader->answer, reader->theirs, &reader->client, (struct bytes){answers[body], size}, KIB);
 }
 
 static void take(struct reader *reader, size_t size) {
@@ -464,6 +465,31 @@ static void readers_of_one_body_stay_or_make_room_together(void **state) {
     unsent_free(unsent);
 }
 
+// The first address has little, and is slow; the other, which has most, has asked for more just now.
+static void an_address_within_its_share_makes_no_room(void **state) {
+    (void)state;
+    struct reader r[4];
+    struct unsent *unsent = unsent_new(100 * KIB);
+    for (size_t i = 0; i < 4; i++) {
+        connect_by_file(&r[i]);
+        r[i].client.bytes[0] = i > 0;
+        answer_reader(unsent, &r[i], i, i == 0 ? 40 * KIB : 30 * KIB);
+        if (i < 2) r[i].answer.begun_ms -= 5000 / (int64_t)(i + 1);
+    }
+    assert_true(has_made_room(&r[1]));
+    assert_int_equal(unsent_bytes(unsent), 103 * KIB);
+    assert_false(has_made_room(&r[0]) || has_made_room(&r[2]) || has_made_room(&r[3]));
+    r[0].answer.begun_ms -= 5000;
+    unsent_keep_to_budget(unsent);  // the others are young
+    assert_false(has_made_room(&r[0]) || has_made_room(&r[2]) || has_made_room(&r[3]));
+    r[3].answer.begun_ms -= 2000;
+    unsent_keep_to_budget(unsent);
+    assert_true(has_made_room(&r[3]));
+    assert_false(has_made_room(&r[0]) || has_made_room(&r[2]));
+    for (size_t i = 0; i < 4; i++) goes(&r[i]);
+    unsent_free(unsent);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(longest_waiting_makes_room),
@@ -481,6 +507,7 @@ int main(void) {
         cmocka_unit_test(a_body_of_several_counts_once),
         cmocka_unit_test(one_that_is_alone_stays_and_of_files_the_oldest_goes),
         cmocka_unit_test(readers_of_one_body_stay_or_make_room_together),
+        cmocka_unit_test(an_address_within_its_share_makes_no_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
