@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "analysis/base/steady_clock.h"
 #include "server/storage/opened_storage.h"
 
 static bool can_read(const char *path, const struct stat *status) {
@@ -77,12 +77,8 @@ static void *look_there(void *context) {
 }
 
 static void wait_until_known(struct log_directory_look *look) {
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += LOG_DIRECTORY_PATIENCE_MS * 1000000L;
-    until.tv_sec += until.tv_nsec / 1000000000L;
-    until.tv_nsec %= 1000000000L;
-    while (!look->is_known && pthread_cond_timedwait(&look->known, &look->lock, &until) == 0) continue;
+    int64_t until_ms = steady_ms() + LOG_DIRECTORY_PATIENCE_MS;
+    while (!look->is_known && steady_wait(&look->known, &look->lock, until_ms - steady_ms())) continue;
 }
 
 bool log_directory_look_begin(struct log_directory_look *look, const char *path,
@@ -90,7 +86,7 @@ bool log_directory_look_begin(struct log_directory_look *look, const char *path,
     *look = (struct log_directory_look){.path = path, .settings = settings};
     if (!path) return true;
     pthread_mutex_init(&look->lock, NULL);
-    pthread_cond_init(&look->known, NULL);
+    steady_condition_init(&look->known);
     look->has_thread = pthread_create(&look->thread, NULL, look_there, look) == 0;
     if (!look->has_thread) (void)look_there(look);
     pthread_mutex_lock(&look->lock);

@@ -4,9 +4,9 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <time.h>
 
 #include "analysis/base/refused_memory.h"
+#include "analysis/base/steady_clock.h"
 
 struct parallel_part {
     void (*run)(void *context, size_t index);
@@ -59,12 +59,6 @@ struct worker {
     bool has_thread;
 };
 
-static int64_t now_ns(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 static bool do_next(struct items *items, size_t worker) {
     size_t item = atomic_fetch_add(&items->next, 1);
     if (item >= items->count) return false;
@@ -97,9 +91,9 @@ static void run_together(struct items *items) {
 void parallel_each(void (*run)(void *context, size_t item, size_t worker), void *context, size_t count) {
     struct items items = {.run = run, .context = context, .count = count};
     atomic_init(&items.next, 0);
-    int64_t begun_ns = count > 1 ? now_ns() : 0;
+    int64_t begun_ns = count > 1 ? steady_ns() : 0;
     while (do_next(&items, 0)) {
-        bool is_worth_it = atomic_load(&items.next) + 1 < count && now_ns() - begun_ns > ALONE_NS_MAX;
+        bool is_worth_it = atomic_load(&items.next) + 1 < count && steady_ns() - begun_ns > ALONE_NS_MAX;
         if (is_worth_it) return run_together(&items);
     }
 }

@@ -1,7 +1,8 @@
 #include "analysis/input/reading.h"
 
 #include <string.h>
-#include <time.h>
+
+#include "analysis/base/steady_clock.h"
 
 void reading_init(struct reading *reading) {
     static const struct reading nothing = {.lock = SHORT_LOCK_FREE};
@@ -35,17 +36,11 @@ void reading_adds(struct reading *reading, uint64_t bytes) {
     atomic_fetch_add_explicit(&reading->all_bytes, bytes, memory_order_relaxed);
 }
 
-static int64_t now_ns(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 // A wait is its end minus its beginning; the sum does not care whose.
 static void count_wait(struct reading *reading, int64_t change) {
     if (!reading) return;
     short_lock_take(&reading->lock);
-    reading->waited_ns -= change * now_ns();
+    reading->waited_ns -= change * steady_ns();
     reading->waiting += change;
     short_lock_give(&reading->lock);
 }
@@ -61,7 +56,7 @@ void reading_has_come(struct reading *reading) {
 int64_t reading_waited_ns(struct reading *reading) {
     if (!reading) return 0;
     short_lock_take(&reading->lock);
-    int64_t waited = reading->waited_ns + reading->waiting * now_ns();
+    int64_t waited = reading->waited_ns + reading->waiting * steady_ns();
     short_lock_give(&reading->lock);
     return waited;
 }

@@ -1,9 +1,9 @@
 // All hosts of a session side by side. They may take minutes to read, so an answer tells of those that are known by
 // then, and whoever asks again gets further.
 #include <stdatomic.h>
-#include <time.h>
 
 #include "server/api/api.h"
+#include "analysis/base/steady_clock.h"
 #include "server/app.h"
 #include "server/document/across_document.h"
 #include "server/http/profile_request.h"
@@ -23,15 +23,9 @@ struct gathering {
     int64_t begun_ms;
 };
 
-static int64_t now_ms(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 // One at least, then those there is time for.
 static bool may_load(struct gathering *gathering) {
-    return !atomic_exchange(&gathering->has_loaded, true) || now_ms() - gathering->begun_ms < PATIENCE_MS;
+    return !atomic_exchange(&gathering->has_loaded, true) || steady_ms() - gathering->begun_ms < PATIENCE_MS;
 }
 
 static void load_host(struct work *work, struct gathering *gathering, size_t i) {
@@ -60,7 +54,7 @@ static bool gather(struct work *work, struct gathering *gathering, struct error 
     gathering->hosts = arena_new(&work->arena, struct across_host, gathering->file_count + 1);
     gathering->peaks = arena_new(&work->arena, const struct memory_peaks *, gathering->file_count + 1);
     if (!gathering->hosts || !gathering->peaks) return work_out_of_memory(error);
-    gathering->begun_ms = now_ms();
+    gathering->begun_ms = steady_ms();
     for (size_t i = 0; i < gathering->file_count; i++) {
         const struct input_file *file = &gathering->files[i];
         gathering->hosts[i].name = file->host[0] ? file->host : file->name;

@@ -1,18 +1,11 @@
 // What a check of the advice against the compiler tells while it runs, elsewhere (server/live/check_board.h).
 #include "server/api/api.h"
 
-#include <time.h>
-
+#include "analysis/base/steady_clock.h"
 #include "server/app.h"
 #include "server/document/check_progress.h"
 #include "server/http/module_request.h"
 #include "server/text/json_writer.h"
-
-static int64_t now_ms(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 static struct checked_program program_of(const struct module_request *asked) {
     return (struct checked_program){asked->session.name, asked->module};
@@ -28,7 +21,7 @@ static void write_check(const struct app *app, const struct checked_program *pro
                         struct json_writer *w) {
     int64_t age_ms;
     json_key(w, "check");
-    if (!app->checks || !check_board_read(app->checks, program, now_ms(), members, &age_ms)) {
+    if (!app->checks || !check_board_read(app->checks, program, steady_ms(), members, &age_ms)) {
         json_write_null(w);
         return;
     }
@@ -55,7 +48,7 @@ static bool keep(struct request *request, const struct checked_program *program,
                  struct error *error) {
     struct check_board *board = request->app->checks;
     if (!board) return error_set(error, ERROR_BAD_REQUEST, "Only a server that runs keeps what a check tells.");
-    return check_board_put(board, program, output_bytes(members), now_ms()) ||
+    return check_board_put(board, program, output_bytes(members), steady_ms()) ||
            error_set(error, ERROR_TOO_BIG, "There is no room to keep what the check tells.");
 }
 

@@ -1,7 +1,6 @@
 #include "server/api/api.h"
 
-#include <time.h>
-
+#include "analysis/base/steady_clock.h"
 #include "server/document/profile_advice.h"
 #include "server/document/profile_host.h"
 #include "server/http/kept_reply.h"
@@ -38,15 +37,9 @@ static void add_note(struct overview *overview, const char *text) {
 
 // --- Gathering ---
 
-static int64_t now_ms(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 static bool may_load(const struct overview *overview, int64_t loaded, int64_t begun_ms) {
     if (overview->load_limit >= 0) return loaded < overview->load_limit;
-    return loaded == 0 || now_ms() - begun_ms < PATIENCE_MS;
+    return loaded == 0 || steady_ms() - begun_ms < PATIENCE_MS;
 }
 
 // While the profile is at hand: the hosts may be compared next (api_across.c).
@@ -75,7 +68,7 @@ static size_t host_of_turn(const struct overview *overview, size_t turn) {
 static struct told_host *gather(struct overview *overview, struct error *error) {
     const struct session_files *files = &overview->asked->session.files;
     struct told_host *hosts = arena_new(&overview->work->arena, struct told_host, files->host_count + 1);
-    int64_t begun_ms = now_ms(), loaded = 0;
+    int64_t begun_ms = steady_ms(), loaded = 0;
     bool is_good = hosts || work_out_of_memory(error);
     for (size_t i = 0; is_good && i < files->host_count; i++)
         hosts[i].figures = profile_host_known(overview->work, &files->files[i]);

@@ -2,20 +2,14 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "analysis/base/steady_clock.h"
 #include "server/text/page.h"
 #include "server/text/printable.h"
 
 enum { TICK_MS = 100, STEPS_TO_JUDGE_BY = 2 };
 static const double SPEED_NEWS = 0.1;  // how much the last tick weighs in what is known of the speed
-
-static int64_t now_ms(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 static bool can_write(void) {
     const char *terminal = getenv("TERM");
@@ -50,7 +44,7 @@ static void draw(struct progress *progress) {
     arena_init(&arena, 0);
     facts.reading = reading_look(&progress->reading);
     measure(progress, &facts.reading);
-    facts.seconds_left = seconds_left(progress, &facts.reading, now_ms());
+    facts.seconds_left = seconds_left(progress, &facts.reading, steady_ms());
     const char *line = progress_text(&facts, page_width_of(STDERR_FILENO) - 1, &arena);
     size_t columns = printable_width(line);
     int behind = progress->drawn_columns > columns ? (int)(progress->drawn_columns - columns) : 0;
@@ -62,12 +56,7 @@ static void draw(struct progress *progress) {
 // --- The thread ---
 
 static void wait_a_tick(struct progress *progress) {
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += TICK_MS * 1000000L;
-    until.tv_sec += until.tv_nsec / 1000000000L;
-    until.tv_nsec %= 1000000000L;
-    (void)pthread_cond_timedwait(&progress->ended, &progress->lock, &until);
+    (void)steady_wait(&progress->ended, &progress->lock, TICK_MS);
 }
 
 static void *run(void *context) {
@@ -75,17 +64,17 @@ static void *run(void *context) {
     pthread_mutex_lock(&progress->lock);
     while (!progress->is_over) {
         wait_a_tick(progress);
-        if (!progress->is_over && now_ms() - progress->begun_ms >= PROGRESS_PATIENCE_MS) draw(progress);
+        if (!progress->is_over && steady_ms() - progress->begun_ms >= PROGRESS_PATIENCE_MS) draw(progress);
     }
     pthread_mutex_unlock(&progress->lock);
     return NULL;
 }
 
 void progress_begin(struct progress *progress) {
-    *progress = (struct progress){.begun_ms = now_ms()};
+    *progress = (struct progress){.begun_ms = steady_ms()};
     reading_init(&progress->reading);
     pthread_mutex_init(&progress->lock, NULL);
-    pthread_cond_init(&progress->ended, NULL);
+    steady_condition_init(&progress->ended);
     if (can_write()) progress->has_thread = pthread_create(&progress->thread, NULL, run, progress) == 0;
 }
 
@@ -107,7 +96,7 @@ struct reading *progress_reading(struct progress *progress) {
 void progress_step(struct progress *progress, const char *step, size_t number, size_t all) {
     if (!progress) return;
     pthread_mutex_lock(&progress->lock);
-    if (step != progress->step || number == 1) progress->step_begun_ms = now_ms();
+    if (step != progress->step || number == 1) progress->step_begun_ms = steady_ms();
     progress->step = step;
     progress->done = number;
     progress->all = all;

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "server/command/watch_look.h"
+#include "analysis/base/steady_clock.h"
 #include "server/live/lookout.h"
 
 enum { GRACE_SECONDS = 2 };
@@ -20,16 +21,10 @@ struct stop {
     pthread_t thread;
 };
 
-static int64_t now_ms(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 // Nothing is done with a signal that comes meanwhile; that of stop_end ends the wait.
 static void give_grace(struct stop *stop) {
-    int64_t until_ms = now_ms() + (int64_t)GRACE_SECONDS * 1000, left_ms;
-    while (!atomic_load(&stop->is_over) && (left_ms = until_ms - now_ms()) > 0) {
+    int64_t until_ms = steady_ms() + (int64_t)GRACE_SECONDS * 1000, left_ms;
+    while (!atomic_load(&stop->is_over) && (left_ms = until_ms - steady_ms()) > 0) {
         const struct timespec wait = {left_ms / 1000, left_ms % 1000 * 1000000};
         (void)sigtimedwait(&stop->signals, NULL, &wait);
     }
@@ -116,18 +111,18 @@ static bool look(struct watcher *watcher, struct lookout *lookout, struct seen_b
 
 static bool goes_on(const struct watcher *watcher, const struct stop *stop, int64_t until_ms) {
     if (watcher->options->is_once || watcher->is_over || atomic_load(&stop->is_wanted)) return false;
-    return report_sink_is_open(&watcher->sink) && (until_ms < 0 || now_ms() < until_ms);
+    return report_sink_is_open(&watcher->sink) && (until_ms < 0 || steady_ms() < until_ms);
 }
 
 static bool look_again_and_again(struct watcher *watcher, struct lookout *lookout, const struct stop *stop,
                                  struct seen_before *before) {
     int seconds = watcher->options->seconds;
-    int64_t until_ms = seconds == WATCH_FOR_EVER ? -1 : now_ms() + (int64_t)seconds * 1000;
+    int64_t until_ms = seconds == WATCH_FOR_EVER ? -1 : steady_ms() + (int64_t)seconds * 1000;
     watcher->is_telling = watcher->options->tells_existing;
     if (!look(watcher, lookout, before, true)) return false;
     watcher->is_telling = true;
     while (goes_on(watcher, stop, until_ms)) {
-        lookout_wait(lookout, watcher->is_waiting, until_ms < 0 ? -1 : until_ms - now_ms());
+        lookout_wait(lookout, watcher->is_waiting, until_ms < 0 ? -1 : until_ms - steady_ms());
         if (!atomic_load(&stop->is_wanted)) (void)look(watcher, lookout, before, false);
     }
     return true;

@@ -1,9 +1,9 @@
 #include "server/explanation/explain_search.h"
 
 #include <string.h>
-#include <time.h>
 
 #include "analysis/base/growing_array.h"
+#include "analysis/base/steady_clock.h"
 #include "analysis/oom/oom_match.h"
 #include "server/explanation/explain_totals.h"
 
@@ -24,15 +24,9 @@ struct search {
 
 // --- How long ---
 
-static int64_t now_ms(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 bool explain_is_late(struct explain_sessions *from) {
-    if (!from->deadline_ms) from->deadline_ms = now_ms() + EXPLAIN_SEARCH_MS;
-    return now_ms() > from->deadline_ms;
+    if (!from->deadline_ms) from->deadline_ms = steady_ms() + EXPLAIN_SEARCH_MS;
+    return steady_ms() > from->deadline_ms;
 }
 
 // --- What could not be read ---

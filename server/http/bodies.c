@@ -3,7 +3,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+#include "analysis/base/steady_clock.h"
 
 enum { SLOW_AGE_MS = 1000 };
 
@@ -12,12 +13,6 @@ struct bodies {
     size_t max_bytes, used_bytes;
     struct body *newest;  // of those that are unfinished
 };
-
-static int64_t now_ms(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 struct bodies *bodies_new(size_t max_bytes) {
     struct bodies *bodies = calloc(1, sizeof *bodies);
@@ -51,7 +46,7 @@ static void unlink_body(struct body *body) {
 static struct body *slowest(const struct bodies *bodies, const struct body *but) {
     struct body *found = NULL;
     double least = 0;
-    int64_t now = now_ms();
+    int64_t now = steady_ms();
     for (struct body *one = bodies->newest; one; one = one->older) {
         int64_t age_ms = now - one->begun_ms;
         if (one == but || age_ms < SLOW_AGE_MS || !one->size) continue;
@@ -87,7 +82,7 @@ static enum body_fate take(struct body *body, struct bytes piece) {
 // --- A body ---
 
 void body_begin(struct bodies *bodies, struct body *body, size_t limit_bytes) {
-    *body = (struct body){.bodies = bodies, .limit_bytes = limit_bytes, .begun_ms = now_ms(), .is_linked = true};
+    *body = (struct body){.bodies = bodies, .limit_bytes = limit_bytes, .begun_ms = steady_ms(), .is_linked = true};
     pthread_mutex_lock(&bodies->lock);
     body->older = bodies->newest;
     if (body->older) body->older->newer = body;

@@ -4,8 +4,9 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "analysis/base/steady_clock.h"
 
 enum { PAUSE_MS = 20 };  // when there are no descriptors, or there is no memory
 
@@ -56,13 +57,8 @@ static bool wait_for_room(struct door *door) {
 }
 
 static void pause_a_moment(struct door *door) {
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += PAUSE_MS * 1000000L;
-    until.tv_sec += until.tv_nsec / 1000000000L;
-    until.tv_nsec %= 1000000000L;
     pthread_mutex_lock(&door->lock);
-    if (!door->is_over) (void)pthread_cond_timedwait(&door->changed, &door->lock, &until);
+    if (!door->is_over) (void)steady_wait(&door->changed, &door->lock, PAUSE_MS);
     pthread_mutex_unlock(&door->lock);
 }
 
@@ -100,7 +96,7 @@ struct door *door_new(size_t most, door_let_in *let_in, void *context) {
     door->let_in = let_in;
     door->context = context;
     pthread_mutex_init(&door->lock, NULL);
-    pthread_cond_init(&door->changed, NULL);
+    steady_condition_init(&door->changed);
     return door;
 }
 

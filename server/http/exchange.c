@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/base/steady_clock.h"
 #include "server/http/access.h"
 #include "server/http/traffic.h"
 
@@ -26,7 +27,7 @@ struct exchange *exchange_begin(const struct app *app, const char *target, int s
     request->target = exchange->target;
     exchange->under_way = (struct under_way_request){
         .socket = socket, .is_encrypted = app->access->is_https, .reading = &exchange->reading};
-    clock_gettime(CLOCK_MONOTONIC, &exchange->start);
+    exchange->begun_ns = steady_ns();
     return exchange;
 }
 
@@ -150,17 +151,15 @@ bool exchange_answer(struct exchange *exchange, bool may_load) {
 
 // --- What is told of it ---
 
-static double elapsed_ms(const struct timespec *start) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)(now.tv_sec - start->tv_sec) * 1e3 + (double)(now.tv_nsec - start->tv_nsec) / 1e6;
+static int64_t took_ns(const struct exchange *exchange) {
+    return steady_ns() - exchange->begun_ns;
 }
 
 static void count_exchange(const struct exchange *exchange) {
     const struct traffic_answer answer = {.family = exchange->reply.family,
                                           .status = exchange->reply.status,
                                           .bytes = exchange->reply_bytes,
-                                          .took_us = (uint64_t)(elapsed_ms(&exchange->start) * 1e3),
+                                          .took_us = (uint64_t)took_ns(exchange) / 1000,
                                           .is_stream = exchange->reply.stream.read != NULL};
     traffic_count(exchange->request.app->traffic, &answer);
 }
@@ -180,7 +179,7 @@ static void log_exchange(struct exchange *exchange) {
     const char *method = exchange->request.method;
     fprintf(stderr, "%s %s %u %llu bytes %.2f ms\n", method ? method : "-", printable_target(exchange),
             exchange->is_sent ? exchange->reply.status : 0, (unsigned long long)exchange->reply_bytes,
-            elapsed_ms(&exchange->start));
+            (double)took_ns(exchange) / 1e6);
 }
 
 void exchange_goes_out(struct exchange *exchange) {

@@ -5,8 +5,6 @@
 //                                                          --> exchange_goes_out: counted --> exchange_end: logged
 #pragma once
 
-#include <time.h>
-
 #include "server/app.h"
 #include "server/http/bodies.h"
 #include "server/http/reply.h"
@@ -22,7 +20,7 @@ struct exchange {
     struct under_way_request under_way;
     struct worker_job job;
     atomic_bool missed;  // something that is not kept, while it may not load
-    struct timespec start;
+    int64_t begun_ns;
     struct body body;             // what the client sends
     struct unsent_answer unsent;  // what it is sent
     size_t body_limit;

@@ -2,8 +2,8 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
+#include "analysis/base/steady_clock.h"
 #include "server/app.h"
 #include "server/http/access.h"
 #include "server/http/guesses.h"
@@ -110,12 +110,6 @@ bool gate_is_open(const struct request *request) {
     return verdict == ACCESS_GRANTED || verdict == ACCESS_GRANTED_BY_LINK;
 }
 
-static int64_t now_ms(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 static void refuse_guess(struct request *request, struct reply *reply, enum reply_family family, int64_t wait_s) {
     struct error error;
     error_set(
@@ -136,7 +130,7 @@ static void refuse_guess(struct request *request, struct reply *reply, enum repl
 static void refuse(struct request *request, struct reply *reply, enum reply_family family,
                    enum access_verdict verdict) {
     bool is_guess = verdict == ACCESS_WRONG_TOKEN;
-    int64_t wait_s = is_guess ? guesses_take(request->app->guesses, &request->client, now_ms()) : 0;
+    int64_t wait_s = is_guess ? guesses_take(request->app->guesses, &request->client, steady_ms()) : 0;
     if (wait_s)
         refuse_guess(request, reply, family, wait_s);
     else

@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
+
+#include "analysis/base/steady_clock.h"
 
 enum { TICK_MS = 500, ADDRESS_BUCKETS = 256 };
 
@@ -24,12 +25,6 @@ struct lobby {
     struct lobby_address *addresses[ADDRESS_BUCKETS];
     bool is_over;
 };
-
-static int64_t now_ms(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 // --- Addresses (all below: the lock is held, unless said otherwise) ---
 
@@ -76,7 +71,7 @@ static void list_remove(struct lobby *lobby, struct guest *guest) {
 static void list_add(struct lobby *lobby, struct guest *guest, enum guest_state state) {
     struct guest_list *list = &lobby->lists[state];
     guest->state = state;
-    guest->since_ms = now_ms();
+    guest->since_ms = steady_ms();
     guest->older = list->newest;
     *(guest->older ? &guest->older->newer : &list->oldest) = guest;
     list->newest = guest;
@@ -211,7 +206,7 @@ static bool is_late(const struct guest *guest, int64_t waited_ms) {
 static void drop_late_of(struct lobby *lobby, enum guest_state state) {
     for (struct guest *guest = lobby->lists[state].oldest, *newer; guest; guest = newer) {
         newer = guest->newer;
-        if (is_late(guest, now_ms() - guest->since_ms)) {
+        if (is_late(guest, steady_ms() - guest->since_ms)) {
             drop(lobby, guest);
             lobby->counts.dropped_late++;
         } else if (state == GUEST_WAITS) {
@@ -221,12 +216,7 @@ static void drop_late_of(struct lobby *lobby, enum guest_state state) {
 }
 
 static void wait_a_tick(struct lobby *lobby) {
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += TICK_MS * 1000000L;
-    until.tv_sec += until.tv_nsec / 1000000000L;
-    until.tv_nsec %= 1000000000L;
-    (void)pthread_cond_timedwait(&lobby->wanted, &lobby->lock, &until);
+    (void)steady_wait(&lobby->wanted, &lobby->lock, TICK_MS);
 }
 
 // Without the lock.
@@ -258,7 +248,7 @@ struct lobby *lobby_new(size_t guests_max, size_t share, void (*on_tick)(void *c
     lobby->on_tick = on_tick;
     lobby->context = context;
     pthread_mutex_init(&lobby->lock, NULL);
-    pthread_cond_init(&lobby->wanted, NULL);
+    steady_condition_init(&lobby->wanted);
     if (pthread_create(&lobby->thread, NULL, run, lobby) == 0) return lobby;
     free(lobby);
     return NULL;

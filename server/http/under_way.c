@@ -5,7 +5,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/socket.h>
-#include <time.h>
+
+#include "analysis/base/steady_clock.h"
 
 enum { TICK_MS = 100, IDLE_TICKS = 20 };
 
@@ -28,12 +29,6 @@ bool under_way_has_hung_up(int socket, bool is_encrypted) {
     return recv(socket, &next, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
 }
 
-static int64_t now_ms(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 // --- The thread (the lock is held) ---
 
 static void give_up_who_left(struct under_way *under_way) {
@@ -45,12 +40,7 @@ static void give_up_who_left(struct under_way *under_way) {
 }
 
 static void wait_a_tick(struct under_way *under_way) {
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += TICK_MS * 1000000L;
-    until.tv_sec += until.tv_nsec / 1000000000L;
-    until.tv_nsec %= 1000000000L;
-    (void)pthread_cond_timedwait(&under_way->wanted, &under_way->lock, &until);
+    (void)steady_wait(&under_way->wanted, &under_way->lock, TICK_MS);
 }
 
 static void *run(void *context) {
@@ -74,7 +64,7 @@ struct under_way *under_way_new(struct cache *cache) {
     under_way->cache = cache;
     under_way->idle_ticks = IDLE_TICKS;
     pthread_mutex_init(&under_way->lock, NULL);
-    pthread_cond_init(&under_way->wanted, NULL);
+    steady_condition_init(&under_way->wanted);
     if (pthread_create(&under_way->thread, NULL, run, under_way) == 0) return under_way;
     free(under_way);
     return NULL;
@@ -95,7 +85,7 @@ void under_way_free(struct under_way *under_way) {
 // --- Requests ---
 
 void under_way_begin(struct under_way *under_way, struct under_way_request *request) {
-    request->begun_ms = now_ms();
+    request->begun_ms = steady_ms();
     request->newer = NULL;
     pthread_mutex_lock(&under_way->lock);
     request->older = under_way->newest;
@@ -132,7 +122,7 @@ static struct under_way_row *tell(struct under_way *under_way, const struct read
         struct under_way_row *row = &rows[*row_count];
         if (one->reading == mine) continue;
         row->target = arena_string(arena, bytes_of(one->target));
-        row->waited_ms = now_ms() - one->begun_ms;
+        row->waited_ms = steady_ms() - one->begun_ms;
         row->reading = cache_look(under_way->cache, one->reading);
         if (!row->target) return NULL;
         ++*row_count;

@@ -5,8 +5,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/socket.h>
-#include <time.h>
 
+#include "analysis/base/steady_clock.h"
 #include "server/http/unsent_readers.h"
 
 struct unsent {
@@ -14,12 +14,6 @@ struct unsent {
     size_t max_bytes, used_bytes, count;
     struct unsent_answer *newest;
 };
-
-static int64_t now_ms(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 struct unsent *unsent_new(size_t max_bytes) {
     struct unsent *unsent = calloc(1, sizeof *unsent);
@@ -91,7 +85,7 @@ static size_t gather(const struct unsent *unsent, struct unsent_answer **answers
 }
 
 static void drop_slowest(struct unsent *unsent, struct unsent_answer **answers, struct unsent_readers *readers) {
-    size_t count = unsent_who_makes_room(answers, gather(unsent, answers), unsent->max_bytes, now_ms(), readers);
+    size_t count = unsent_who_makes_room(answers, gather(unsent, answers), unsent->max_bytes, steady_ms(), readers);
     for (size_t i = 0; i < count && unsent->used_bytes > unsent->max_bytes; i++) make_room(&readers[i]);
 }
 
@@ -116,7 +110,7 @@ void unsent_begin(struct unsent *unsent, struct unsent_answer *answer, int socke
                                      .socket = socket,
                                      .client = *client,
                                      .taken_earlier = taken_of(socket),
-                                     .begun_ms = now_ms()};
+                                     .begun_ms = steady_ms()};
     pthread_mutex_lock(&unsent->lock);
     add(unsent, answer);
     keep_to_budget(unsent);

@@ -2,7 +2,8 @@
 
 #include <pthread.h>
 #include <stdlib.h>
-#include <time.h>
+
+#include "analysis/base/steady_clock.h"
 
 enum { THREADS_KEPT = 4, SPARE_MS = 10000 };
 
@@ -25,12 +26,6 @@ static unsigned sum(const unsigned counts[WORKER_PLACES]) {
     unsigned all = 0;
     for (int place = 0; place < WORKER_PLACES; place++) all += counts[place];
     return all;
-}
-
-static int64_t now_ms(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
 // --- Whose turn it is (the lock is held) ---
@@ -71,7 +66,7 @@ static void enter(struct workers *workers, struct worker_job *job, enum worker_p
     while (*link) link = &(*link)->next;
     *link = job;
     job->next = NULL;
-    job->since_ms = now_ms();
+    job->since_ms = steady_ms();
 }
 
 static void leave(struct workers *workers, struct worker_job *job) {
@@ -83,7 +78,7 @@ static void leave(struct workers *workers, struct worker_job *job) {
 
 // Who has loaded for long makes room for others.
 static void set_long_apart(struct workers *workers) {
-    int64_t before = now_ms() - workers->rules.long_ms;
+    int64_t before = steady_ms() - workers->rules.long_ms;
     for (struct worker_job *job = workers->loading, *next; job && job->since_ms <= before; job = next) {
         next = job->next;
         if (!has_place(workers, job, WORKER_LOADS_LONG)) continue;
@@ -205,16 +200,10 @@ static void run_job(struct workers *workers, struct worker_job *job) {
 
 // True: nobody called.
 static bool wait_for_call(struct workers *workers, unsigned milliseconds) {
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += milliseconds / 1000;
-    until.tv_nsec += milliseconds % 1000 * 1000000L;
-    until.tv_sec += until.tv_nsec / 1000000000L;
-    until.tv_nsec %= 1000000000L;
     workers->idle++;
-    int late = pthread_cond_timedwait(&workers->wanted, &workers->lock, &until);
+    bool is_called = steady_wait(&workers->wanted, &workers->lock, milliseconds);
     workers->idle--;
-    return late != 0;
+    return !is_called;
 }
 
 // True: jobs wait, and none of them has begun for a moment.
@@ -286,7 +275,7 @@ struct workers *workers_new(const struct workers_rules *rules) {
     workers->rules = *rules;
     workers->end = &workers->first;
     pthread_mutex_init(&workers->lock, NULL);
-    pthread_cond_init(&workers->wanted, NULL);
+    steady_condition_init(&workers->wanted);
     pthread_cond_init(&workers->finished, NULL);
     return workers;
 }

@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "analysis/base/steady_clock.h"
 #include "analysis/input/session_stamp.h"
 #include "server/live/event_ring.h"
 #include "server/live/event_text.h"
@@ -46,12 +47,6 @@ struct live_listener {
     struct output pending;  // what it was not told yet
     size_t told;
 };
-
-static int64_t now_ms(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 // The lock is held.
 static void announce(struct live *live) {
@@ -239,7 +234,7 @@ struct live_listener *live_listen(struct live *live, int64_t client, const char 
         return NULL;
     }
     *listener = (struct live_listener){
-        .live = live, .client = client, .heartbeat_s = heartbeat_s, .heard_ms = now_ms()};
+        .live = live, .client = client, .heartbeat_s = heartbeat_s, .heard_ms = steady_ms()};
     if (!take_place(live, listener, error)) {
         free(listener);
         return NULL;
@@ -308,9 +303,9 @@ static void hear_more(struct live_listener *listener) {
             greet(listener);
     }
     pthread_mutex_unlock(&live->lock);
-    bool is_silent = now_ms() - listener->heard_ms >= (int64_t)listener->heartbeat_s * 1000;
+    bool is_silent = steady_ms() - listener->heard_ms >= (int64_t)listener->heartbeat_s * 1000;
     if (!listener->pending.size && is_silent) output_put(&listener->pending, ": nothing new\n\n");
-    if (listener->pending.size) listener->heard_ms = now_ms();
+    if (listener->pending.size) listener->heard_ms = steady_ms();
 }
 
 static bool is_over(struct live_listener *listener) {

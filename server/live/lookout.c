@@ -2,18 +2,12 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "analysis/base/steady_clock.h"
 #include "analysis/input/local_storage.h"
 
 enum { QUIET_MS = 60, SETTLES_MS = 400, COST_SHARE = 4, COST_SHARE_OF_CHANGES = 1 };
-
-static int64_t now_ms(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 static void set_flags(int descriptor) {
     fcntl(descriptor, F_SETFD, FD_CLOEXEC);
@@ -21,7 +15,7 @@ static void set_flags(int descriptor) {
 }
 
 bool lookout_begin(struct lookout *lookout, const struct storage *storage, const char *path) {
-    *lookout = (struct lookout){.storage = storage, .path = path, .looked_ms = now_ms()};
+    *lookout = (struct lookout){.storage = storage, .path = path, .looked_ms = steady_ms()};
     if (pipe(lookout->wakes) != 0) return false;
     set_flags(lookout->wakes[0]);
     set_flags(lookout->wakes[1]);
@@ -59,13 +53,13 @@ static void try_to_watch(struct lookout *lookout) {
 }
 
 void lookout_looks(struct lookout *lookout) {
-    lookout->looked_ms = now_ms();
+    lookout->looked_ms = steady_ms();
     if (lookout->is_watched && !folder_watch_hear(&lookout->watch)) stop_watching(lookout);
     try_to_watch(lookout);
 }
 
 void lookout_looked(struct lookout *lookout) {
-    int64_t now = now_ms();
+    int64_t now = steady_ms();
     lookout->cost_ms = now - lookout->looked_ms;
     lookout->looked_ms = now;
 }
@@ -95,7 +89,7 @@ enum heard { HEARD_NOTHING, HEARD_CHANGE, HEARD_WAKE };
 static enum heard hear(const struct lookout *lookout, int64_t until_ms) {
     struct pollfd asked[] = {{.fd = lookout->wakes[0], .events = POLLIN},
                              {.fd = lookout->is_watched ? lookout->watch.descriptor : -1, .events = POLLIN}};
-    int64_t left = at_least(until_ms - now_ms(), 0);
+    int64_t left = at_least(until_ms - steady_ms(), 0);
     if (poll(asked, 2, (int)left) <= 0) return HEARD_NOTHING;
     return asked[0].revents ? HEARD_WAKE : HEARD_CHANGE;
 }
@@ -108,17 +102,17 @@ static void forget_wakes(const struct lookout *lookout) {
 // Files come in bursts: until there is no more for a moment, but not for ever. What was heard is taken on the way.
 static void settle(struct lookout *lookout) {
     int64_t earliest = lookout->looked_ms + COST_SHARE_OF_CHANGES * lookout->cost_ms;
-    int64_t latest = at_least(now_ms() + SETTLES_MS, earliest);
+    int64_t latest = at_least(steady_ms() + SETTLES_MS, earliest);
     for (;;) {
         if (!folder_watch_hear(&lookout->watch)) return stop_watching(lookout);
-        enum heard heard = hear(lookout, at_most(latest, at_least(now_ms() + QUIET_MS, earliest)));
-        if (heard != HEARD_CHANGE || now_ms() >= latest) return;
+        enum heard heard = hear(lookout, at_most(latest, at_least(steady_ms() + QUIET_MS, earliest)));
+        if (heard != HEARD_CHANGE || steady_ms() >= latest) return;
     }
 }
 
 void lookout_wait(struct lookout *lookout, bool has_pending, int64_t most_ms) {
     int64_t until = due_ms(lookout, has_pending);
-    if (most_ms >= 0) until = at_most(until, now_ms() + most_ms);
+    if (most_ms >= 0) until = at_most(until, steady_ms() + most_ms);
     if (hear(lookout, until) == HEARD_CHANGE) settle(lookout);
     forget_wakes(lookout);
 }

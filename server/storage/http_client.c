@@ -3,9 +3,9 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "analysis/base/refused_memory.h"
+#include "analysis/base/steady_clock.h"
 #include "server/storage/crypto.h"
 #include "server/storage/http_transfer.h"
 
@@ -119,12 +119,6 @@ struct call {
     unsigned seed;
 };
 
-static int64_t now_ms(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 static bool no_memory(const struct http_question *question, struct error *error) {
     return error_in(error, ERROR_TOO_BIG, question->about, ERROR_WHOLE_FILE, "no memory left to ask for it");
 }
@@ -192,7 +186,7 @@ static bool end_try(struct call *call, struct http_transfer *transfer, CURLcode 
     enum transfer_verdict verdict = http_transfer_judge(transfer, result, error);
     if (verdict == TRANSFER_FAILED) return false;
     if (verdict == TRANSFER_IS_GOOD) return give_up(call, transfer, CURLE_OK);
-    int64_t wait = wait_of(call, transfer), now = now_ms();
+    int64_t wait = wait_of(call, transfer), now = steady_ms();
     transfer->tries++;
     if (now + wait >= call->deadline_ms) return give_up(call, transfer, result);
     transfer->state = TRANSFER_WAITING;
@@ -231,14 +225,14 @@ static void set_deadline(struct call *call, int64_t now) {
 static bool carry(struct call *call, struct error *error) {
     while (call->done < call->count) {
         int running;
-        int64_t now = now_ms();
+        int64_t now = steady_ms();
         if (!reading_goes_on(call->reading, call->transfers->question->about, error)) return false;
         set_deadline(call, now);
         if (now >= call->deadline_ms) return is_late(call, error);
         if (!start_due(call, now, error)) return false;
         if (curl_multi_perform(call->multi, &running) != CURLM_OK) return no_memory(call->transfers->question, error);
         if (!collect(call, error)) return false;
-        if (call->done < call->count) (void)curl_multi_poll(call->multi, NULL, 0, poll_ms(call, now_ms()), NULL);
+        if (call->done < call->count) (void)curl_multi_poll(call->multi, NULL, 0, poll_ms(call, steady_ms()), NULL);
     }
     return true;
 }
@@ -264,7 +258,7 @@ bool http_client_ask(struct http_client *client, const struct http_question *que
     struct line *line = borrow_line(client);
     struct http_transfer *transfers = arena_new(arena, struct http_transfer, count);
     struct call call = {.client = client, .transfers = transfers, .count = count, .reading = questions->reading};
-    call.seed = (unsigned)now_ms() ^ (unsigned)(uintptr_t)line;
+    call.seed = (unsigned)steady_ms() ^ (unsigned)(uintptr_t)line;
     if (line) call.multi = line->multi;
     bool is_good = line && transfers ? ask(&call, questions, arena, answers, error) : no_memory(questions, error);
     if (line) return_line(client, line);

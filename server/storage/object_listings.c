@@ -4,9 +4,9 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "analysis/base/refused_memory.h"
+#include "analysis/base/steady_clock.h"
 #include "server/storage/prefix_list.h"
 
 enum { TREES_KEPT = 256, TREE_BYTES_MAX = 1 << 30, PATIENCE_MS = 100, VAST_HOLDS_MS = 600 * 1000 };
@@ -38,7 +38,7 @@ struct object_listings *object_listings_new(const struct object_bucket *bucket) 
     if (!listings) return NULL;
     listings->bucket = bucket;
     pthread_mutex_init(&listings->lock, NULL);
-    pthread_cond_init(&listings->listed, NULL);
+    steady_condition_init(&listings->listed);
     return listings;
 }
 
@@ -58,12 +58,6 @@ void object_listings_free(struct object_listings *listings) {
 
 const struct object_tree *listed_tree_of(const struct listed_tree *listed) {
     return &listed->tree;
-}
-
-static int64_t now_ms(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
 // --- What is kept ---
@@ -161,7 +155,7 @@ static struct listed_tree *list(struct object_listings *listings, const struct p
     uint64_t refusals = memory_refusals();
     bool is_good = list_into(listings, wish, before, listed, reading, error) && !memory_was_refused(refusals, error);
     listed_tree_release(before);
-    listed->listed_ms = now_ms();  // a list that takes long holds as long as a short one
+    listed->listed_ms = steady_ms();  // a list that takes long holds as long as a short one
     if (is_good) return listed;
     listed_tree_release(listed);
     return NULL;
@@ -186,18 +180,13 @@ static void end_way(struct object_listings *listings, const struct under_way *mi
 
 // Until some list has ended, or a moment has passed: who follows may have stopped it.
 static void wait_a_moment(struct object_listings *listings) {
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += PATIENCE_MS * 1000000L;
-    until.tv_sec += until.tv_nsec / 1000000000L;
-    until.tv_nsec %= 1000000000L;
-    (void)pthread_cond_timedwait(&listings->listed, &listings->lock, &until);
+    (void)steady_wait(&listings->listed, &listings->lock, PATIENCE_MS);
 }
 
 // A kept tree, or NULL: then `mine` is under way, and the caller lists, or *error is filled.
 static struct listed_tree *take_or_begin(struct object_listings *listings, const char *prefix, struct under_way *mine,
                                          const struct reading *reading, struct error *error) {
-    int64_t since_ms = now_ms() - LISTINGS_HOLD_MS;
+    int64_t since_ms = steady_ms() - LISTINGS_HOLD_MS;
     struct listed_tree *listed;
     bool goes_on = true;
     pthread_mutex_lock(&listings->lock);
@@ -215,7 +204,7 @@ static struct listed_tree *take_or_begin(struct object_listings *listings, const
 // A folder that was found vast a while ago is so still.
 static struct listed_tree *take_vast(struct object_listings *listings, const char *prefix) {
     struct listed_tree *same = take_same(listings, prefix);
-    if (same && same->tree.extent == TREE_VAST && same->listed_ms >= now_ms() - VAST_HOLDS_MS) return same;
+    if (same && same->tree.extent == TREE_VAST && same->listed_ms >= steady_ms() - VAST_HOLDS_MS) return same;
     listed_tree_release(same);
     return NULL;
 }
@@ -273,7 +262,7 @@ static const char *folder_of_known_object(struct object_listings *listings, cons
 
 struct listed_tree *object_listings_of_name(struct object_listings *listings, const char *name, struct reading *reading,
                                             struct error *error) {
-    struct listed_tree *listed = take_kept(listings, name, now_ms() - LISTINGS_HOLD_MS);
+    struct listed_tree *listed = take_kept(listings, name, steady_ms() - LISTINGS_HOLD_MS);
     struct arena scratch;
     if (listed) return listed;
     arena_init(&scratch, 0);

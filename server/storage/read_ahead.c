@@ -2,9 +2,10 @@
 
 #include <pthread.h>
 #include <stdlib.h>
-#include <time.h>
 
-enum { STOPPED_WITHIN_NS = 100000000 };
+#include "analysis/base/steady_clock.h"
+
+enum { STOPPED_WITHIN_MS = 100 };
 enum { PIECE_BLOCKS = READ_AHEAD_PIECE_BYTES / BLOCK_CACHE_BLOCK_BYTES };
 
 struct piece {
@@ -33,7 +34,7 @@ struct read_ahead *read_ahead_new(struct block_store *blocks) {
     reading_init(&ahead->reading);
     pthread_mutex_init(&ahead->lock, NULL);
     pthread_cond_init(&ahead->came, NULL);
-    pthread_cond_init(&ahead->went, NULL);
+    steady_condition_init(&ahead->went);
     return ahead;
 }
 
@@ -162,16 +163,8 @@ bool read_ahead_wait(struct read_ahead *ahead, const struct opened_object *objec
                      struct reading *reading) {
     bool has_waited = false;
     pthread_mutex_lock(&ahead->lock);
-    for (; has(ahead, object, block) && ahead->thread_count && !reading_is_stopped(reading); has_waited = true) {
-        struct timespec until;
-        clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_nsec += STOPPED_WITHIN_NS;
-        if (until.tv_nsec >= 1000000000) {
-            until.tv_sec++;
-            until.tv_nsec -= 1000000000;
-        }
-        (void)pthread_cond_timedwait(&ahead->went, &ahead->lock, &until);
-    }
+    for (; has(ahead, object, block) && ahead->thread_count && !reading_is_stopped(reading); has_waited = true)
+        (void)steady_wait(&ahead->went, &ahead->lock, STOPPED_WITHIN_MS);
     pthread_mutex_unlock(&ahead->lock);
     return has_waited;
 }

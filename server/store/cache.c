@@ -3,10 +3,10 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "analysis/base/id_map.h"
 #include "analysis/base/refused_memory.h"
+#include "analysis/base/steady_clock.h"
 
 enum {
     BUCKET_COUNT = 4096,         // a power of two
@@ -329,12 +329,6 @@ static void settle(struct cache *cache, struct cache_entry *entry, bool is_good,
     pthread_cond_broadcast(&cache->loaded);
 }
 
-static int64_t now_ns(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 // What was made while the system had no memory to give may lack anything: it is not kept, nor handed out.
 static bool load_whole(cache_load *load, void *context, struct cache_value *value, struct error *error) {
     uint64_t before = memory_refusals();
@@ -348,9 +342,9 @@ static bool load_in_turn(struct cache *cache, cache_load *load, void *context, s
                          struct error *error) {
     cache->stats.loads++;
     pthread_mutex_unlock(&cache->lock);
-    int64_t begun_ns = now_ns();
+    int64_t begun_ns = steady_ns();
     bool is_good = load_whole(load, context, value, error);
-    int64_t took_ns = now_ns() - begun_ns;
+    int64_t took_ns = steady_ns() - begun_ns;
     pthread_mutex_lock(&cache->lock);
     cache->stats.load_ns += (uint64_t)took_ns;
     cache->stats.failures += !is_good;

@@ -1,10 +1,9 @@
 #include "server/store/load_slots.h"
 
-#include <time.h>
-
 #include "analysis/base/memory_room.h"
+#include "analysis/base/steady_clock.h"
 
-enum { LOOK_AGAIN_NS = 50000000, SURELY_SLOW_NS = 100000000, SECOND_NS = 1000000000 };
+enum { LOOK_AGAIN_MS = 50, SURELY_SLOW_NS = 100000000 };
 
 // A node on the stack of whoever waits.
 struct load_waiter {
@@ -13,23 +12,13 @@ struct load_waiter {
 };
 
 void load_slots_init(struct load_slots *slots, unsigned parallel, pthread_mutex_t *lock) {
-    pthread_condattr_t steady;
-    pthread_condattr_init(&steady);
-    pthread_condattr_setclock(&steady, CLOCK_MONOTONIC);
-    pthread_cond_init(&slots->changed, &steady);
-    pthread_condattr_destroy(&steady);
+    steady_condition_init(&slots->changed);
     slots->lock = lock;
     slots->parallel = parallel ? parallel : 1;
 }
 
 void load_slots_destroy(struct load_slots *slots) {
     pthread_cond_destroy(&slots->changed);
-}
-
-static int64_t now_ns(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * SECOND_NS + now.tv_nsec;
 }
 
 // --- What is under way ---
@@ -61,7 +50,7 @@ struct lane_counts {
 
 static struct lane_counts count_beside(const struct load_slots *slots, const struct load_wish *wish) {
     struct lane_counts counts = {0};
-    int64_t now = now_ns();
+    int64_t now = steady_ns();
     for (unsigned i = 0; i < LOAD_SLOTS_MAX; i++) {
         const struct load_slot *slot = &slots->slots[i];
         if (slot->depth == 0) continue;
@@ -117,9 +106,7 @@ static void quit(struct load_slots *slots, struct load_waiter *waiter) {
 
 // Until something changes, or a load can have turned out to be slow: nobody tells that.
 static void wait_a_while(struct load_slots *slots) {
-    int64_t until = now_ns() + LOOK_AGAIN_NS;
-    struct timespec time = {until / SECOND_NS, until % SECOND_NS};
-    pthread_cond_timedwait(&slots->changed, slots->lock, &time);
+    (void)steady_wait(&slots->changed, slots->lock, LOOK_AGAIN_MS);
 }
 
 static struct load_slot *wait_for_slot(struct load_slots *slots, const struct load_wish *wish,
@@ -142,7 +129,7 @@ static bool take(struct load_slots *slots, const struct load_wish *wish, struct 
                                .depth = depth,
                                .wish = *wish,
                                .reading = reading,
-                               .begun_ns = now_ns(),
+                               .begun_ns = steady_ns(),
                                .waited_ns = reading_waited_ns(reading)};
     return true;
 }
@@ -205,7 +192,7 @@ void load_slots_wake(struct load_slots *slots) {
 
 struct load_counts load_slots_count(const struct load_slots *slots) {
     struct load_counts counts = {0};
-    int64_t now = now_ns();
+    int64_t now = steady_ns();
     for (unsigned i = 0; i < LOAD_SLOTS_MAX; i++) {
         const struct load_slot *slot = &slots->slots[i];
         counts.running += slot->depth > 0;

@@ -3,12 +3,12 @@
 #include <malloc.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "analysis/base/memory_room.h"
 #include "analysis/base/refused_memory.h"
+#include "analysis/base/steady_clock.h"
 
-enum { QUIET_SECONDS = 1 };
+enum { QUIET_MS = 1000 };
 
 struct memory_keeper {
     struct cache *cache;
@@ -27,11 +27,8 @@ static void give_back(void) {
 
 // False when the keeper was stopped meanwhile.
 static bool rest(struct memory_keeper *keeper) {
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += QUIET_SECONDS;
     pthread_mutex_lock(&keeper->lock);
-    if (!keeper->is_stopped) pthread_cond_timedwait(&keeper->stopped, &keeper->lock, &until);
+    if (!keeper->is_stopped) (void)steady_wait(&keeper->stopped, &keeper->lock, QUIET_MS);
     bool goes_on = !keeper->is_stopped;
     pthread_mutex_unlock(&keeper->lock);
     return goes_on;
@@ -67,7 +64,7 @@ struct memory_keeper *memory_keeper_new(struct cache *cache, const struct reside
     keeper->resident = resident;
     memory_room_leave(KEEPER_PROGRAM_BYTES);
     pthread_mutex_init(&keeper->lock, NULL);
-    pthread_cond_init(&keeper->stopped, NULL);
+    steady_condition_init(&keeper->stopped);
     if (pthread_create(&keeper->thread, NULL, keep, keeper) == 0) return keeper;
     pthread_cond_destroy(&keeper->stopped);
     pthread_mutex_destroy(&keeper->lock);

@@ -6,9 +6,9 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "analysis/base/refused_memory.h"
+#include "analysis/base/steady_clock.h"
 #include "analysis/hlo/program_load.h"
 #include "server/text/etag.h"
 #include "server/text/output.h"
@@ -48,12 +48,6 @@ struct module_summaries {
 
 static const struct error too_many = {ERROR_TOO_BIG, -1, "",
                                       "The session holds too many programs to list their figures."};
-
-static int64_t now_s(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec;
-}
 
 // --- The figures of one program ---
 
@@ -118,7 +112,7 @@ static struct summary_set *next_set(struct module_summaries *summaries) {
     for (size_t i = 0; i < MODULE_SUMMARIES_SETS_MAX; i++) {
         struct summary_set *set = summaries->sets[i];
         if (!set || set->next_row == set->list.row_count) continue;
-        if (now_s() - set->asked_s > MODULE_SUMMARIES_PATIENCE_SECONDS) continue;
+        if (steady_ms() / 1000 - set->asked_s > MODULE_SUMMARIES_PATIENCE_SECONDS) continue;
         if (!best || set->asked_s >= best->asked_s) best = set;
     }
     return best;
@@ -292,7 +286,7 @@ static bool tell(struct module_summaries *summaries, struct work *work, struct s
                                        .is_complete = set->settled == count};
     set->is_outdated |= set->has_refusal && figures->is_complete;
     figures->version = arena_printf(&work->arena, "%.*s-%" PRIu64, KEY_DIGITS, set->key + 1, set->settled);
-    set->asked_s = now_s();
+    set->asked_s = steady_ms() / 1000;
     pthread_cond_signal(&summaries->wake);
     return figures->version != NULL;
 }

@@ -3,8 +3,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <time.h>
 
+#include "analysis/base/steady_clock.h"
 #include "analysis/input/folder_watch.h"
 #include "analysis/input/local_storage.h"
 
@@ -39,19 +39,13 @@ struct stillness {
     _Atomic int64_t used_ms;
 };
 
-static int64_t now_ms(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 struct stillness *stillness_new(const struct storage *storage, const char *path) {
     struct stillness *stillness = calloc(1, sizeof *stillness);
     if (!stillness) return NULL;
     stillness->path = path;
     stillness->is_local = storage == local_storage() || storage == local_storage_following();
     pthread_mutex_init(&stillness->lock, NULL);
-    pthread_cond_init(&stillness->wanted, NULL);
+    steady_condition_init(&stillness->wanted);
     return stillness;
 }
 
@@ -75,9 +69,9 @@ static void attend(struct stillness *stillness) {
     stillness->is_walking = true;
     tell(stillness);
     pthread_mutex_unlock(&stillness->lock);
-    int64_t begun_ms = now_ms();
+    int64_t begun_ms = steady_ms();
     bool is_watched = walk(stillness);
-    int64_t ended_ms = now_ms();
+    int64_t ended_ms = steady_ms();
     pthread_mutex_lock(&stillness->lock);
     stillness->is_walking = false;
     stillness->is_watched = is_watched;
@@ -94,18 +88,11 @@ static void stop_watching(struct stillness *stillness) {
 }
 
 static void wait_until(struct stillness *stillness, int64_t until_ms) {
-    int64_t left_ms = until_ms - now_ms();
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += left_ms / 1000;
-    until.tv_nsec += left_ms % 1000 * 1000000L;
-    until.tv_sec += until.tv_nsec / 1000000000L;
-    until.tv_nsec %= 1000000000L;
-    (void)pthread_cond_timedwait(&stillness->wanted, &stillness->lock, &until);
+    (void)steady_wait(&stillness->wanted, &stillness->lock, until_ms - steady_ms());
 }
 
 static void pass_time(struct stillness *stillness) {
-    int64_t now = now_ms(), unused_ms = stillness->used_ms + UNUSED_MS;
+    int64_t now = steady_ms(), unused_ms = stillness->used_ms + UNUSED_MS;
     if (stillness->is_wanted && now < stillness->rests_until_ms)
         wait_until(stillness, stillness->rests_until_ms);
     else if (stillness->is_wanted)
@@ -152,14 +139,14 @@ static uint64_t still_generation(struct stillness *stillness) {
 }
 
 struct stillness_mark stillness_mark(struct stillness *stillness) {
-    struct stillness_mark mark = {1, now_ms()};
+    struct stillness_mark mark = {1, steady_ms()};
     if (stillness->path) mark.generation = still_generation(stillness);
     return mark;
 }
 
 bool stillness_holds(struct stillness *stillness, const struct stillness_mark *mark) {
     if (!mark->generation || !stillness->path) return mark->generation;
-    int64_t now = now_ms();
+    int64_t now = steady_ms();
     atomic_store(&stillness->used_ms, now);
     return now - mark->taken_ms <= STILLNESS_MS && still_generation(stillness) == mark->generation;
 }
@@ -182,7 +169,7 @@ static void wake(struct stillness *stillness) {
 void stillness_is_missed(struct stillness *stillness) {
     if (!stillness->path || !stillness->is_local) return;
     pthread_mutex_lock(&stillness->lock);
-    stillness->used_ms = now_ms();
+    stillness->used_ms = steady_ms();
     if (is_often(stillness) && !stillness->is_walking && !stillness->is_wanted && !still_generation(stillness))
         wake(stillness);
     pthread_mutex_unlock(&stillness->lock);

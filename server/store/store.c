@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "analysis/base/refused_memory.h"
+#include "analysis/base/steady_clock.h"
 #include "analysis/input/run_names.h"
 #include "server/embedded_assets.h"
 #include "server/storage/object_storage.h"
@@ -56,7 +57,7 @@ struct store *store_new(const char *logdir, const struct storage_settings *setti
     store->logdir = store->opened.path;
     store->stillness = stillness_new(store->opened.storage, store->logdir);
     pthread_mutex_init(&store->lock, NULL);
-    pthread_cond_init(&store->scanned, NULL);
+    steady_condition_init(&store->scanned);
     if (store->stillness) return store;
     store_free(store);
     return NULL;
@@ -151,16 +152,11 @@ static struct snapshot *take_current(struct store *store) {
 
 // Until the scan that is under way has ended, or a moment has passed: sees what it reads meanwhile.
 static void wait_a_moment(struct store *store, struct reading *reading) {
-    struct timespec until;
     if (reading && store->scanner) {
         struct reading_state seen = reading_look(store->scanner);
         reading_show(reading, &seen);
     }
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += PATIENCE_MS * 1000000L;
-    until.tv_sec += until.tv_nsec / 1000000000L;
-    until.tv_nsec %= 1000000000L;
-    (void)pthread_cond_timedwait(&store->scanned, &store->lock, &until);
+    (void)steady_wait(&store->scanned, &store->lock, PATIENCE_MS);
 }
 
 // Whether a scan from `wanted` on has ended, one way or the other.

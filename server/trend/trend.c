@@ -3,18 +3,12 @@
 #include <malloc.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "analysis/base/growing_array.h"
+#include "analysis/base/steady_clock.h"
 #include "server/store/work_each.h"
 #include "server/trend/session_time.h"
 #include "server/trend/trend_session.h"
-
-static int64_t now_ms(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 // --- Points in order of time ---
 
@@ -123,7 +117,7 @@ struct look {
 
 // Each question gets on by something, however short the patience: else a slow place would never be read.
 static bool is_over(const struct look *look) {
-    if (look->ends_ms < 0 || now_ms() < look->ends_ms) return false;
+    if (look->ends_ms < 0 || steady_ms() < look->ends_ms) return false;
     return cache_stats_read(look->trend->work->cache).loads > look->loads;
 }
 
@@ -209,7 +203,7 @@ bool trend_read(struct store *store, struct work *work, const struct trend_quest
                 struct error *error) {
     *trend = (struct trend){.question = *question, .work = work};
     struct look look = {.store = store, .trend = trend, .ends_ms = -1, .loads = cache_stats_read(work->cache).loads};
-    if (question->patience_ms >= 0) look.ends_ms = now_ms() + question->patience_ms;
+    if (question->patience_ms >= 0) look.ends_ms = steady_ms() + question->patience_ms;
     const struct catalog *catalog = store_catalog(store, work, true, error);
     if (!catalog) return false;
     if (!list_points(store, trend, catalog)) return work_out_of_memory(error);
