@@ -233,7 +233,8 @@ static enum MHD_Result send_reply(struct connection *connection) {
     const struct reply *reply = &exchange->reply;
     bool is_stream = reply->stream.read != NULL;
     exchange->reply_bytes = reply->body.size;
-    if (!is_stream) lobby_now(connection->server->lobby, &connection->guest, GUEST_DOWNLOADS, reply->body.size);
+    lobby_now(connection->server->lobby, &connection->guest, is_stream ? GUEST_LISTENS : GUEST_DOWNLOADS,
+              reply->body.size);
     bool is_queued = is_stream ? queue_stream(connection, reply)
                                : response_queue(connection->handle, &exchange->request, reply);
     if (!is_queued) return MHD_NO;

@@ -96,7 +96,7 @@ static struct guest *longest(const struct guest_list *list, const struct lobby_a
 
 // Whoever makes room: of `of`, or of all (NULL).
 static bool make_room(struct lobby *lobby, const struct lobby_address *of) {
-    static const enum guest_state order[] = {GUEST_WAITS, GUEST_UPLOADS, GUEST_DOWNLOADS};
+    static const enum guest_state order[] = {GUEST_WAITS, GUEST_UPLOADS, GUEST_LISTENS, GUEST_DOWNLOADS};
     for (size_t i = 0; i < sizeof order / sizeof order[0]; i++) {
         struct guest *guest = longest(&lobby->lists[order[i]], of);
         if (!guest) continue;
@@ -195,6 +195,7 @@ static bool is_late(const struct guest *guest, int64_t waited_ms) {
         case GUEST_DOWNLOADS:
             return waited_s >= LOBBY_ANSWER_SECONDS &&
                    waited_s - LOBBY_ANSWER_SECONDS > guest->bytes / LOBBY_ANSWER_BYTES_PER_SECOND;
+        case GUEST_LISTENS:
         case GUEST_IS_SERVED:
         case GUEST_STATE_COUNT:
             break;

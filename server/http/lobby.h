@@ -2,15 +2,18 @@
 //
 //     accepted --> WAITS --head is whole--> UPLOADS --body is whole--> IS_SERVED --answer is there--> DOWNLOADS --.
 //                    ^------------------------------- the answer is sent ---------------------------------------'
+//     LISTENS instead of DOWNLOADS: the answer has no end (events)
 //
 //     WAITS       30 s for a whole head, however many of its bytes come; no request at all is the same
 //     UPLOADS     20 s, and then at least 64 KiB for each second since it began
 //     IS_SERVED   as long as it takes: whoever hangs up is given up (under_way.h)
-//     DOWNLOADS   30 s, and a second for each 32 KiB of the answer; an unending one (events) as long as it likes
+//     DOWNLOADS   30 s, and a second for each 32 KiB of the answer
+//     LISTENS     as long as it likes
 //
 // Who is late is dropped. When the lobby is full, or one address has its share of it, whoever has waited longest makes
 // room: of all, or of that address; so whoever comes is always let in while anybody dawdles. With none that waits, the
-// longest of those who upload and then of those who download makes room. Nobody who is being served is dropped; but no
+// longest of those who upload makes room, then of those who listen (a page that is dropped asks again by itself) and
+// then of those who download. Nobody who is being served is dropped; but no
 // more than 7/8 of all who may be here are served at once, and of one address no more than it leaves free of these. So
 // somebody can always make room, whatever the others ask.
 //
@@ -36,7 +39,7 @@ enum {
     LOBBY_ANSWER_BYTES_PER_SECOND = 32 << 10,
 };
 
-enum guest_state { GUEST_WAITS, GUEST_UPLOADS, GUEST_DOWNLOADS, GUEST_IS_SERVED, GUEST_STATE_COUNT };
+enum guest_state { GUEST_WAITS, GUEST_UPLOADS, GUEST_LISTENS, GUEST_DOWNLOADS, GUEST_IS_SERVED, GUEST_STATE_COUNT };
 
 // All guests of one address; of IPv6 one network of 64 bits.
 struct lobby_address {

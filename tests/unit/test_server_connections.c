@@ -91,6 +91,24 @@ static void nobody_is_dropped_while_served(void **state) {
     leave_all(lobby, c, 4);
 }
 
+// They are not served for ever: others are, and they make room before an answer is cut.
+static void listeners_make_room_before_downloads(void **state) {
+    (void)state;
+    struct lobby *lobby = lobby_new(3, 3, nothing, NULL);
+    struct client c[4];
+    for (uint32_t i = 0; i < 3; i++) assert_true(connects(lobby, &c[i], i));
+    for (uint32_t i = 0; i < 2; i++) {
+        assert_true(lobby_serves(lobby, &c[i].guest));
+        lobby_now(lobby, &c[i].guest, i == 0 ? GUEST_DOWNLOADS : GUEST_LISTENS, 1);
+    }
+    assert_true(lobby_serves(lobby, &c[2].guest));
+    assert_true(connects(lobby, &c[3], 3));
+    assert_true(is_over(&c[1]));
+    assert_false(is_over(&c[0]) || is_over(&c[2]));
+    assert_true(lobby_serves(lobby, &c[3].guest));
+    leave_all(lobby, c, 4);
+}
+
 static void an_address_leaves_service_to_others(void **state) {
     (void)state;
     enum { ONE = 0x0A000001, OTHER = 0x0A000002, LATE = 0x0A000003 };
@@ -138,6 +156,7 @@ static void who_is_late_is_dropped(void **state) {
         {GUEST_DOWNLOADS, 100, LOBBY_ANSWER_SECONDS + 1, true},
         {GUEST_DOWNLOADS, (uint64_t)100 * LOBBY_ANSWER_BYTES_PER_SECOND, LOBBY_ANSWER_SECONDS + 60, false},
         {GUEST_DOWNLOADS, (uint64_t)100 * LOBBY_ANSWER_BYTES_PER_SECOND, LOBBY_ANSWER_SECONDS + 110, true},
+        {GUEST_LISTENS, 0, 100000, false},
         {GUEST_IS_SERVED, 0, 100000, false},
     };
     enum { COUNT = sizeof cases / sizeof cases[0] };
@@ -321,6 +340,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(longest_waiting_makes_room),
         cmocka_unit_test(nobody_is_dropped_while_served),
+        cmocka_unit_test(listeners_make_room_before_downloads),
         cmocka_unit_test(an_address_leaves_service_to_others),
         cmocka_unit_test(an_address_has_its_share),
         cmocka_unit_test(who_is_late_is_dropped),
