@@ -274,7 +274,7 @@ ubsan:  ## the C tests under UBSan alone
 	$(MAKE) --no-print-directory -Otarget MODE=ubsan check-unit check-fuzz
 tsan:  ## the server's tests under ThreadSanitizer
 	$(MAKE) --no-print-directory -Otarget MODE=tsan check-unit-server check-http
-valgrind: valgrind-unit valgrind-fuzz valgrind-commands  ## no byte is read before it is written: C tests, fuzz corpus and commands under memcheck
+valgrind: valgrind-unit valgrind-fuzz valgrind-commands valgrind-golden  ## no byte is read before it is written: C tests, fuzz corpus, commands and golden answers under memcheck
 fuzz:  ## look for crashes: make fuzz T=xspace FUZZ_SECONDS=600
 	$(MAKE) MODE=fuzz CC=clang fuzz-run T=$(T)
 .PHONY: fuzz-all fuzz-each fuzz-coverage trust-report
@@ -308,13 +308,17 @@ check-unit-server: $(SERVER_UNIT_BIN)
 # Left out: test_byte_source, which inflates until it has done the most that is allowed.
 MEMCHECK = valgrind --quiet --suppressions=tests/memcheck.supp --error-exitcode=99 --leak-check=no
 NOT_UNDER_VALGRIND = $(patsubst %,$(DIR)/tests/test_%,byte_source)
-.PHONY: valgrind-unit valgrind-fuzz valgrind-commands
+.PHONY: valgrind-unit valgrind-fuzz valgrind-commands valgrind-golden valgrind-http
 valgrind-unit: $(filter-out $(NOT_UNDER_VALGRIND),$(UNIT_BIN))
 	UNDER='$(MEMCHECK)' tests/run-unit.sh $^
 valgrind-fuzz: $(FUZZ_BIN)
 	UNDER='$(MEMCHECK)' HBMVIEW_FUZZ_MUTATIONS=2 tests/run-fuzz.sh $^
 valgrind-commands: $(BIN)
 	UNDER='$(MEMCHECK)' HBMVIEW=$(BIN) tests/run-memcheck-commands.sh
+valgrind-golden: $(BIN)
+	UNDER='$(MEMCHECK)' HBMVIEW=$(BIN) tests/run-golden.sh
+valgrind-http: $(BIN)  ## the HTTP tests under memcheck; some have no patience for it, so by hand: ONLY=test_name for one
+	UNDER='$(MEMCHECK)' HBMVIEW=$(BIN) tests/run-python.sh http
 fuzz-run: $(DIR)/fuzz_$(T)
 	@mkdir -p $(BUILD)/fuzz-found/$(T) tests/fuzz/corpus/$(T)
 	$< -max_total_time=$(FUZZ_SECONDS) -artifact_prefix=$(BUILD)/fuzz-found/ $(BUILD)/fuzz-found/$(T) tests/fuzz/corpus/$(T)

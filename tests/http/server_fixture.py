@@ -13,6 +13,7 @@ import json
 import os
 import pathlib
 import re
+import shlex
 import signal
 import socket
 import ssl
@@ -30,7 +31,8 @@ STOP_SECONDS = 60
 ANSWER_SECONDS = 120
 COMPLETE_SECONDS = 600
 # Under a sanitizer the program has memory of its own kind, and takes ten times as long.
-INSTRUMENTED = re.search(r"/(asan|tsan|ubsan)/", os.environ.get("HBMVIEW", "")) is not None
+UNDER = shlex.split(os.environ.get("UNDER", ""))  # valgrind and its arguments
+INSTRUMENTED = bool(UNDER) or re.search(r"/(asan|tsan|ubsan)/", os.environ.get("HBMVIEW", "")) is not None
 
 
 def program():
@@ -64,9 +66,8 @@ class Server:
         """`arguments` come after --logdir (none when logdir is None) and --port=0. `tls`: certificate and key."""
         self.environment = environment
         self.stdin = stdin
-        self.command = [program(), "--port=0", *map(str, arguments)]
-        if logdir is not None:
-            self.command.insert(1, f"--logdir={logdir}")
+        logdir_flag = [] if logdir is None else [f"--logdir={logdir}"]
+        self.command = [*UNDER, program(), *logdir_flag, "--port=0", *map(str, arguments)]
         self.context = None
         if tls:
             self.command += [f"--tls_cert={tls[0]}", f"--tls_key={tls[1]}"]
