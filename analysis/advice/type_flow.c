@@ -169,12 +169,31 @@ static void hand_all_back(struct runner *r) {
     for (uint32_t i = r->graph->node_count; i-- > 0;) hand_back(r, &r->graph->nodes[i]);
 }
 
+static bool is_of_field(const struct runner *r, const struct entry_input *input, struct bytes field) {
+    if (input->leaf == HLO_NONE) return false;
+    return bytes_contains(r->graph->nodes[r->graph->node_of_leaf[input->leaf]].op_name, field);
+}
+
+// Adafactor's momentum, which optax keeps in float32 whatever the weights are: its ema of what factored rows and columns
+// scale (optax/_src/alias.py, adafactor: dtype_momentum).
+static void widen_momentum(struct runner *r, const struct program_roles *roles) {
+    bool is_factored = false;
+    for (uint32_t i = 0; i < roles->input_count && !is_factored; i++)
+        is_factored = is_of_field(r, &roles->inputs[i], BYTES(".v_row["));
+    for (uint32_t i = 0; i < roles->input_count && is_factored; i++) {
+        const struct entry_input *input = &roles->inputs[i];
+        if (!input->is_state || !is_of_field(r, input, BYTES(".ema["))) continue;
+        r->flow->classes[input->leaf] = r->flow->classes[roles->outputs[input->mirror].leaf] = TYPE_WIDE;
+    }
+}
+
 static void finish(struct runner *r, const struct program_roles *roles) {
     for (uint32_t i = 0; i < roles->output_count; i++) {
         uint32_t leaf = roles->outputs[i].leaf;
         if (roles->outputs[i].mirror != HLO_NONE && is_type(r, leaf, ELEMENT_TYPE_F32))
             r->flow->classes[leaf] = TYPE_NARROW;
     }
+    widen_momentum(r, roles);
     for (uint32_t leaf = 0; leaf < r->graph->leaf_count; leaf++)
         r->flow->is_cast_copy[leaf] = r->origins[leaf] == ORIGIN_CAST_COPY;
 }

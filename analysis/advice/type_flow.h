@@ -8,7 +8,7 @@
 //     narrow                                  narrow        narrow: the dot was a float32 one, and will be bfloat16
 //
 // A conversion is the user's when its op_name ends in convert_element_type. What is as large as an entry parameter of
-// the state, but is no activation, is a gradient or an update and follows the parameter.
+// the state, but is no activation, is a gradient or an update and follows the parameter. Adafactor's momentum stays.
 #pragma once
 
 #include "analysis/advice/program_roles.h"
