@@ -28,36 +28,6 @@ static double donation_above(struct advisor *advisor, int64_t predicted, struct 
     return above < ADVICE_RANGE_MAX - DONATION_BELOW ? above : ADVICE_RANGE_MAX - DONATION_BELOW;
 }
 
-static bool is_copying(enum opcode opcode) {
-    return opcode == OPCODE_COPY || opcode == OPCODE_COPY_DONE || opcode == OPCODE_COPY_START ||
-           opcode == OPCODE_BITCAST;
-}
-
-// A loop that scans an array and stacks its result reads the one while it writes the other: donating makes no place for
-// both in one.
-static bool is_copied_by_loop(const struct advisor *advisor, const struct entry_input *input) {
-    enum { COPIES_MAX = 8 };
-    const struct program_graph *graph = &advisor->graph;
-    uint32_t last = graph->entry == HLO_NONE ? HLO_NONE : graph->computations[graph->entry].root;
-    if (last == HLO_NONE) return false;
-    const struct graph_node *root = &graph->nodes[last];
-    uint32_t output = root->opcode == OPCODE_TUPLE ? graph_operand(graph, root, input->mirror) : HLO_NONE;
-    for (int i = 0; i < COPIES_MAX && output != HLO_NONE && is_copying(graph->nodes[output].opcode); i++)
-        output = graph_operand(graph, &graph->nodes[output], 0);
-    if (output == HLO_NONE || input->leaf == HLO_NONE) return false;
-    const struct graph_node *element = &graph->nodes[output];
-    uint32_t loop = element->opcode == OPCODE_GET_TUPLE_ELEMENT ? graph_operand(graph, element, 0) : HLO_NONE;
-    if (loop == HLO_NONE || graph->nodes[loop].opcode != OPCODE_WHILE) return false;
-    uint32_t start = graph_operand(graph, &graph->nodes[loop], 0);
-    if (start == HLO_NONE || graph->nodes[start].opcode != OPCODE_TUPLE) return false;
-    for (uint32_t i = 0; i < graph->nodes[start].operand_count; i++) {
-        uint32_t from = graph_operand(graph, &graph->nodes[start], i);
-        bool is_input = from != HLO_NONE && advisor->phases.source[from] == graph->node_of_leaf[input->leaf];
-        if (is_input && (int64_t)i != element->number) return true;
-    }
-    return false;
-}
-
 // What lies in the outputs until they are written, and needs room of its own when they lie in their inputs: as large as
 // the replay says, but never larger than what lies there, nor than the outputs that go.
 static int64_t sent_bytes(const struct advisor *advisor, int64_t saved) {
@@ -68,29 +38,29 @@ static int64_t sent_bytes(const struct advisor *advisor, int64_t saved) {
     return sent > 0 ? sent : 0;
 }
 
+static const char *why_not(const int64_t *bytes_of) {
+    if (bytes_of[DONATION_COPIED_BY_LOOP])
+        return "What could be donated goes through a loop that reads the old array while it writes the new one: both "
+               "are needed.";
+    if (bytes_of[DONATION_OF_GRADIENT])
+        return "What is returned are gradients: they are as large as the weights, which are still needed after them.";
+    if (bytes_of[DONATION_IS_DONE]) return "Every input that an output could take the place of is donated already.";
+    return "No output has the shape and type of an input.";
+}
+
 bool advise_donation(struct advisor *advisor, struct advice_item *item) {
     const struct program_roles *roles = &advisor->roles;
-    int64_t saved = 0, donated = 0, copied = 0;
+    int64_t bytes_of[DONATION_COUNT] = {0};
     uint32_t count = 0;
     for (uint32_t i = 0; i < roles->input_count; i++) {
-        const struct entry_input *input = &roles->inputs[i];
-        if (input->is_donated) donated += input_bytes(advisor, input);
-        if (input->is_donated || input->mirror == HLO_NONE) continue;
-        if (is_copied_by_loop(advisor, input)) {
-            copied += input_bytes(advisor, input);
-            continue;
-        }
-        saved += input_bytes(advisor, input);
-        count++;
+        uint8_t donation = advisor->donations[i];
+        bytes_of[donation] += input_bytes(advisor, &roles->inputs[i]);
+        count += donation == DONATION_FREES;
     }
+    int64_t saved = bytes_of[DONATION_FREES];
     item->how = "jax.jit(step, donate_argnums=...) with the positions of the arguments that the step returns updated; "
                 "the caller must not use the old arrays afterwards.";
-    if (!saved)
-        return advisor_no_use(advisor, item,
-                              copied    ? "What could be donated goes through a loop that reads the old array while it "
-                                          "writes the new one: both are needed."
-                              : donated ? "Every input that an output could take the place of is donated already."
-                                        : "No output has the shape and type of an input.");
+    if (!saved) return advisor_no_use(advisor, item, why_not(bytes_of));
     item->applies = true;
     advisor_say(advisor, item,
                 "%u inputs of %s in all have an output of the same shape and type that lies beside them.", count,

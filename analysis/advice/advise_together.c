@@ -28,7 +28,7 @@ static int64_t state_that_goes(const struct advisor *advisor, unsigned set, cons
     for (uint32_t i = 0; i < advisor->roles.input_count; i++) {
         const struct entry_input *input = &advisor->roles.inputs[i];
         if (!is_input_in_hbm(advisor, input)) continue;
-        bool is_donated = advice_set_has(set, ADVICE_DONATE_INPUTS) && !input->is_donated && input->mirror != HLO_NONE;
+        bool is_donated = advice_set_has(set, ADVICE_DONATE_INPUTS) && advisor->donations[i] == DONATION_FREES;
         bool is_on_host = advice_set_has(set, ADVICE_HOST_OFFLOAD_OPTIMIZER) && input->is_state &&
                           !advisor_is_weight(advisor, i);
         int copies = is_on_host ? (input->is_donated ? 1 : 2) : is_donated ? 1 : 0;

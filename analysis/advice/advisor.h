@@ -7,6 +7,7 @@
 #include "analysis/base/size_text.h"
 #include "analysis/advice/advice.h"
 #include "analysis/advice/advice_bounds.h"
+#include "analysis/advice/donation.h"
 #include "analysis/groups/phases.h"
 #include "analysis/advice/program_roles.h"
 #include "analysis/advice/type_flow.h"
@@ -23,6 +24,7 @@ struct advisor {
     struct dimension_flow steps;  // what loops take one at a time: loop_steps.h
     struct type_flow types;
     struct phases phases;
+    uint8_t *donations;  // enum donation of each input
     struct what_if what_if;
     struct what_if_result *told;  // by id: what the items' totals are from
     struct advice_request request;

@@ -280,6 +280,19 @@ class Predictions(unittest.TestCase):
         document = self.documents["caches_scanned"]
         self.assertLess(by_id(document)["donate_inputs"]["saves_bytes"], document["total_bytes"] / 1000)
 
+    def test_nor_is_it_beside_another_change(self):
+        compiled = 1155765248  # caches_scanned donated and with half its batch
+        document = advise(ADVICE / "caches_scanned.hlo.pb.gz", f"--capacity={compiled * 19 // 20}")
+        for plan in [document["plan"], *document["alternatives"], *document["chains"]]:
+            if set(plan["interventions"]) == {"donate_inputs", "halve_batch"}:
+                self.assertLess(abs(plan["predicted_total_bytes"] - compiled), compiled / 20)
+        self.assertNotIn("donate_inputs", document["plan"]["interventions"])
+
+    def test_gradients_are_no_new_weights(self):
+        item = by_id(self.documents["gradients_alone"])["donate_inputs"]
+        self.assertFalse(item["applies"])
+        self.assertIn("What is returned are gradients", item["evidence"][0])
+
     def test_caches_updated_in_their_outputs_need_nothing_beside_them_when_donated(self):
         truth = PROGRAMS["gpu_caches"]["after"]["donate_inputs"]
         donated = by_id(self.documents["gpu_caches"])["donate_inputs"]
