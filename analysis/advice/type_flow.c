@@ -174,8 +174,8 @@ static bool is_of_field(const struct runner *r, const struct entry_input *input,
     return bytes_contains(r->graph->nodes[r->graph->node_of_leaf[input->leaf]].op_name, field);
 }
 
-// Adafactor's momentum, which optax keeps in float32 whatever the weights are: its ema of what factored rows and columns
-// scale (optax/_src/alias.py, adafactor: dtype_momentum).
+// Adafactor's momentum, which optax keeps in float32 whatever the weights are: its ema of what factored rows and
+// columns scale (optax/_src/alias.py, adafactor: dtype_momentum).
 static void widen_momentum(struct runner *r, const struct program_roles *roles) {
     bool is_factored = false;
     for (uint32_t i = 0; i < roles->input_count && !is_factored; i++)
