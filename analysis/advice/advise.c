@@ -185,7 +185,7 @@ static bool make(struct advisor *advisor, struct advice *advice) {
     *advice = (struct advice){.total_bytes = advisor->what_if.total_bytes,
                               .peak_bytes = advisor->what_if.peak_bytes,
                               .indefinite_bytes = advisor->what_if.indefinite_bytes,
-                              .batch = advisor->roles.batch,
+                              .batch = advisor->roles.is_one_example ? 1 : advisor->roles.batch,
                               .ways = advisor->request.ways,
                               .partitions = partition_count(module),
                               .is_training = advisor->roles.is_training,

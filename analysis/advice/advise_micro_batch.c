@@ -181,6 +181,8 @@ bool advise_micro_batch(struct advisor *advisor, struct advice_item *item) {
         return advisor_no_use(advisor, item, "The program trains nothing: there are no gradients to accumulate.");
     if (advisor->roles.batch < 2 || !dimension_flow_has_marks(&advisor->batch))
         return advisor_no_use(advisor, item, "No batch dimension was found among the inputs; give it with --batch=N.");
+    if (advisor->roles.is_one_example)
+        return advisor_no_use(advisor, item, "The step takes one example: there are no parts of a batch.");
     if (advisor->roles.is_graph && !advisor->roles.graphs)
         return advisor_no_use(advisor, item, "The inputs are one graph: a part of its edges is another graph.");
     bool has_sums = is_accumulating(&advisor->graph);

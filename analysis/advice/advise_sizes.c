@@ -22,6 +22,11 @@ static bool say_no_such_batch(struct advisor *advisor, struct advice_item *item)
     return advisor_no_use(advisor, item, why ? why : "");
 }
 
+static bool say_one_example(struct advisor *advisor, struct advice_item *item) {
+    advisor->doubt = (struct advice_doubt){0};
+    return advisor_no_use(advisor, item, "The step takes one example: there is no half of it but half of its length.");
+}
+
 static bool say_graph(struct advisor *advisor, struct advice_item *item) {
     const char *why = arena_printf(advisor->arena,
                                    "The inputs are a graph: %lld edges, summed at the nodes they lead to. Half of the "
@@ -107,6 +112,7 @@ bool advise_batch(struct advisor *advisor, struct advice_item *item) {
         return true;
     }
     if (!dimension_flow_has_marks(&advisor->batch)) return say_no_such_batch(advisor, item);
+    if (advisor->roles.is_one_example) return say_one_example(advisor, item);
     if (advisor->roles.is_graph && !advisor->roles.graphs) return say_graph(advisor, item);
     if (!advisor_halve(advisor, &advisor->batch, &result)) return false;
     few_pictures_doubt(advisor, batch / 2);

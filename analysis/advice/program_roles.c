@@ -443,12 +443,28 @@ static void find_frozen(struct finder *f) {
     }
 }
 
+// Words of one example: their length was found in the batch's place.
+static bool is_one_example(const struct finder *f) {
+    const struct program_roles *roles = f->roles;
+    if (!roles->is_training || roles->batch_input == HLO_NONE || roles->batch_dimension != 1) return false;
+    const struct array_shape *shape = &f->graph->leaves[roles->inputs[roles->batch_input].leaf];
+    return is_integer(f, roles->batch_input) && shape->rank == 2 && shape->dimensions[0] == 1;
+}
+
+// One example may be told, too: it is looked for as if it were not.
+static void mark_examples(struct finder *f, int64_t told) {
+    mark_batch(f, told == 1 ? 0 : told);
+    f->roles->is_one_example = is_one_example(f);
+    f->roles->is_batch_told = told > 0;
+    if (told == 1 && !f->roles->is_one_example) mark_batch(f, told);
+}
+
 static void find_batch(struct finder *f, int64_t batch) {
     struct found examples;
-    mark_batch(f, batch);
+    mark_examples(f, batch);
     if (!f->roles->is_training || !dimension_flow_has_marks(f->flow)) return;
     find_graph(f);
-    if (are_examples_elsewhere(f, &examples)) choose(f, examples);
+    if (!f->roles->is_one_example && are_examples_elsewhere(f, &examples)) choose(f, examples);
     mark_inputs(f, f->roles->batch, f->roles->batch_dimension);
     find_graph(f);
     find_frozen(f);

@@ -16,6 +16,9 @@
 // weights. Bytes are candidates for the batch as other integers are, unless products of the forward pass sum over that
 // dimension: it is a packed weight's then.
 //
+// Integers [1, length] of a step that trains are one example, which nothing can be made of fewer or parts of: what is
+// followed in the batch's place is then its length, and `batch` is that.
+//
 // In a program that sums messages at nodes (segment_sum), the edges are taken for the batch, and the nodes follow with
 // them: both are one graph, which cannot be halved. Unless all examples share it: then their rows reach more, and are
 // the batch. Or it is several graphs that were joined: then inputs have a row for each of them, and these follow too.
@@ -48,12 +51,14 @@ struct program_roles {
     bool is_batch_told;    // the user gave it
     bool is_graph;         // it counts the edges of a graph
     int64_t graphs;        // that are joined to that one; 0: it is one
+    bool is_one_example;   // `batch` is its length
     int batch_dimension;   // of that input
     uint32_t batch_input;  // the input that tells it, or HLO_NONE
 };
 
 // How many there are of what can be divided: examples, or the graphs that are joined to one.
 static inline int64_t program_roles_examples(const struct program_roles *roles) {
+    if (roles->is_one_example) return 1;
     return roles->graphs ? roles->graphs : roles->batch;
 }
 

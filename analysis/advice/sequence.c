@@ -56,7 +56,7 @@ static int64_t bytes_of_input(const struct finder *f, uint32_t input) {
 static bool has_dimension(const struct finder *f, uint32_t input, struct candidate one) {
     const struct array_shape *shape = is_data(f, input) ? shape_of(f, input) : NULL;
     if (!shape || one.dimension >= shape->rank || shape->dimensions[one.dimension] != one.size) return false;
-    return !(f->batch->marks[f->roles->inputs[input].leaf] >> one.dimension & 1);
+    return f->roles->is_one_example || !(f->batch->marks[f->roles->inputs[input].leaf] >> one.dimension & 1);
 }
 
 static bool is_of_cache(const struct finder *f, struct candidate one) {
@@ -192,7 +192,8 @@ static bool forbid_batch(const struct finder *f, struct arena *arena) {
     for (uint32_t leaf = 0; leaf < f->graph->leaf_count; leaf++) {
         const struct array_shape *shape = &f->graph->leaves[leaf];
         for (int d = 0; array_is(shape) && d < shape->rank; d++) {
-            bool is_batch = (f->batch->marks[leaf] >> d & 1) && shape->dimensions[d] == f->roles->batch;
+            bool is_batch = (f->batch->marks[leaf] >> d & 1) && shape->dimensions[d] == f->roles->batch &&
+                            !f->roles->is_one_example;
             if (is_batch) forbidden[leaf] |= (uint8_t)(1u << d);
         }
     }

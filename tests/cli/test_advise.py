@@ -299,6 +299,17 @@ class Predictions(unittest.TestCase):
         self.assertLess(abs(donated["predicted_total_bytes"] - truth), truth / 1000)
         self.assertFalse(any("room of their own" in words for words in donated["evidence"]), donated["evidence"])
 
+    def test_one_example_is_no_batch_but_a_length(self):
+        for arguments in ((), ("--batch=1",), ("--sequence=4096",)):
+            document = advise(ADVICE / "one_example.hlo.pb.gz", *arguments)
+            self.assertEqual((document["batch"], document["sequence"]), (1, 4096), arguments)
+            items = by_id(document)
+            for id in ("halve_batch", "micro_batch"):
+                self.assertFalse(items[id]["applies"])
+                self.assertIn("The step takes one example", items[id]["evidence"][0])
+            self.assertIn("4 chips cannot share a batch of 1", items["shard_all"]["evidence"][0])
+            self.assertTrue(items["rematerialize"]["applies"] and items["halve_sequence"]["applies"], arguments)
+
     def test_a_batch_that_no_input_has(self):
         document = advise(ADVICE / "dense.hlo.pb.gz", "--batch=7")
         item = by_id(document)["halve_batch"]
