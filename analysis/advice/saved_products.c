@@ -27,7 +27,7 @@ double saved_products_bytes(const struct advisor *advisor, double blocks, bool i
     double bytes = 0;
     for (uint32_t i = 0; i < advisor->graph.node_count; i++) {
         struct weight_product product;
-        if (weight_product_read(advisor, i, &product) && product.is_in_loop == is_looped)
+        if (weight_product_read(advisor, i, &product) && product.is_repeated == is_looped)
             add_product(advisor, &product, kinds, &count);
     }
     for (int k = 0; k < count; k++) {

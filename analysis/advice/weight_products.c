@@ -4,12 +4,20 @@
 
 #include "analysis/program/library_call.h"
 
+static const struct bytes LOOP = BYTES("while/body");
+
 static bool follows_batch(const struct advisor *advisor, uint32_t leaf) {
     return leaf != HLO_NONE && advisor->batch.marks[leaf];
 }
 
 static bool is_fused(const struct advisor *advisor, const struct graph_node *node, bool is_in_loop) {
     return node->opcode == OPCODE_DOT && !is_in_loop && node->computation != advisor->graph.entry;
+}
+
+// ".../jvp()/while/body/dot_general": the loop is inside of what is differentiated.
+static bool is_repeated(const struct advisor *advisor, struct bytes op_name) {
+    size_t from = advisor->roles.is_training ? bytes_find(op_name, BYTES("jvp(")) : 0;
+    return from < op_name.size && bytes_contains((struct bytes){op_name.data + from, op_name.size - from}, LOOP);
 }
 
 static bool is_of_forward_pass(const struct advisor *advisor, const struct graph_node *node) {
@@ -35,12 +43,13 @@ bool weight_product_read(const struct advisor *advisor, uint32_t index, struct w
     uint32_t left = flow_operand_leaf(&advisor->batch, node, 0), right = flow_operand_leaf(&advisor->batch, node, 1);
     bool is_left = follows_batch(advisor, left);
     if (!advisor->batch.marks[node->first_leaf] || is_left == follows_batch(advisor, right)) return false;
-    bool is_in_loop = bytes_contains(node->op_name, BYTES("while/body"));
+    bool is_in_loop = bytes_contains(node->op_name, LOOP);
     *product = (struct weight_product){.weight = is_left ? right : left,
                                        .activation = is_left ? left : right,
                                        .result = node->first_leaf,
                                        .weight_batch = batch_of(node, !is_left),
                                        .is_in_loop = is_in_loop,
+                                       .is_repeated = is_repeated(advisor, node->op_name),
                                        .is_fused = is_fused(advisor, node, is_in_loop)};
     return true;
 }

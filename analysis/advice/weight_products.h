@@ -12,6 +12,7 @@ struct weight_product {
     uint32_t weight, activation, result;  // leaves
     uint8_t weight_batch;                 // bits of the weight's dimensions that the result has one by one, as experts
     bool is_in_loop;                      // of the user's: in the body of a while
+    bool is_repeated;                     // of one that is differentiated, over layers or time: none over micro-batches
     bool is_fused;                        // its result is an array of its own only where no fusion takes it
 };
 
