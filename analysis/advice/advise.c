@@ -127,9 +127,7 @@ static void give_up(const struct advisor *advisor, const char *why, struct advic
     item->applies = item->has_dimension = false;
     item->followed_total_bytes = 0;
     advisor_set_totals(advisor, &now, 0, 0, item);
-    if (item->evidence_count == ADVICE_EVIDENCE_MAX) item->evidence_count--;
-    for (size_t i = item->evidence_count++; i > 0; i--) item->evidence[i] = item->evidence[i - 1];
-    item->evidence[0] = why ? why : "Cannot tell from this program.";
+    advisor_say_first(advisor, item, why ? why : "Cannot tell from this program.");
 }
 
 // What the compiler squeezed out comes back when a change makes room: all that donating saves may go on that; after

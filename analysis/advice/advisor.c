@@ -155,8 +155,15 @@ bool advisor_no_use(const struct advisor *advisor, struct advice_item *item, con
     struct what_if_result now = advisor_now(advisor);
     item->applies = false;
     advisor_set_totals(advisor, &now, 0, 0, item);
-    advisor_say(advisor, item, "%s", why);
+    advisor_say_first(advisor, item, why);
     return true;
+}
+
+void advisor_say_first(const struct advisor *advisor, struct advice_item *item, const char *why) {
+    const char *text = arena_string(advisor->kept, bytes_of(why));
+    if (item->evidence_count == ADVICE_EVIDENCE_MAX) item->evidence_count--;
+    for (size_t i = item->evidence_count++; i > 0; i--) item->evidence[i] = item->evidence[i - 1];
+    item->evidence[0] = text ? text : "";
 }
 
 void advisor_say(const struct advisor *advisor, struct advice_item *item, const char *format, ...) {

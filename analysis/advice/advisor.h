@@ -62,11 +62,14 @@ void advisor_set_totals(const struct advisor *advisor, const struct what_if_resu
 // The range reaches `below` and `above` the prediction at least, in parts of it.
 void advice_widen(struct advice_item *item, double below, double above);
 
-// The change does nothing here: totals as they are. `why` is the evidence. True.
+// The change does nothing here: totals as they are. `why` is the first of the evidence. True.
 bool advisor_no_use(const struct advisor *advisor, struct advice_item *item, const char *why);
 
 __attribute__((format(printf, 3, 4))) void advisor_say(const struct advisor *advisor, struct advice_item *item,
                                                        const char *format, ...);
+
+// Before all that was said of it: why it does not apply, or is not told.
+void advisor_say_first(const struct advisor *advisor, struct advice_item *item, const char *why);
 
 // "fusion.14, f32[8,1023,50257], train.py:12"; on the arena.
 const char *advisor_buffer_text(const struct advisor *advisor, uint32_t buffer);

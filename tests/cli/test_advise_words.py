@@ -1,0 +1,43 @@
+"""What `hbmview advise` says of a program: reasons, figures and names that hold together. The figures themselves are
+test_advise's."""
+import functools
+import json
+import unittest
+
+from hbmview_command import FIXTURES, hbmview
+
+ADVICE = FIXTURES / "advice"
+PROGRAMS = sorted(json.loads((ADVICE / "index.json").read_text())["programs"])
+
+
+def advise(name, *arguments):
+    done = hbmview("advise", ADVICE / f"{name}.hlo.pb.gz", "--format=json", *arguments)
+    assert done.code == 0 and not done.errors, done
+    return done.json()
+
+
+@functools.cache
+def of_program(name):
+    return advise(name)
+
+
+def by_id(document):
+    return {item["id"]: item for item in document["interventions"]}
+
+
+def items(*programs):
+    for name in programs or PROGRAMS:
+        for item in of_program(name)["interventions"]:
+            yield name, item
+
+
+class Reasons(unittest.TestCase):
+    def test_why_a_change_does_not_apply_is_said_first(self):
+        for name in ("gpu_haiku", "gpu_molecules"):
+            evidence = by_id(of_program(name))["rematerialize"]["evidence"]
+            self.assertEqual(evidence[0], "What the blocks keep is not what the program's peak is made of.", name)
+            self.assertIn("of the forward pass", evidence[1])
+
+
+if __name__ == "__main__":
+    unittest.main()
