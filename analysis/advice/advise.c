@@ -109,11 +109,10 @@ static void hold_bounds(struct advisor *advisor, struct advice_item *item) {
 
 static const char *why_untold(const struct advisor *advisor) {
     const struct advice_doubt *doubt = &advisor->doubt;
-    return arena_printf(advisor->kept,
-                        "Cannot tell from this program: of %s that this is about, what %s is cannot be seen. %s",
-                        size_string(what_if_bytes(doubt->population_bytes), advisor->arena),
-                        size_string(what_if_bytes(doubt->may_go_bytes + doubt->may_stay_bytes), advisor->arena),
-                        doubt->help ? doubt->help : "");
+    return arena_printf(
+        advisor->kept, "Cannot tell from this program: of %s that this is about, what %s is cannot be seen. %s",
+        size_string(what_if_bytes(doubt->population_bytes), advisor->arena),
+        size_string(what_if_bytes(understanding_unknown_bytes(doubt)), advisor->arena), doubt->help ? doubt->help : "");
 }
 
 static const char *why_too_wide(const struct advisor *advisor, const struct advice_item *item) {

@@ -95,8 +95,13 @@ static double in_thousandths(double share) {
     return floor(share * 1000) / 1000;
 }
 
-static double share_understood(const struct what_if *now, const struct advice_doubt *doubt) {
+double understanding_unknown_bytes(const struct advice_doubt *doubt) {
     double unknown = doubt->may_go_bytes + doubt->may_stay_bytes;
+    return unknown < doubt->population_bytes ? unknown : doubt->population_bytes;
+}
+
+static double share_understood(const struct what_if *now, const struct advice_doubt *doubt) {
+    double unknown = understanding_unknown_bytes(doubt);
     if (doubt->population_bytes <= 0 || unknown <= 0) return 1;
     double share = in_thousandths(1 - unknown / doubt->population_bytes);
     if (share < WIDEN_BELOW && unknown < LEAST_PART * (double)now->total_bytes) return WIDEN_BELOW;

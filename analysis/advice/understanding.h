@@ -44,6 +44,9 @@ bool understanding_is_unknown_input(const struct program_roles *roles, const str
 struct peak_bytes understanding_of_peak(const struct what_if *what_if, const struct program_graph *graph,
                                         const struct program_roles *roles, const struct dimension_flow *batch);
 
+// All of the population at most: the same bytes may be in doubt for several reasons.
+double understanding_unknown_bytes(const struct advice_doubt *doubt);
+
 enum understood {
     UNDERSTOOD_WELL,
     UNDERSTOOD_TOO_LITTLE,  // of the bytes that it is about

@@ -2,11 +2,14 @@
 test_advise's."""
 import functools
 import json
+import re
 import unittest
 
 from hbmview_command import FIXTURES, hbmview
 
 ADVICE = FIXTURES / "advice"
+PARTS = re.compile(r"of ([\d.]+) (\w+) that this is about, what ([\d.]+) (\w+) is cannot be seen")
+UNITS = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 PROGRAMS = sorted(json.loads((ADVICE / "index.json").read_text())["programs"])
 
 
@@ -37,6 +40,16 @@ class Reasons(unittest.TestCase):
             evidence = by_id(of_program(name))["rematerialize"]["evidence"]
             self.assertEqual(evidence[0], "What the blocks keep is not what the program's peak is made of.", name)
             self.assertIn("of the forward pass", evidence[1])
+
+    def test_what_is_not_seen_is_no_more_than_what_a_change_is_about(self):
+        told = 0
+        for name, item in items():
+            found = PARTS.search(item["evidence"][0])
+            if found:
+                whole, part = (float(found[i]) * UNITS[found[i + 1]] for i in (1, 3))
+                self.assertLessEqual(part, whole, (name, item["id"]))
+                told += 1
+        self.assertGreater(told, 10)
 
 
 if __name__ == "__main__":
