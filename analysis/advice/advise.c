@@ -5,6 +5,8 @@
 #include "analysis/hlo/parameter_sharding.h"
 #include "analysis/program/op_name.h"
 
+enum { ADVICE_WORTH_DIVISOR = 1000 };  // a thousandth of the total is worth saying, and changing something for
+
 typedef bool advise(struct advisor *advisor, struct advice_item *item);
 
 static const struct {
@@ -93,13 +95,12 @@ static bool keep_name(struct advisor *advisor, struct advice *advice) {
 
 // A prediction that the buffers do not allow is put where they do, and says so where it matters.
 static void hold_bounds(struct advisor *advisor, struct advice_item *item) {
-    enum { WORTH_SAYING_DIVISOR = 1000 };
     int64_t replayed = item->predicted_total_bytes;
     if (!item->applies) advisor->reach = (struct advice_reach){0};
     if (!advice_bounds_hold(&advisor->what_if, &advisor->reach, item)) return;
     if (item->followed_total_bytes >= item->predicted_total_bytes) item->followed_total_bytes = 0;
     int64_t moved = item->predicted_total_bytes - replayed;
-    if (item->applies && (moved < 0 ? -moved : moved) > advisor->what_if.total_bytes / WORTH_SAYING_DIVISOR)
+    if (item->applies && (moved < 0 ? -moved : moved) > advisor->what_if.total_bytes / ADVICE_WORTH_DIVISOR)
         advisor_say(
             advisor, item,
             "The replay leaves what the buffers allow: this change touches %s and adds %s at most, so the total "
@@ -121,12 +122,30 @@ static const char *why_too_wide(const struct advisor *advisor, const struct advi
                         size_string(item->low_bytes, advisor->arena), size_string(item->high_bytes, advisor->arena));
 }
 
-static void give_up(const struct advisor *advisor, const char *why, struct advice_item *item) {
+static void withdraw(const struct advisor *advisor, const char *why, struct advice_item *item) {
     struct what_if_result now = advisor_now(advisor);
     item->applies = item->has_dimension = false;
     item->followed_total_bytes = 0;
     advisor_set_totals(advisor, &now, 0, 0, item);
     advisor_say_first(advisor, item, why ? why : "Cannot tell from this program.");
+}
+
+// The total may be the other one, where there is one: what a change brings at least in one of them is worth telling.
+static int64_t most_saved(const struct advisor *advisor, const struct advice_item *item) {
+    int64_t followed = item->followed_total_bytes;
+    return followed ? advisor->what_if.total_bytes - followed : item->saves_bytes;
+}
+
+// A change that brings next to nothing is none. One that costs is told with what it costs.
+static void withdraw_little(struct advisor *advisor, struct advice_item *item) {
+    int64_t little = advisor->what_if.total_bytes / ADVICE_WORTH_DIVISOR, saved = most_saved(advisor, item);
+    if (!item->applies || saved <= -little || saved >= little) return;
+    const char *why = saved <= 0
+                          ? "It would save nothing."
+                          : arena_printf(advisor->arena, "It would save %s, less than a thousandth of the total.",
+                                         size_string(saved, advisor->arena));
+    withdraw(advisor, why ? why : "It would save next to nothing.", item);
+    hold_bounds(advisor, item);
 }
 
 // What the compiler squeezed out comes back when a change makes room: all that donating saves may go on that; after
@@ -166,8 +185,9 @@ static bool make_item(struct advisor *advisor, enum advice_id id, struct advice_
     hold_bounds(advisor, item);
     widen_by_waste(advisor, item);
     enum understood understood = understanding_judge(&advisor->what_if, &advisor->doubt, item);
-    if (understood == UNDERSTOOD_TOO_LITTLE) give_up(advisor, why_untold(advisor), item);
-    if (understood == UNDERSTOOD_TOO_WIDELY) give_up(advisor, why_too_wide(advisor, item), item);
+    if (understood == UNDERSTOOD_TOO_LITTLE) withdraw(advisor, why_untold(advisor), item);
+    if (understood == UNDERSTOOD_TOO_WIDELY) withdraw(advisor, why_too_wide(advisor, item), item);
+    withdraw_little(advisor, item);
     widen_squeezed(advisor, item);
     return true;
 }

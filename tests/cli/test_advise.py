@@ -80,12 +80,12 @@ class Predictions(unittest.TestCase):
             self.assertEqual(self.documents[name]["total_bytes"], program["total_bytes"], name)
 
     def test_totals_after_a_change(self):
-        for name, change, item, _, after in self.cases():
+        for name, change, item, total, after in self.cases():
             if change in ("align_dimensions", "remove_debug_print", "bf16_temporaries"):
                 continue
             with self.subTest(program=name, change=change):
                 off = abs(item["predicted_total_bytes"] - after) / after
-                self.assertTrue(item["applies"])
+                self.assertTrue(item["applies"] or total - after < total / 1000)
                 self.assertLessEqual(off, UNPADDED.get((name, change), WITHIN.get(change, 0.15)))
 
     def test_most_ranges_hold_the_truth_and_none_is_wide(self):

@@ -51,6 +51,20 @@ class Reasons(unittest.TestCase):
                 told += 1
         self.assertGreater(told, 10)
 
+    def test_what_saves_less_than_a_thousandth_does_not_apply(self):
+        for name in PROGRAMS:
+            total = of_program(name)["total_bytes"]
+            for item in of_program(name)["interventions"]:
+                followed = item.get("followed_total_bytes", 0)
+                saved = total - followed if followed else item["saves_bytes"]
+                if item["applies"]:
+                    self.assertGreaterEqual(abs(saved), total // 1000, (name, item["id"]))
+        self.assertEqual(by_id(of_program("gpu_window_cache"))["bf16_temporaries"]["evidence"][0],
+                         "It would save nothing.")
+        item = by_id(of_program("caches_scanned"))["donate_inputs"]
+        self.assertEqual(item["evidence"][0], "It would save 512 B, less than a thousandth of the total.")
+        self.assertEqual((item["applies"], item["saves_bytes"], item["understood"]), (False, 0, 1))
+
 
 if __name__ == "__main__":
     unittest.main()
