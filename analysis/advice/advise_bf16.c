@@ -190,8 +190,8 @@ static struct advice_doubt doubt_of_temporaries(const struct advisor *advisor, c
     struct advice_doubt doubt = {.population_bytes = advisor->at_peak.other_f32,
                                  .may_go_bytes = advisor->at_peak.other_f32,
                                  .part = 0.5,
-                                 .help = "The compiler's HloProto with op names tells more than a text dump; give the "
-                                         "number of examples with --batch=N."};
+                                 .help = advisor_help(advisor, "It follows neither the batch nor the weights: compile "
+                                                               "the step in bfloat16 to know.")};
     bool is_on_purpose = advisor_computes_in_bf16(advisor);
     for (uint32_t i = 0; i < replay->live_at_peak_count; i++) {
         uint32_t buffer = replay->live_at_peak[i], leaf = advisor_leaf(advisor, buffer);
@@ -201,6 +201,9 @@ static struct advice_doubt doubt_of_temporaries(const struct advisor *advisor, c
         if (!shape_set_has(exponentials, &advisor->graph.leaves[leaf])) continue;
         doubt.may_go_bytes += is_on_purpose && is_named_wide(advisor, leaf) ? bytes : bytes / 2;
     }
+    if (doubt.may_go_bytes > 2 * advisor->at_peak.other_f32)
+        doubt.help = "Exponentials are taken of arrays like it, as in a softmax, or the program has them in float32 on "
+                     "purpose: compile the step in bfloat16 to know.";
     return doubt;
 }
 

@@ -180,7 +180,7 @@ bool advise_micro_batch(struct advisor *advisor, struct advice_item *item) {
     if (!advisor->roles.is_training)
         return advisor_no_use(advisor, item, "The program trains nothing: there are no gradients to accumulate.");
     if (advisor->roles.batch < 2 || !dimension_flow_has_marks(&advisor->batch))
-        return advisor_no_use(advisor, item, "No batch dimension was found among the inputs; give it with --batch=N.");
+        return advisor_no_use(advisor, item, advisor_why_no_batch(advisor));
     if (advisor->roles.is_one_example)
         return advisor_no_use(advisor, item, "The step takes one example: there are no parts of a batch.");
     if (advisor->roles.is_graph && !advisor->roles.graphs)

@@ -266,8 +266,8 @@ static struct advice_doubt doubt_of_blocks(const struct advisor *advisor, const 
     struct advice_doubt doubt = {.population_bytes = unseen,
                                  .may_go_bytes = unseen,
                                  .part = 1,
-                                 .help = "Give the number of examples with --batch=N; name the blocks with "
-                                         "jax.named_scope, or compile the step with one block in jax.checkpoint."};
+                                 .help = advisor_help(advisor, "Name the blocks with jax.named_scope, or compile the "
+                                                               "step with one block in jax.checkpoint.")};
     if (!advisor->roles.is_training) return (struct advice_doubt){0};
     for (uint32_t i = 0; i < replay_of(advisor)->span_count; i++) {
         uint32_t g = blocks->residuals.group_of_span[i];

@@ -8,7 +8,8 @@ static struct advice_doubt doubt_of_sequence(const struct advisor *advisor, cons
     struct advice_doubt doubt = {.population_bytes = advisor->at_peak.other,
                                  .may_go_bytes = advisor->at_peak.other,
                                  .part = 0.5,
-                                 .help = "Give the length of the sequence with --sequence=N."};
+                                 .help = "The sequence does not reach it: compile the step with sequences of half the "
+                                         "length to know."};
     for (uint32_t i = 0; i < replay->live_at_peak_count; i++) {
         uint32_t leaf = advisor_leaf(advisor, replay->live_at_peak[i]);
         double bytes = (double)advisor->module->buffers[replay->live_at_peak[i]].size_bytes;

@@ -47,14 +47,21 @@ static bool is_flat(const struct advisor *advisor) {
     return flat > others;
 }
 
+static void doubt_flat(const struct advisor *advisor, struct advice_doubt *doubt) {
+    doubt->may_go_bytes += advisor->at_peak.batch;
+    doubt->help =
+        "Most weights lie in arrays of one dimension, which the program cuts into matrices by itself: compile "
+        "it sharded to know.";
+}
+
 static struct advice_doubt doubt_of_sharding(const struct advisor *advisor) {
     const struct peak_bytes *peak = &advisor->at_peak;
     struct advice_doubt doubt = {.population_bytes = peak->batch + peak->other + peak->state,
                                  .may_go_bytes = peak->other,
                                  .part = 1 - 1.0 / (double)advisor->request.ways,
-                                 .help = "The compiler's HloProto with op names tells more than a text dump; give the "
-                                         "number of examples with --batch=N."};
-    if (is_flat(advisor)) doubt.may_go_bytes += peak->batch;
+                                 .help = advisor_help(advisor, "Neither weights nor the batch reach it: compile it "
+                                                               "sharded to know.")};
+    if (is_flat(advisor)) doubt_flat(advisor, &doubt);
     for (uint32_t i = 0; i < advisor->roles.input_count; i++) {
         const struct entry_input *in = &advisor->roles.inputs[i];
         if (in->allocation == HLO_NONE) continue;
@@ -360,7 +367,8 @@ static bool can_split_weights(const struct advisor *advisor) {
 // JAX refuses an argument whose dimension the chips do not divide.
 static bool say_no_such_split(struct advisor *advisor, struct advice_item *item) {
     long long batch = program_roles_examples(&advisor->roles), ways = advisor->request.ways;
-    const char *why = batch < ways
+    const char *why = batch == 1 ? arena_printf(advisor->arena, "%lld chips cannot share a batch of 1.", ways)
+                      : batch < ways
                           ? arena_printf(advisor->arena,
                                          "%lld chips cannot share a batch of %lld: no more chips than examples, so "
                                          "give --ways=%lld or fewer, or a larger batch.",
@@ -404,7 +412,7 @@ bool advise_shard_all(struct advisor *advisor, struct advice_item *item) {
         return advisor_no_use(advisor, item, "Neither weights nor a batch were found among the inputs.");
     bool has_batch = advisor->roles.batch > 1 && dimension_flow_has_marks(&advisor->batch);
     int64_t examples = program_roles_examples(&advisor->roles);
-    if (has_batch && examples % advisor->request.ways) return say_no_such_split(advisor, item);
+    if ((has_batch || examples == 1) && examples % advisor->request.ways) return say_no_such_split(advisor, item);
     item->applies = true;
     say_weights(advisor, item);
     if (has_batch)

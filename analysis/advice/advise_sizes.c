@@ -14,12 +14,19 @@ static int64_t moved_to_fast_memory(const struct advisor *advisor, const int64_t
     return freed < (double)small_bytes ? (int64_t)freed : small_bytes;
 }
 
-static bool say_no_such_batch(struct advisor *advisor, struct advice_item *item) {
+const char *advisor_why_no_batch(const struct advisor *advisor) {
+    const struct program_roles *roles = &advisor->roles;
+    if (!roles->is_batch_told) return "No batch dimension was found among the inputs; give it with --batch=N.";
+    if (roles->batch < 2) return "The batch given, 1, cannot be divided.";
     const char *why = arena_printf(advisor->arena,
                                    "No input of data has %lld, the batch given, as one of its first dimensions.",
-                                   (long long)advisor->roles.batch);
+                                   (long long)roles->batch);
+    return why ? why : "";
+}
+
+static bool say_no_such_batch(struct advisor *advisor, struct advice_item *item) {
     advisor->doubt = (struct advice_doubt){0};
-    return advisor_no_use(advisor, item, why ? why : "");
+    return advisor_no_use(advisor, item, advisor_why_no_batch(advisor));
 }
 
 static bool say_one_example(struct advisor *advisor, struct advice_item *item) {
@@ -51,22 +58,34 @@ static double data_bytes(const struct advisor *advisor, bool is_unknown) {
     return bytes;
 }
 
+static bool has_op_names(const struct program_graph *graph) {
+    for (uint32_t i = 0; i < graph->node_count; i++) {
+        if (graph->nodes[i].op_name.size) return true;
+    }
+    return false;
+}
+
+const char *advisor_help(const struct advisor *advisor, const char *otherwise) {
+    if (!has_op_names(&advisor->graph))
+        return "The program comes without op names: the compiler's HloProto, which has them, tells more.";
+    if (advisor->roles.batch < 2 && !advisor->roles.is_batch_told) return "Give the number of examples with --batch=N.";
+    return otherwise;
+}
+
 struct advice_doubt advisor_doubt_of_batch(const struct advisor *advisor) {
     const struct peak_bytes *peak = &advisor->at_peak;
     return (struct advice_doubt){
         .population_bytes = peak->batch + peak->other + data_bytes(advisor, false),
         .may_go_bytes = peak->other + data_bytes(advisor, true),
         .part = 0.5,
-        .help = "Give the number of examples with --batch=N; the compiler's HloProto with op names tells more than "
-                "a text dump."};
+        .help = advisor_help(advisor, "The batch does not reach it, and it is like no weight: compile the step with "
+                                      "fewer examples to know.")};
 }
 
 struct advice_doubt advisor_doubt_without_batch(const struct advisor *advisor) {
     double all = (double)advisor->what_if.total_bytes;
-    return (struct advice_doubt){.population_bytes = all,
-                                 .may_stay_bytes = all,
-                                 .part = 1,
-                                 .help = "No batch dimension was found among the inputs; give it with --batch=N."};
+    return (struct advice_doubt){
+        .population_bytes = all, .may_stay_bytes = all, .part = 1, .help = advisor_why_no_batch(advisor)};
 }
 
 bool advisor_halve(struct advisor *advisor, const struct dimension_flow *flow, struct what_if_result *result) {
@@ -107,6 +126,7 @@ bool advise_batch(struct advisor *advisor, struct advice_item *item) {
                 "batch that the optimizer sees.";
     advisor->doubt = advisor_doubt_of_batch(advisor);
     if (batch < 2 && !advisor->what_if.total_bytes) return advisor_no_use(advisor, item, "The program holds nothing.");
+    if (batch < 2 && advisor->roles.is_batch_told) return say_no_such_batch(advisor, item);
     if (batch < 2) {
         advisor->doubt = advisor_doubt_without_batch(advisor);
         return true;

@@ -106,6 +106,12 @@ static inline bool advisor_is_wide_untrained(const struct advisor *advisor) {
 // What of the batch's bytes is not known.
 struct advice_doubt advisor_doubt_of_batch(const struct advisor *advisor);
 
+// What would tell more of this program: op names where it has none, the batch where none is known; else `otherwise`.
+const char *advisor_help(const struct advisor *advisor, const char *otherwise);
+
+// Why there is no batch to be divided.
+const char *advisor_why_no_batch(const struct advisor *advisor);
+
 // Of all of it, where no batch was found.
 struct advice_doubt advisor_doubt_without_batch(const struct advisor *advisor);
 

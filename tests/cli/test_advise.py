@@ -535,7 +535,7 @@ class Understanding(unittest.TestCase):
     def test_float32_that_a_program_may_want(self):
         document = advise(ADVICE / "experts.hlo.pb.gz")
         self.check_untold(document, "bf16_temporaries")
-        self.assertIn("op names", by_id(document)["bf16_temporaries"]["evidence"][0])
+        self.assertIn("Exponentials are taken of", by_id(document)["bf16_temporaries"]["evidence"][0])
 
     def test_a_batch_that_reaches_little(self):
         self.check_untold(advise(PADDED, "--capacity=1MiB"), "halve_batch")

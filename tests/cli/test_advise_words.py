@@ -66,5 +66,29 @@ class Reasons(unittest.TestCase):
         self.assertEqual((item["applies"], item["saves_bytes"], item["understood"]), (False, 0, 1))
 
 
+class Help(unittest.TestCase):
+    def test_what_is_known_is_not_asked_for(self):
+        for name in PROGRAMS:
+            document = of_program(name)
+            for item in document["interventions"]:
+                told = " ".join(item["evidence"])
+                for flag in ("batch", "sequence"):
+                    if document[flag]:
+                        self.assertNotIn(f"--{flag}=N", told, (name, item["id"]))
+                self.assertNotIn("HloProto", told, (name, item["id"]))  # these are such, and have op names
+
+    def test_what_is_given_is_not_asked_for(self):
+        given = by_id(advise("gpu_attention", "--batch=8"))["bf16_temporaries"]["evidence"][0]
+        self.assertTrue(given.endswith("compile the step in bfloat16 to know."), given)
+        given = by_id(advise("dense", "--batch=1"))
+        for change in ("halve_batch", "micro_batch"):
+            self.assertEqual(given[change]["evidence"], ["The batch given, 1, cannot be divided."])
+        self.assertEqual(given["shard_all"]["evidence"], ["4 chips cannot share a batch of 1."])
+
+    def test_what_is_not_known_is_asked_for(self):
+        evidence = by_id(of_program("played"))["halve_batch"]["evidence"][0]
+        self.assertIn("give it with --batch=N", evidence)
+
+
 if __name__ == "__main__":
     unittest.main()

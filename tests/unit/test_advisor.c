@@ -38,11 +38,27 @@ static void test_twice_the_batch_fills_the_lanes(void **state) {
     assert_int_equal(weigh_with(128), (int64_t)128 * 128 * 128 * 64 * 4);
 }
 
+static const char *help_of(const char *op_name, int64_t batch, bool is_told) {
+    struct graph_node node = {.op_name = bytes_of(op_name)};
+    struct advisor advisor = {.graph = {.nodes = &node, .node_count = 1},
+                              .roles = {.batch = batch, .is_batch_told = is_told}};
+    return advisor_help(&advisor, "Compile it.");
+}
+
+static void only_what_is_missing_is_asked_for(void **state) {
+    (void)state;
+    assert_non_null(strstr(help_of("", 8, false), "without op names"));
+    assert_non_null(strstr(help_of("jit(f)/add", 0, false), "--batch=N"));
+    assert_string_equal(help_of("jit(f)/add", 8, false), "Compile it.");
+    assert_string_equal(help_of("jit(f)/add", 1, true), "Compile it.");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_as_it_is),
         cmocka_unit_test(test_channels_take_the_place_of_the_batch),
         cmocka_unit_test(test_twice_the_batch_fills_the_lanes),
+        cmocka_unit_test(only_what_is_missing_is_asked_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
