@@ -93,6 +93,7 @@ struct advice_item {
     const char *evidence[ADVICE_EVIDENCE_MAX];
     size_t evidence_count;
     const char *how;
+    const char *code;  // for this program; NULL: the change's own line (change.h)
 };
 
 enum advice_fit {

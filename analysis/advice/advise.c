@@ -1,6 +1,7 @@
 #include "analysis/advice/advise.h"
 
 #include "analysis/advice/advise_together.h"
+#include "analysis/advice/change_code.h"
 #include "analysis/advice/loop_steps.h"
 #include "analysis/hlo/parameter_sharding.h"
 #include "analysis/program/op_name.h"
@@ -189,6 +190,7 @@ static bool make_item(struct advisor *advisor, enum advice_id id, struct advice_
     if (understood == UNDERSTOOD_TOO_WIDELY) withdraw(advisor, why_too_wide(advisor, item), item);
     withdraw_little(advisor, item);
     widen_squeezed(advisor, item);
+    item->code = change_code_of(advisor, item);
     return true;
 }
 

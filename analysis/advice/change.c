@@ -5,11 +5,11 @@ static const struct change changes[] = {
     {"shard_parameters", "shard the parameters",
      "Divide the large arguments over the chips of the mesh; each chip then holds its share only, and "
      "gathers over the network what it needs.",
-     "jax.device_put(w, NamedSharding(mesh, PartitionSpec('model', None)))", false},
+     "jax.device_put(w, NamedSharding(mesh, PartitionSpec('x', None)))", false},
     {"shard_all", "shard parameters and batch",
      "Divide both the parameters and the batch over the chips (fully sharded data parallelism), and pin "
      "large values in between with sharding hints.",
-     "x = jax.lax.with_sharding_constraint(x, PartitionSpec('data', None))", false},
+     "x = jax.lax.with_sharding_constraint(x, PartitionSpec('x', None))", false},
     {"halve_batch", "halve the batch",
      "Give each chip a smaller batch: activations and their gradients shrink in proportion. The "
      "learning rate usually needs tuning anew.",
@@ -17,9 +17,7 @@ static const struct change changes[] = {
     {"micro_batch", "accumulate gradients over micro-batches",
      "Keep the batch but run it in n parts and add up the gradients before one update: the activations "
      "of one part only are alive, a step takes longer.",
-     "grads, losses = jax.lax.scan(lambda sums, part: (jax.tree.map(jnp.add, sums, jax.grad(loss)(params, part)), 0), "
-     "jax.tree.map(jnp.zeros_like, params), batch.reshape(4, -1, *batch.shape[1:]))",
-     false},
+     CHANGE_CODE_MICRO_BATCH("n"), false},
     {"halve_sequence", "halve the sequence",
      "Use a sequence or context half as long: activations and caches grow with it, attention scores with its "
      "square.",
@@ -28,7 +26,7 @@ static const struct change changes[] = {
      "Donate inputs that are not used after the call, such as the old parameters and optimizer state, "
      "so that outputs of the same shape and type take their place. A wrong donation is an error, never "
      "wrong data.",
-     "jax.jit(step, donate_argnums=(0, 1))", false},
+     "jax.jit(step, donate_argnums=...)  # the arguments that the step returns updated", false},
     {"bf16_parameters", "parameters in bfloat16",
      "Keep parameters in bfloat16: half the bytes of float32. Check that training still converges.",
      "params = jax.tree.map(lambda x: x.astype(jnp.bfloat16), params)", true},
@@ -49,9 +47,9 @@ static const struct change changes[] = {
      "weights: a policy of jax.checkpoint. Same numbers, little more arithmetic, less saved.",
      "block = jax.checkpoint(block, policy=jax.checkpoint_policies.dots_with_no_batch_dims_saveable)", false},
     {"align_dimensions", "align the dimensions",
-     "Make the dimensions of large arrays multiples of the tile (128 for the innermost, 8 for the next "
-     "one), so that nothing is lost to padding. This alters the model.",
-     "vocabulary = 128 * math.ceil(vocabulary / 128)", true},
+     "Make the dimensions of large arrays the next smaller multiples of the tile (128 for the innermost, 8 for the "
+     "next one), so that nothing is lost to padding. This alters the model.",
+     "size = size // 128 * 128", true},
     {"host_offload_optimizer", "optimizer state on the host",
      "Keep the optimizer state in host memory and bring it in for the update. It costs transfers in "
      "every step.",

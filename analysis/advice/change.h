@@ -17,5 +17,11 @@ struct change {
     bool changes_numerics;
 };
 
+// Gradients added up over so many parts, a number or a name as text, and divided by it.
+#define CHANGE_CODE_MICRO_BATCH(parts)                                                                                 \
+    "sums, _ = jax.lax.scan(lambda sums, part: (jax.tree.map(jnp.add, sums, jax.grad(loss)(params, part)), None), "    \
+    "jax.tree.map(jnp.zeros_like, params), batch.reshape(" parts ", -1, *batch.shape[1:])); "                          \
+    "grads = jax.tree.map(lambda x: x / " parts ", sums)"
+
 // The change of that id; NULL: this program knows none.
 const struct change *change_find(struct bytes id);

@@ -34,6 +34,9 @@ const char *advice_ways_text(const struct advice *advice, struct arena *arena);
 // What an intervention is called, and its line of code.
 const struct change *advice_change(enum advice_id id);
 
+// The line of code for this program.
+const char *advice_code(const struct advice_item *item);
+
 // "fits", "may_fit", "too_big"; NULL where no capacity was told.
 const char *advice_fit_name(int64_t low_bytes, int64_t high_bytes, int64_t capacity_bytes);
 

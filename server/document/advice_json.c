@@ -58,6 +58,10 @@ const struct change *advice_change(enum advice_id id) {
     return change_find(bytes_of(advice_id_name(id)));
 }
 
+const char *advice_code(const struct advice_item *item) {
+    return item->code ? item->code : advice_change(item->id)->how;
+}
+
 const char *advice_fit_name(int64_t low_bytes, int64_t high_bytes, int64_t capacity_bytes) {
     static const char *const names[] = {[ADVICE_FIT_UNKNOWN] = NULL,
                                         [ADVICE_FITS] = "fits",
@@ -100,7 +104,7 @@ static void write_item(const struct advice_item *item, int64_t capacity_bytes, s
     json_write_texts_key(w, "evidence", item->evidence, item->evidence_count);
     json_write_text_key(w, "how", item->how);
     json_write_text_key(w, "name", advice_change(item->id)->name);
-    json_write_text_key(w, "code", advice_change(item->id)->how);
+    json_write_text_key(w, "code", advice_code(item));
     json_write_text_key(w, "fit", advice_item_fit_name(item, capacity_bytes));
     json_close_object(w);
 }

@@ -141,6 +141,7 @@ static void write_item(const struct advice_item *item, int64_t capacity_bytes, b
     for (size_t i = 0; i < item->evidence_count; i++)
         output_put(output, arena_printf(arena, "%s%s\n", is_markdown ? "- " : "    ", item->evidence[i]));
     output_put(output, arena_printf(arena, "%s%s\n", is_markdown ? "- " : "    ", item->how));
+    if (item->code) output_put(output, arena_printf(arena, is_markdown ? "- `%s`\n" : "        %s\n", item->code));
 }
 
 static int most_saved_first(const void *left, const void *right) {

@@ -90,5 +90,47 @@ class Help(unittest.TestCase):
         self.assertIn("give it with --batch=N", evidence)
 
 
+class Code(unittest.TestCase):
+    def code(self, change, *programs):
+        return [by_id(of_program(name))[change]["code"] for name in programs]
+
+    def test_those_arguments_are_donated_that_the_step_returns(self):
+        self.assertEqual(self.code("donate_inputs", "dense", "packed", "gpu_window_cache", "played"),
+                         ["jax.jit(step, donate_argnums=(0, 1, 2))  # params, m, v",
+                          "jax.jit(step, donate_argnums=(0, 2))  # params, opt_state",  # not the frozen ones between
+                          "jax.jit(step, donate_argnums=(1, 3))  # cache, step",  # not the weights, nor the token
+                          "jax.jit(step, donate_argnums=(0,))  # state"])
+
+    def test_where_no_argument_is_to_be_donated_none_is_named(self):
+        self.assertEqual(self.code("donate_inputs", "caches_scanned"),
+                         ["jax.jit(step, donate_argnums=...)  # the arguments that the step returns updated"])
+
+    def test_the_batch_has_so_many_parts_as_are_predicted(self):
+        for name, item in items():
+            if item["id"] == "micro_batch" and item["applies"]:
+                self.assertIn(f"batch.reshape({item['parts']}, -1,", item["code"], name)
+                self.assertIn(f"x / {item['parts']}, sums)", item["code"], name)
+
+    def test_a_dimension_is_made_what_is_predicted(self):
+        self.assertEqual(self.code("align_dimensions", "odd_width", "second_axis", "dense"),
+                         ["size = 2048  # not 2050", "size = 896  # not 960", "size = size // 128 * 128"])
+
+    def test_an_axis_of_the_mesh_has_one_name(self):
+        for _, item in items("dense"):
+            told = " ".join([item["code"], item["how"], *item["evidence"]])
+            self.assertEqual(set(re.findall(r"PartitionSpec\((?:None, )?'(\w+)'", told)) - {"x"}, set(), item["id"])
+
+    def test_each_is_python(self):
+        for name, item in items():
+            compile(item["code"], name, "exec")
+
+    def test_text_has_the_code_of_this_program(self):
+        for form, line in (("text", "        jax.jit(step, donate_argnums=(0, 1, 2))  # params, m, v\n"),
+                           ("markdown", "- `size = 2048  # not 2050`\n")):
+            done = hbmview("advise", ADVICE / f"{'dense' if form == 'text' else 'odd_width'}.hlo.pb.gz",
+                           f"--format={form}")
+            self.assertIn(line, done.out)
+
+
 if __name__ == "__main__":
     unittest.main()

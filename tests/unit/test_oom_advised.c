@@ -52,6 +52,16 @@ static void fixes_are_the_advices_and_then_what_nothing_predicts(void **state) {
     assert_string_equal(why_not(&diagnosis, "donate_inputs"), "because");
 }
 
+static void the_line_of_code_is_that_for_the_program(void **state) {
+    (void)state;
+    struct advice advice = start();
+    struct oom_diagnosis diagnosis = {0};
+    offer(&advice, ADVICE_DONATE_INPUTS, 2000);
+    advice.items[ADVICE_DONATE_INPUTS].code = "jax.jit(step, donate_argnums=(2,))  # caches";
+    oom_fixes_advise(&diagnosis, &advice, &arena);
+    assert_string_equal(diagnosis.fixes[0].change.how, advice.items[ADVICE_DONATE_INPUTS].code);
+}
+
 static void what_saves_next_to_nothing_or_costs_is_not_offered(void **state) {
     (void)state;
     struct advice advice = start();
@@ -101,6 +111,7 @@ static void what_cannot_be_told_is_suggested_without_a_figure_or_ruled_out(void 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fixes_are_the_advices_and_then_what_nothing_predicts),
+        cmocka_unit_test(the_line_of_code_is_that_for_the_program),
         cmocka_unit_test(what_saves_next_to_nothing_or_costs_is_not_offered),
         cmocka_unit_test(what_cannot_be_told_is_suggested_without_a_figure_or_ruled_out),
         cmocka_unit_test(a_program_at_hand_that_trains_nothing_rules_out_more),
