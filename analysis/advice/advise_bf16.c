@@ -150,8 +150,11 @@ bool advise_bf16_parameters(struct advisor *advisor, struct advice_item *item) {
     struct what_if_result stored, computed;
     bool is_known = advisor_computes_in_bf16(advisor);
     item->how =
-        "Create the parameters, and the optimizer's state, with dtype=jnp.bfloat16; a float32 master copy of the "
-        "weights keeps small updates from being lost, and costs its bytes again.";
+        advisor->roles.is_training
+            ? "Create the parameters, and the optimizer's state, with dtype=jnp.bfloat16; a float32 master copy of the "
+              "weights keeps small updates from being lost, and costs its bytes again."
+            : "Cast the parameters once, when they are loaded: x.astype(jnp.bfloat16). Compare what comes out with "
+              "the wide ones.";
     uint32_t count = count_f32_inputs(advisor);
     if (!count) return advisor_no_use(advisor, item, "No input is float32.");
     if (!predict_parameters(advisor, COMPUTED_WIDE, &stored) ||

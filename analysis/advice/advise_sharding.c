@@ -382,10 +382,13 @@ static bool say_no_such_split(struct advisor *advisor, struct advice_item *item)
 
 bool advise_shard_parameters(struct advisor *advisor, struct advice_item *item) {
     item->ways = advisor->request.ways;
-    item->how =
-        "jax.device_put each weight, and its optimizer state, with NamedSharding(mesh, PartitionSpec('x', None)): "
-        "the first dimension split over the chips (after the layers of a stacked one, the output features of a "
-        "convolution, the largest of four), the batch whole on every chip.";
+    const char *how = arena_printf(
+        advisor->kept,
+        "jax.device_put each weight%s with NamedSharding(mesh, PartitionSpec('x', None)): the first dimension split "
+        "over the chips (after the layers of a stacked one, the output features of a convolution, the largest of "
+        "four), the batch whole on every chip.",
+        advisor->roles.is_training ? ", and its optimizer state," : "");
+    item->how = how ? how : "";
     if (!has_weights(advisor))
         return advisor_no_use(advisor, item, "No input of two or more dimensions stands for weights.");
     if (!can_split_weights(advisor))

@@ -122,8 +122,11 @@ static void say_batch(struct advisor *advisor, struct advice_item *item) {
 bool advise_batch(struct advisor *advisor, struct advice_item *item) {
     struct what_if_result result;
     int64_t batch = advisor->roles.batch;
-    item->how = "Give the step half as many examples; gradient accumulation over two of them (micro-batches) keeps the "
-                "batch that the optimizer sees.";
+    item->how =
+        advisor->roles.is_training
+            ? "Give the step half as many examples; gradient accumulation over two of them (micro-batches) keeps "
+              "the batch that the optimizer sees."
+            : "Give the step half as many examples, and call it once for each half.";
     advisor->doubt = advisor_doubt_of_batch(advisor);
     if (batch < 2 && !advisor->what_if.total_bytes) return advisor_no_use(advisor, item, "The program holds nothing.");
     if (batch < 2 && advisor->roles.is_batch_told) return say_no_such_batch(advisor, item);

@@ -132,5 +132,24 @@ class Code(unittest.TestCase):
             self.assertIn(line, done.out)
 
 
+class OfInference(unittest.TestCase):
+    def test_where_nothing_is_trained_nothing_is_said_of_training(self):
+        words = re.compile(r"gradient|optimizer|master copy|small updates|training|trains", re.IGNORECASE)
+        seen = 0
+        for name, item in items():
+            if of_program(name)["is_training"] or not item["applies"]:
+                continue
+            told = " ".join([item["how"], item["code"], *item["evidence"]])
+            self.assertEqual(words.findall(told), [], (name, item["id"], told))
+            seen += 1
+        self.assertGreater(seen, 20)
+
+    def test_of_training_it_is(self):
+        told = by_id(of_program("dense"))
+        self.assertIn("the batch that the optimizer sees", told["halve_batch"]["how"])
+        self.assertIn("each weight, and its optimizer state, with", told["shard_parameters"]["how"])
+        self.assertIn("a float32 master copy", told["bf16_parameters"]["how"])
+
+
 if __name__ == "__main__":
     unittest.main()
