@@ -67,7 +67,8 @@ static bool read_program(struct advisor *advisor) {
     if (loop_steps_find(&advisor->graph, arena, &advisor->steps) &&
         type_flow_run(&advisor->graph, &advisor->roles, &advisor->batch, arena, &advisor->types) &&
         phases_find(&advisor->graph, &advisor->what_if.replay, arena, &advisor->phases) &&
-        (advisor->donations = donations_find(&advisor->graph, &advisor->roles, &advisor->phases, arena)))
+        (advisor->donations = donations_find(&advisor->graph, &advisor->roles, &advisor->phases, arena)) &&
+        advisor_find_origins(advisor))
         return true;
     return error_set(error, ERROR_TOO_BIG, "no memory left for advice on this program");
 }

@@ -177,23 +177,49 @@ void advisor_say(const struct advisor *advisor, struct advice_item *item, const 
     if (text && item->evidence_count < ADVICE_EVIDENCE_MAX) item->evidence[item->evidence_count++] = text;
 }
 
-// Who made what the compiler only copied: `copy-start.29` says nothing to a reader.
-static uint32_t maker_of(const struct advisor *advisor, uint32_t instruction) {
-    enum { COPIES_MAX = 8 };
-    uint32_t maker = instruction;
-    for (int i = 0; i < COPIES_MAX && maker != HLO_NONE; i++) {
-        const struct graph_node *node = &advisor->graph.nodes[maker];
-        bool is_copy = node->opcode == OPCODE_COPY || node->opcode == OPCODE_COPY_START ||
-                       node->opcode == OPCODE_COPY_DONE;
-        if (!is_copy) return maker;
-        maker = graph_operand(&advisor->graph, node, 0);
-    }
-    return maker == HLO_NONE ? instruction : maker;
+// What only hands an array on: `copy-start.29` says nothing to a reader.
+static bool is_handing_on(const struct program_graph *graph, const struct graph_node *node) {
+    static const uint32_t opcodes = 1u << OPCODE_TUPLE | 1u << OPCODE_GET_TUPLE_ELEMENT | 1u << OPCODE_WHILE |
+                                    1u << OPCODE_BITCAST | 1u << OPCODE_COPY | 1u << OPCODE_COPY_START |
+                                    1u << OPCODE_COPY_DONE | 1u << OPCODE_ASYNC_START | 1u << OPCODE_ASYNC_DONE;
+    bool is_inner = node->opcode == OPCODE_PARAMETER && node->computation != graph->entry;
+    return is_inner || (opcodes >> node->opcode & 1);
+}
+
+// An array to be filled by who uses it: zeros, or an allocation. Its own op_name is that of the zeros.
+static bool is_empty(const struct program_graph *graph, const struct graph_node *node) {
+    uint32_t operand = graph_operand(graph, node, 0);
+    if (node->opcode == OPCODE_CUSTOM_CALL) return node->operand_count == 0;
+    bool is_of_constant = operand != HLO_NONE && graph->nodes[operand].opcode == OPCODE_CONSTANT;
+    return node->opcode == OPCODE_CONSTANT || (node->opcode == OPCODE_BROADCAST && is_of_constant);
+}
+
+// Does its op_name tell what its arrays are? Of a fusion of several it is that of one of them.
+static bool is_telling(const struct program_graph *graph, const struct graph_node *node) {
+    bool has_several = node->opcode == OPCODE_FUSION && node->leaf_count > 1;
+    return node->op_name.size && !has_several && !is_handing_on(graph, node) && !is_empty(graph, node);
+}
+
+bool advisor_find_origins(struct advisor *advisor) {
+    const struct program_graph *graph = &advisor->graph;
+    uint8_t *is_told = arena_new(advisor->arena, uint8_t, graph->node_count);
+    if (!is_told) return false;
+    for (uint32_t i = 0; i < graph->node_count; i++) is_told[i] = is_telling(graph, &graph->nodes[i]);
+    return leaf_origins_find(graph, is_told, advisor->arena, &advisor->origins);
+}
+
+// "jit(step)/jvp()/exp", or, where nothing tells, the compiler's own "fusion.14".
+static struct bytes name_of(const struct advisor *advisor, uint32_t maker) {
+    struct bytes op_name = maker == HLO_NONE ? (struct bytes){0} : advisor->graph.nodes[maker].op_name;
+    return op_name.size ? op_name : hlo_instruction_read(advisor->module, maker).name;
 }
 
 const char *advisor_buffer_text(const struct advisor *advisor, uint32_t buffer) {
     const struct hlo_module *module = advisor->module;
-    uint32_t maker = maker_of(advisor, module->buffers[buffer].instruction);
+    uint32_t leaf = advisor_leaf(advisor, buffer);
+    uint32_t maker = leaf == HLO_NONE ? HLO_NONE : advisor->origins.of_leaf[leaf].node;
+    if (maker == HLO_NONE) maker = module->buffers[buffer].instruction;
+    struct bytes name = name_of(advisor, maker);
     struct hlo_instruction instruction = hlo_instruction_read(module, maker);
     struct hlo_metadata metadata = hlo_instruction_metadata(module, maker, instruction.metadata);
     const char *shape = shape_text(memory_view_shape(module, buffer, MEMORY_VIEW_EXACT), advisor->arena);
@@ -201,7 +227,7 @@ const char *advisor_buffer_text(const struct advisor *advisor, uint32_t buffer) 
     if (metadata.source_file.size)
         where = arena_printf(advisor->arena, ", %.*s:%d", (int)metadata.source_file.size,
                              (const char *)metadata.source_file.data, metadata.source_line);
-    const char *text = arena_printf(advisor->arena, "%.*s %s%s", (int)instruction.name.size,
-                                    (const char *)instruction.name.data, shape ? shape : "", where ? where : "");
+    const char *text = arena_printf(advisor->arena, "%.*s %s%s", (int)name.size, (const char *)name.data,
+                                    shape ? shape : "", where ? where : "");
     return text ? text : "";
 }

@@ -13,6 +13,7 @@
 #include "analysis/advice/type_flow.h"
 #include "analysis/advice/understanding.h"
 #include "analysis/advice/what_if.h"
+#include "analysis/program/leaf_origins.h"
 
 struct advisor {
     const struct hlo_module *module;
@@ -25,6 +26,7 @@ struct advisor {
     struct type_flow types;
     struct phases phases;
     uint8_t *donations;  // enum donation of each input
+    struct leaf_origins origins;  // operations with op_names that tell
     struct what_if what_if;
     struct what_if_result *told;  // by id: what the items' totals are from
     struct advice_request request;
@@ -71,7 +73,10 @@ __attribute__((format(printf, 3, 4))) void advisor_say(const struct advisor *adv
 // Before all that was said of it: why it does not apply, or is not told.
 void advisor_say_first(const struct advisor *advisor, struct advice_item *item, const char *why);
 
-// "fusion.14, f32[8,1023,50257], train.py:12"; on the arena.
+// Finds the operations that say what arrays are. False at the arena's limit.
+MUST_USE bool advisor_find_origins(struct advisor *advisor);
+
+// "jit(step)/jvp()/exp f32[8,1023,50257], train.py:12"; on the arena.
 const char *advisor_buffer_text(const struct advisor *advisor, uint32_t buffer);
 
 // Is an input state that the forward pass reads (the optimizer's own is not), or a weight that nobody trains?

@@ -151,5 +151,27 @@ class OfInference(unittest.TestCase):
         self.assertIn("a float32 master copy", told["bf16_parameters"]["how"])
 
 
+class Names(unittest.TestCase):
+    def largest(self, name):
+        told = " ".join(by_id(of_program(name))["rematerialize"]["evidence"])
+        return re.search(r"the largest is (\S+) ", told).group(1)
+
+    def test_arrays_have_the_names_of_the_source(self):
+        compilers = re.compile(r"(?:the largest is|Dimension \d+ of|A callback gets) (?!jit\()[\w.-]+ ")
+        for name, item in items():
+            self.assertEqual(compilers.findall(" ".join(item["evidence"])), [], (name, item["id"]))
+
+    def test_an_element_of_a_fusion_has_its_own(self):
+        self.assertEqual(self.largest("experts"), "jit(train_step)/jvp(attention)/exp")  # not /sub, another's
+
+    def test_what_a_loop_fills_is_not_called_zeros(self):
+        for name in ("too_big_scanned", "odd_table"):
+            self.assertRegex(self.largest(name), r"/while/body/.*/dynamic_update_slice$")
+
+    def test_an_input_has_its_arguments(self):
+        told = " ".join(by_id(of_program("odd_width"))["align_dimensions"]["evidence"])
+        self.assertIn("Dimension 1 of parameters[0]['weight'] f32[2050,2050]", told)
+
+
 if __name__ == "__main__":
     unittest.main()
