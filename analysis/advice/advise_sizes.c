@@ -119,6 +119,14 @@ static void say_batch(struct advisor *advisor, struct advice_item *item) {
                                              : ", the leading dimension of an input");
 }
 
+// Dimensions that only the batch makes are rounded up in the halved program, joined ones are not.
+static void say_odd(const struct advisor *advisor, struct advice_item *item) {
+    long long examples = program_roles_examples(&advisor->roles);
+    if (examples % 2 == 0) return;
+    advisor_say(advisor, item, "Half of %lld is between %lld and %lld %s, and so is the figure.", examples,
+                examples / 2, examples / 2 + 1, advisor->roles.graphs ? "graphs" : "examples");
+}
+
 bool advise_batch(struct advisor *advisor, struct advice_item *item) {
     struct what_if_result result;
     int64_t batch = advisor->roles.batch;
@@ -141,6 +149,7 @@ bool advise_batch(struct advisor *advisor, struct advice_item *item) {
     few_pictures_doubt(advisor, batch / 2);
     item->applies = item->changes_numerics = true;
     say_batch(advisor, item);
+    say_odd(advisor, item);
     advisor_set_totals(advisor, &result, advisor_is_wide_untrained(advisor) ? 0.08 : 0.03, 0.02, item);
     if (!few_pictures_in_lanes(advisor, batch / 2)) return true;
     advice_widen(item, 0, 0.40);

@@ -173,5 +173,12 @@ class Names(unittest.TestCase):
         self.assertIn("Dimension 1 of parameters[0]['weight'] f32[2050,2050]", told)
 
 
+class Figures(unittest.TestCase):
+    def test_half_of_an_odd_batch_is_no_number_of_examples(self):
+        words = "Half of 1025 is between 512 and 513 examples, and so is the figure."
+        self.assertIn(words, by_id(advise("odd_length", "--batch=1025"))["halve_batch"]["evidence"])
+        self.assertNotIn("Half of", " ".join(by_id(of_program("odd_length"))["halve_batch"]["evidence"]))
+
+
 if __name__ == "__main__":
     unittest.main()
