@@ -161,7 +161,7 @@ bool advise_bf16_parameters(struct advisor *advisor, struct advice_item *item) {
         !predict_parameters(advisor, is_known ? COMPUTED_AS_BEFORE : COMPUTED_AS_STORED, &computed))
         return false;
     item->applies = item->changes_numerics = true;
-    advisor_say(advisor, item, "%u inputs are float32.", count);
+    advisor_say(advisor, item, count == 1 ? "%u input is float32." : "%u inputs are float32.", count);
     bool has_more = is_known && are_apart(stored.total_bytes, computed.total_bytes);
     bool has_gradients = has_more && advisor->roles.is_training;
     if (has_more)

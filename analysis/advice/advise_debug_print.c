@@ -66,6 +66,8 @@ bool advise_debug_print(struct advisor *advisor, struct advice_item *item) {
     }
     if (!count) return advisor_no_use(advisor, item, "The program hands nothing to the host while it runs.");
     item->applies = true;
-    advisor_say(advisor, item, "%u operations hand arrays to the host.", count);
+    advisor_say(advisor, item,
+                count == 1 ? "%u operation hands arrays to the host." : "%u operations hand arrays to the host.",
+                count);
     return predict_without(advisor, is_handed, item);
 }

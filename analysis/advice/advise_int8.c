@@ -63,7 +63,9 @@ bool advise_int8_weights(struct advisor *advisor, struct advice_item *item) {
         return advisor_no_use(advisor, item,
                               "No input is a wide weight: floats of two dimensions or more that are not data.");
     item->applies = item->changes_numerics = true;
-    advisor_say(advisor, item, "%u inputs are weights, of %s in all; temporary arrays stay as they are.", count,
-                size_string(bytes, advisor->arena));
+    advisor_say(advisor, item,
+                count == 1 ? "%u input is a weight, of %s; temporary arrays stay as they are."
+                           : "%u inputs are weights, of %s in all; temporary arrays stay as they are.",
+                count, size_string(bytes, advisor->arena));
     return advisor_predict(advisor, &change, 0.15, 0.10, item);
 }

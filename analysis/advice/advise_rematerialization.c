@@ -351,7 +351,9 @@ static void say_kept(struct advisor *advisor, enum kept kept, const struct block
 
 static void say_dropped(struct advisor *advisor, const struct residuals *residuals, struct advice_item *item) {
     advisor_say(advisor, item,
-                "%u arrays of the forward pass, %s in all, wait for the backward pass; the largest is %s.",
+                residuals->dropped_count == 1
+                    ? "%u array of the forward pass, %s, waits for the backward pass: it is %s."
+                    : "%u arrays of the forward pass, %s in all, wait for the backward pass; the largest is %s.",
                 residuals->dropped_count, size_string(residuals->dropped_bytes, advisor->arena),
                 advisor_buffer_text(advisor, replay_of(advisor)->spans[residuals->largest].buffer));
 }

@@ -50,7 +50,9 @@ bool advise_sequence(struct advisor *advisor, struct advice_item *item) {
         (long long)sequence.length, sequence.is_told ? ", as given" : "", sequence.dimension,
         sequence.is_stepped ? ": a loop takes one of it at a time" : "");
     if (sequence.reached)
-        advisor_say(advisor, item, "%lld weights grow with it, as a table of positions does, and halve too.",
+        advisor_say(advisor, item,
+                    sequence.reached == 1 ? "%lld weight grows with it, as a table of positions does, and halves too."
+                                          : "%lld weights grow with it, as a table of positions does, and halve too.",
                     (long long)sequence.reached);
     advisor_set_totals(advisor, &result, 0.03, 0.03, item);
     return true;

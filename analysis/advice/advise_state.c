@@ -63,8 +63,9 @@ bool advise_donation(struct advisor *advisor, struct advice_item *item) {
     if (!saved) return advisor_no_use(advisor, item, why_not(bytes_of));
     item->applies = true;
     advisor_say(advisor, item,
-                "%u inputs of %s in all have an output of the same shape and type that lies beside them.", count,
-                size_string(saved, advisor->arena));
+                count == 1 ? "%u input of %s has an output of the same shape and type that lies beside it."
+                           : "%u inputs of %s in all have an output of the same shape and type that lies beside them.",
+                count, size_string(saved, advisor->arena));
     int64_t sent = sent_bytes(advisor, saved);
     advisor->reach.indefinite_bytes = saved;
     if (sent > 0)

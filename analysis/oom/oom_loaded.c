@@ -68,10 +68,11 @@ static const char *verdict(const struct oom_message *message, const struct oom_l
 static void say(const struct oom_message *message, size_t others, struct arena *arena, struct oom_loaded *loaded) {
     const char *low = size_string(loaded->evicting_low_bytes, arena);
     const char *high = size_string(loaded->evicting_high_bytes, arena);
+    const char *which = others == 1 ? "one" : told(arena_printf(arena, "%zu", others));
     if (others)
         note(loaded,
-             arena_printf(arena, "Evicting the other %zu frees between %s (constants) and %s (temporaries too).%s",
-                          others, low, high, verdict(message, loaded, arena)));
+             arena_printf(arena, "Evicting the other %s frees between %s (constants) and %s (temporaries too).%s",
+                          which, low, high, verdict(message, loaded, arena)));
     else if (!loaded->unread)
         note(loaded, "The session has no other program on this host: there is none to evict or to merge with.");
     if (loaded->merging_high_bytes > 0)

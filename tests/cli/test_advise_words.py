@@ -179,6 +179,15 @@ class Figures(unittest.TestCase):
         self.assertIn(words, by_id(advise("odd_length", "--batch=1025"))["halve_batch"]["evidence"])
         self.assertNotIn("Half of", " ".join(by_id(of_program("odd_length"))["halve_batch"]["evidence"]))
 
+    def test_one_is_no_plural(self):
+        for name, item in items():
+            told = " ".join(item["evidence"])
+            self.assertNotRegex(told, r"(?<![\d.])1 (inputs|arrays|operations|weights)\b", (name, item["id"]))
+        self.assertIn("1 operation hands arrays to the host.",
+                      by_id(of_program("debug_print"))["remove_debug_print"]["evidence"])
+        self.assertIn("1 input of 60.00 MiB has an output of the same shape and type that lies beside it.",
+                      by_id(of_program("heads"))["donate_inputs"]["evidence"])
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -60,6 +60,18 @@ static void constants_and_temporaries_are_kept_and_arrays_are_not(void **state) 
     assert_true(says(&loaded, "not measured"));
 }
 
+static void one_other_has_no_number(void **state) {
+    (void)state;
+    static struct oom_loaded_program programs[2];
+    struct memory_totals a = totals_of(MIB, GIB), b = totals_of(MIB, 3 * GIB);
+    programs[0] = oom_loaded_program_of("jit_a(1)", &a, false);
+    programs[1] = oom_loaded_program_of("jit_b(2)", &b, true);
+    struct oom_loaded loaded = {.session = "s", .host = "", .programs = programs, .count = 2};
+    struct oom_message message = message_of(3 * GIB, GIB);
+    oom_loaded_sum(&message, &arena, &loaded);
+    assert_true(says(&loaded, "Evicting the other one frees between 1.00 MiB (constants)"));
+}
+
 static void whether_it_is_enough_follows_from_both_ends(void **state) {
     (void)state;
     struct oom_loaded sure = three(3 * GIB, 3 * GIB - 5 * MIB), maybe = three(3 * GIB, GIB), no = three(20 * GIB, GIB);
@@ -111,6 +123,7 @@ static void sums_that_leave_the_range_stay_at_its_end(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(constants_and_temporaries_are_kept_and_arrays_are_not),
+        cmocka_unit_test(one_other_has_no_number),
         cmocka_unit_test(whether_it_is_enough_follows_from_both_ends),
         cmocka_unit_test(one_program_alone_has_none_to_evict),
         cmocka_unit_test(what_could_not_be_read_may_be_evicted),
