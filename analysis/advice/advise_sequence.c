@@ -30,6 +30,13 @@ static bool say_none(struct advisor *advisor, struct advice_item *item) {
     return advisor_no_use(advisor, item, why ? why : "");
 }
 
+static bool stands_twice(const struct advisor *advisor, const struct sequence *sequence) {
+    for (uint32_t leaf = 0; leaf < advisor->graph.leaf_count; leaf++) {
+        if (__builtin_popcount(sequence->flow.marks[leaf]) > 1) return true;
+    }
+    return false;
+}
+
 bool advise_sequence(struct advisor *advisor, struct advice_item *item) {
     struct sequence sequence;
     struct what_if_result result;
@@ -44,11 +51,10 @@ bool advise_sequence(struct advisor *advisor, struct advice_item *item) {
     if (!advisor_halve(advisor, &sequence.flow, &result)) return false;
     item->applies = item->changes_numerics = true;
     advisor_say(
-        advisor, item,
-        "The sequence is %lld%s, dimension %d of an input%s; where it stands twice, as in attention's scores, a "
-        "quarter is left.",
-        (long long)sequence.length, sequence.is_told ? ", as given" : "", sequence.dimension,
-        sequence.is_stepped ? ": a loop takes one of it at a time" : "");
+        advisor, item, "The sequence is %lld%s, dimension %d of an input%s%s.", (long long)sequence.length,
+        sequence.is_told ? ", as given" : "", sequence.dimension,
+        sequence.is_stepped ? ": a loop takes one of it at a time" : "",
+        stands_twice(advisor, &sequence) ? "; where it stands twice, as in attention's scores, a quarter is left" : "");
     if (sequence.reached)
         advisor_say(advisor, item,
                     sequence.reached == 1 ? "%lld weight grows with it, as a table of positions does, and halves too."

@@ -343,9 +343,11 @@ static void say_weights(const struct advisor *advisor, struct advice_item *item)
         int64_t *sum = is_split ? &split_bytes : &whole_bytes;
         *sum = what_if_bytes((double)*sum + (bytes > 0 ? (double)bytes : 0));
     }
-    advisor_say(advisor, item, "%s of inputs have a dimension that %lld chips can share; %s stay whole on each.",
-                size_string(split_bytes, advisor->arena), (long long)advisor->request.ways,
-                size_string(whole_bytes, advisor->arena));
+    const char *whole = whole_bytes ? arena_printf(advisor->arena, "; %s stay whole on each",
+                                                   size_string(whole_bytes, advisor->arena))
+                                    : "";
+    advisor_say(advisor, item, "%s of inputs have a dimension that %lld chips can share%s.",
+                size_string(split_bytes, advisor->arena), (long long)advisor->request.ways, whole ? whole : "");
 }
 
 static bool has_weights(const struct advisor *advisor) {

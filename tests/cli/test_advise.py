@@ -195,7 +195,7 @@ class Predictions(unittest.TestCase):
     def test_weights_packed_in_bytes_are_weights(self):
         document = self.documents["packed"]
         self.assertEqual(document["batch"], 4)  # not 6144 of their rows
-        self.assertIn("95.37 MiB of inputs have a dimension that 4 chips can share; 0 B stay whole on each.",
+        self.assertIn("95.37 MiB of inputs have a dimension that 4 chips can share.",
                       by_id(document)["shard_all"]["evidence"])
 
     def test_edges_that_all_examples_share_are_no_batch(self):

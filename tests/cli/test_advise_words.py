@@ -188,6 +188,18 @@ class Figures(unittest.TestCase):
         self.assertIn("1 input of 60.00 MiB has an output of the same shape and type that lies beside it.",
                       by_id(of_program("heads"))["donate_inputs"]["evidence"])
 
+    def test_what_does_not_stay_whole_is_not_counted(self):
+        for name, item in items():
+            self.assertNotIn("; 0 B stay", " ".join(item["evidence"]), (name, item["id"]))
+        told = " ".join(by_id(of_program("gpt2_decode"))["shard_all"]["evidence"])
+        self.assertRegex(told, r"; [\d.]+ KiB stay whole on each\.")
+
+    def test_scores_are_told_of_where_the_sequence_stands_twice(self):
+        told = {name: by_id(of_program(name))["halve_sequence"]["evidence"][0] for name in ("dilated", "experts")}
+        self.assertEqual(told, {"dilated": "The sequence is 2048, dimension 1 of an input.",
+                                "experts": "The sequence is 512, dimension 1 of an input; where it stands twice, as in "
+                                           "attention's scores, a quarter is left."})
+
 
 if __name__ == "__main__":
     unittest.main()
