@@ -9,18 +9,23 @@ struct advise_query {
     struct advice_request request;
 };
 
+// A size that was given is `least` or more, as on the command line; 0 where none was.
+static bool read_size(const struct request *request, const char *name, int64_t least, int64_t *size) {
+    struct error unread;
+    return request_int64(request, name, 0, size, &unread) && (*size >= least || !request_given(request, name));
+}
+
 static bool read_query(struct request *request, struct advise_query *query, struct error *error) {
     *query = (struct advise_query){0};
     if (!module_request_of_api(request, &query->asked, error) ||
         !request_capacity(request, 0, &query->request.capacity_bytes, error) ||
-        !request_int64(request, "ways", ADVICE_WAYS_DEFAULT, &query->request.ways, error) ||
-        !request_int64(request, "batch", 0, &query->request.batch, error) ||
-        !request_int64(request, "sequence", 0, &query->request.sequence, error))
+        !request_int64(request, "ways", ADVICE_WAYS_DEFAULT, &query->request.ways, error))
         return false;
     if (query->request.ways < 2 || query->request.ways > 1 << 20)
         return error_set(error, ERROR_BAD_REQUEST, "ways is a number of chips, two or more.");
-    if (query->request.batch < 0) return error_set(error, ERROR_BAD_REQUEST, "batch is a size of the batch dimension.");
-    if (query->request.sequence >= 0 && query->request.sequence != 1) return true;
+    if (!read_size(request, "batch", 1, &query->request.batch))
+        return error_set(error, ERROR_BAD_REQUEST, "batch is the size of the batch dimension, one or more.");
+    if (read_size(request, "sequence", 2, &query->request.sequence)) return true;
     return error_set(error, ERROR_BAD_REQUEST, "sequence is the length of a sequence, two or more.");
 }
 

@@ -32,8 +32,11 @@ class AdviseOverHttp(ServedCase):
         self.assertEqual(ways, {None, 8})
 
     def test_wrong_words(self):
-        for words in ("&capacity=much", "&ways=1", "&ways=x", "&batch=-4", "&sequence=1"):
+        for words in ("&capacity=much", "&ways=1", "&ways=x", "&batch=-4", "&batch=0", "&batch=x", "&sequence=1",
+                      "&sequence=0"):
             self.assertEqual(self.server.get(QUERY + words).status, 400, words)
+        for words in ("&batch=", "&sequence=", "&batch=1", "&sequence=2"):
+            self.assertEqual(self.server.get(QUERY + words).status, 200, words)
         self.assertEqual(self.server.get("/api/v1/advise?session=v5e_gpt_4layer").status, 400)
         self.assertEqual(self.server.get("/api/v1/advise?session=none&module=x").status, 404)
 
