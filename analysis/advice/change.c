@@ -11,8 +11,8 @@ static const struct change changes[] = {
      "large values in between with sharding hints.",
      "x = jax.lax.with_sharding_constraint(x, PartitionSpec('x', None))", false},
     {"halve_batch", "halve the batch",
-     "Give each chip a smaller batch: activations and their gradients shrink in proportion. The "
-     "learning rate usually needs tuning anew.",
+     "Give each chip a smaller batch: activations, and in training their gradients, shrink in proportion; the "
+     "learning rate then usually needs tuning anew.",
      "batch_size = batch_size // 2", true},
     {"micro_batch", "accumulate gradients over micro-batches",
      "Keep the batch but run it in n parts and add up the gradients before one update: the activations "
@@ -23,12 +23,13 @@ static const struct change changes[] = {
      "square.",
      "max_sequence_length = max_sequence_length // 2", true},
     {"donate_inputs", "donate the inputs",
-     "Donate inputs that are not used after the call, such as the old parameters and optimizer state, "
+     "Donate inputs that are not used after the call, such as old parameters, optimizer state or caches, "
      "so that outputs of the same shape and type take their place. A wrong donation is an error, never "
      "wrong data.",
      "jax.jit(step, donate_argnums=...)  # the arguments that the step returns updated", false},
     {"bf16_parameters", "parameters in bfloat16",
-     "Keep parameters in bfloat16: half the bytes of float32. Check that training still converges.",
+     "Keep parameters in bfloat16: half the bytes of float32. Check that training still converges, or that "
+     "the results stay good enough.",
      "params = jax.tree.map(lambda x: x.astype(jnp.bfloat16), params)", true},
     {"int8_weights", "weights in int8",
      "For inference, keep weights in int8 with a scale for each column: a quarter of the bytes of float32, half of "

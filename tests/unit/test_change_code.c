@@ -1,6 +1,10 @@
 // The line of code of a change, filled in with the names of a program's inputs.
 #include "analysis/advice/change_code.h"
 
+#include <string.h>
+
+#include "analysis/advice/change.h"
+
 #include "tests/unit/cmocka_all.h"
 
 enum { INPUTS_MAX = 4 };
@@ -58,11 +62,20 @@ static void without_memory_nothing_is_filled_in(void **state) {
     arena_free(&arena);
 }
 
+// They are told by what a message says, and no message says whether the program trains.
+static void words_for_all_programs_hold_where_nothing_is_trained(void **state) {
+    (void)state;
+    assert_non_null(strstr(change_find(BYTES("halve_batch"))->text, "in training their gradients"));
+    assert_non_null(strstr(change_find(BYTES("donate_inputs"))->text, "or caches"));
+    assert_non_null(strstr(change_find(BYTES("bf16_parameters"))->text, "or that the results stay good enough"));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(inputs_of_one_name_are_one_argument),
         cmocka_unit_test(nothing_is_filled_in_where_names_do_not_tell),
         cmocka_unit_test(without_memory_nothing_is_filled_in),
+        cmocka_unit_test(words_for_all_programs_hold_where_nothing_is_trained),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
