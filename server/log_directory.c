@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "analysis/base/steady_clock.h"
+#include "server/steady_wait.h"
 #include "server/storage/opened_storage.h"
 
 static bool can_read(const char *path, const struct stat *status) {

@@ -25,7 +25,7 @@ struct advisor {
     struct dimension_flow steps;  // what loops take one at a time: loop_steps.h
     struct type_flow types;
     struct phases phases;
-    uint8_t *donations;  // enum donation of each input
+    uint8_t *donations;           // enum donation of each input
     struct leaf_origins origins;  // operations with op_names that tell
     struct what_if what_if;
     struct what_if_result *told;  // by id: what the items' totals are from

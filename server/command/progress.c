@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "analysis/base/steady_clock.h"
+#include "server/steady_wait.h"
 #include "server/text/page.h"
 #include "server/text/printable.h"
 

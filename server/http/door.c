@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "analysis/base/steady_clock.h"
+#include "server/steady_wait.h"
 
 enum { PAUSE_MS = 20 };  // when there are no descriptors, or there is no memory
 

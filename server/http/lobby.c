@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 
 #include "analysis/base/steady_clock.h"
+#include "server/steady_wait.h"
 
 enum { TICK_MS = 500, ADDRESS_BUCKETS = 256 };
 

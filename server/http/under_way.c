@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 
 #include "analysis/base/steady_clock.h"
+#include "server/steady_wait.h"
 
 enum { TICK_MS = 100, IDLE_TICKS = 20 };
 

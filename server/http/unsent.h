@@ -10,31 +10,11 @@
 // what the other side has confirmed. Of a socket in a file it cannot, and the oldest makes room. Thread-safe.
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "proto/bytes.h"
-#include "server/http/client_address.h"
+#include "server/http/unsent_answer.h"
 
 enum { UNSENT_MAX_BYTES = 128 << 20, UNSENT_SMALL_BYTES = 16 << 10 };
 
 struct unsent;
-
-// One answer; start with {0}.
-struct unsent_answer {
-    struct unsent *unsent;  // NULL: it never began
-    struct unsent_answer *newer, *older;
-    struct bytes body;
-    size_t own_bytes;  // beside the body
-    bool is_listed;    // it has not made room
-    bool is_counted;   // the body, which others may be sent as well
-    bool is_modest;    // its address has no more than its share, when somebody was to make room
-    int socket;        // open until unsent_end
-    struct client_address client;
-    uint64_t taken_earlier;  // by the socket's other side, before this answer
-    uint64_t taken;          // of this answer, when somebody was to make room
-    int64_t begun_ms;
-};
 
 // NULL: no memory.
 struct unsent *unsent_new(size_t max_bytes);

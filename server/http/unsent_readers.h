@@ -9,7 +9,7 @@
 // nobody's downloads are cut by what others ask for; nor does the last body there is. Pure; nothing is locked.
 #pragma once
 
-#include "server/http/unsent.h"
+#include "server/http/unsent_answer.h"
 
 struct unsent_readers {
     struct unsent_answer **of_body;  // among the answers

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "analysis/base/steady_clock.h"
+#include "server/steady_wait.h"
 
 enum { THREADS_KEPT = 4, SPARE_MS = 10000 };
 

@@ -7,6 +7,7 @@
 
 #include "analysis/base/refused_memory.h"
 #include "analysis/base/steady_clock.h"
+#include "server/steady_wait.h"
 #include "server/storage/prefix_list.h"
 
 enum { TREES_KEPT = 256, TREE_BYTES_MAX = 1 << 30, PATIENCE_MS = 100, VAST_HOLDS_MS = 600 * 1000 };

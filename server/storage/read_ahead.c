@@ -3,7 +3,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "analysis/base/steady_clock.h"
+#include "server/steady_wait.h"
 
 enum { STOPPED_WITHIN_MS = 100 };
 enum { PIECE_BLOCKS = READ_AHEAD_PIECE_BYTES / BLOCK_CACHE_BLOCK_BYTES };

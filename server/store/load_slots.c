@@ -2,6 +2,7 @@
 
 #include "analysis/base/memory_room.h"
 #include "analysis/base/steady_clock.h"
+#include "server/steady_wait.h"
 
 enum { LOOK_AGAIN_MS = 50, SURELY_SLOW_NS = 100000000 };
 

@@ -6,7 +6,7 @@
 
 #include "analysis/base/memory_room.h"
 #include "analysis/base/refused_memory.h"
-#include "analysis/base/steady_clock.h"
+#include "server/steady_wait.h"
 
 enum { QUIET_MS = 1000 };
 

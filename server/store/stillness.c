@@ -7,6 +7,7 @@
 #include "analysis/base/steady_clock.h"
 #include "analysis/input/folder_watch.h"
 #include "analysis/input/local_storage.h"
+#include "server/steady_wait.h"
 
 enum {
     SECOND_MS = 1000,

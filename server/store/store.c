@@ -8,9 +8,9 @@
 #include <time.h>
 
 #include "analysis/base/refused_memory.h"
-#include "analysis/base/steady_clock.h"
 #include "analysis/input/run_names.h"
 #include "server/embedded_assets.h"
+#include "server/steady_wait.h"
 #include "server/storage/object_storage.h"
 #include "server/storage/opened_storage.h"
 #include "server/store/place.h"

@@ -1,6 +1,7 @@
-// analysis/base/steady_clock: waits end after their time, and before it when there is news.
+// server/steady_wait: waits end after their time, and before it when there is news.
 #include "analysis/base/steady_clock.h"
 
+#include "server/steady_wait.h"
 #include "tests/unit/cmocka_all.h"
 
 enum { MOMENT_MS = 20, LONG_MS = 60000 };
