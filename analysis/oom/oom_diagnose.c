@@ -277,7 +277,7 @@ void oom_diagnose(const struct oom_message *message, const struct oom_evidence *
                               .needed = message->needed_bytes,
                               .arena = arena,
                               .diagnosis = diagnosis};
-    if (evidence && !oom_is_size_near(message, evidence->totals.total_bytes)) {
+    if (evidence && !oom_is_size_near(message, &evidence->totals)) {
         oom_disagree_on_size(&facts);
         evidence = facts.evidence = NULL;
     }

@@ -3,6 +3,7 @@
 // A compiler names the whole sum "HLO temporaries" even when the arguments fill the memory; and a session may hold the
 // program from before or after a change. Both mislead, so both are told.
 #include "analysis/oom/oom_facts.h"
+#include "analysis/oom/oom_match.h"
 
 enum { TOLERANCE_DIVISOR = 100 };  // one part in a hundred is rounding and alignment
 
@@ -51,12 +52,14 @@ static void check_row(struct oom_facts *facts, const char *row, int64_t bytes, c
 }
 
 void oom_disagree_on_size(struct oom_facts *facts) {
-    add(facts,
-        arena_printf(facts->arena,
-                     "The sizes do not match: the message needs %s, this program takes %s. It is another program "
-                     "or another compilation of it, so nothing here is concluded from its buffers.",
-                     oom_size(facts, facts->message->needed_bytes),
-                     oom_size(facts, facts->evidence->totals.total_bytes)));
+    const struct memory_totals *totals = &facts->evidence->totals;
+    bool is_load = facts->message->kind == OOM_PROGRAM_LOAD;
+    add(facts, arena_printf(facts->arena,
+                            "The sizes do not match: the message %s %s, this program %s %s. It is another program "
+                            "or another compilation of it, so nothing here is concluded from its buffers.",
+                            is_load ? "asks for" : "needs", oom_size(facts, oom_size_told(facts->message)),
+                            is_load ? "brings constants and temporaries of" : "takes",
+                            oom_size(facts, oom_size_of(facts->message, totals))));
 }
 
 void oom_disagreements(struct oom_facts *facts) {

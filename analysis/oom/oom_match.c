@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "analysis/memory/buffer_description.h"
+#include "analysis/oom/oom_loaded.h"
 
 enum { TOLERANCE_DIVISOR = 10 };
 
@@ -10,18 +11,27 @@ static int64_t apart(int64_t a, int64_t b) {
     return a > b ? a - b : b - a;
 }
 
-int64_t oom_size_distance(const struct oom_message *message, int64_t total_bytes) {
+int64_t oom_size_told(const struct oom_message *message) {
+    return message->kind == OOM_PROGRAM_LOAD ? message->requested_bytes : message->needed_bytes;
+}
+
+int64_t oom_size_of(const struct oom_message *message, const struct memory_totals *totals) {
+    if (message->kind != OOM_PROGRAM_LOAD) return totals->total_bytes;
+    return oom_loaded_program_of(NULL, totals, true).size_bytes;
+}
+
+int64_t oom_size_distance(const struct oom_message *message, const struct memory_totals *totals) {
     int64_t reserved = oom_message_row(message, "reserved"), program = oom_message_row(message, "program");
-    int64_t needed = message->needed_bytes;
-    if (needed == OOM_ABSENT) return OOM_ABSENT;
-    int64_t counted = needed - (reserved > 0 ? reserved : 0) - (program > 0 ? program : 0);
-    int64_t whole = apart(total_bytes, needed), bare = apart(total_bytes, counted);
+    int64_t told = oom_size_told(message), size = oom_size_of(message, totals);
+    if (told == OOM_ABSENT) return OOM_ABSENT;
+    int64_t counted = told - (reserved > 0 ? reserved : 0) - (program > 0 ? program : 0);
+    int64_t whole = apart(size, told), bare = apart(size, counted);
     return counted > 0 && bare < whole ? bare : whole;
 }
 
-bool oom_is_size_near(const struct oom_message *message, int64_t total_bytes) {
-    int64_t distance = oom_size_distance(message, total_bytes);
-    return distance == OOM_ABSENT || distance <= message->needed_bytes / TOLERANCE_DIVISOR;
+bool oom_is_size_near(const struct oom_message *message, const struct memory_totals *totals) {
+    int64_t distance = oom_size_distance(message, totals);
+    return distance == OOM_ABSENT || distance <= oom_size_told(message) / TOLERANCE_DIVISOR;
 }
 
 // --- By instruction ---

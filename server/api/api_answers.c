@@ -89,7 +89,8 @@ const char ANSWER_EXPLAIN[] =
     ", allocator: s?, requested_by: s?, largest_left_out: i, count: i, line: i, last_line: i, over_bytes: i?, "
     "who_holds: {from: s?, by: s?, rows: [{key: s, about: s?, size_bytes: i, share: n?, buffers: i, alike: i, "
     "alike_bytes: i}], left_out: i, left_out_bytes: i}, search: {sessions: i, session_count: i, programs: i, "
-    "is_cut_short: b, nearest: {session: s, module: s, total_allocation_bytes: i}?}?, "
+    "is_cut_short: b, nearest: {session: s, module: s, total_allocation_bytes: i, "
+    "compared_bytes: i}?}?, "
     "loaded_together: {session: s, host: s, basis: s, programs: [{module: s, size_bytes: i, constant_bytes: i, "
     "temporary_bytes: i, is_failing: b}], left_out: i, left_out_bytes: i, unread: i, evicting_low_bytes: i, "
     "evicting_high_bytes: i, merging_high_bytes: i, notes: [s]}?, plan_without_sharding?: " PLAN

@@ -226,6 +226,7 @@ static void write_search(const struct explain_search *search, struct json_writer
         json_key(w, "module");
         json_write_string(w, search->near_program->name);
         json_write_int64_key(w, "total_allocation_bytes", search->near_total_bytes);
+        json_write_int64_key(w, "compared_bytes", search->near_size_bytes);
         json_close_object(w);
     } else {
         json_write_text_key(w, "nearest", NULL);

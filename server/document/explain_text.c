@@ -148,14 +148,16 @@ static void put_why(struct page *page, const struct oom_diagnosis *diagnosis) {
 }
 
 // What was looked for and not found, and how far the search came.
-static void put_search(struct page *page, const struct explain_search *search, const char *there) {
+static void put_search(struct page *page, const struct explained *item, const char *there) {
+    const struct explain_search *search = &item->search;
+    const char *takes = item->message->kind == OOM_PROGRAM_LOAD ? "brings constants and temporaries of" : "takes";
     const char *name = search->near_program ? printable_text(search->near_program->name, page->arena) : "";
     if (search->near_program)
-        put_item(page,
-                 arena_printf(page->arena,
-                              "No program %s fits this message: the nearest, %s of %s, takes %s. Nothing is "
-                              "concluded from it.",
-                              there, name, search->near_session, size_string(search->near_total_bytes, page->arena)));
+        put_item(page, arena_printf(page->arena,
+                                    "No program %s fits this message: the nearest, %s of %s, %s %s. Nothing is "
+                                    "concluded from it.",
+                                    there, name, search->near_session, takes,
+                                    size_string(search->near_size_bytes, page->arena)));
     else
         put_item(page, arena_printf(page->arena, "No profile or dump %s holds this program in this size.", there));
     put_item(page, arena_printf(page->arena, "Searched %zu of %zu sessions%s.", search->sessions, search->session_count,
@@ -164,8 +166,7 @@ static void put_search(struct page *page, const struct explain_search *search, c
 
 static void put_join(struct page *page, const struct explained *item, bool is_all_read) {
     const struct explain_join *join = item->join;
-    if (!join && item->search.has_begun)
-        put_search(page, &item->search, is_all_read ? "there" : "that could be read there");
+    if (!join && item->search.has_begun) put_search(page, item, is_all_read ? "there" : "that could be read there");
     if (!join) return;
     put_heading(page, 2, arena_printf(page->arena, "In the profile: %s / %s", join->session, join->module));
     put_figure(page, "arguments", join->evidence.argument_bytes);

@@ -83,22 +83,23 @@ static void take(struct search *search, const char *session, const struct input_
 }
 
 static void remember_near(struct search *search, const char *session, const struct xspace_program *program,
-                          int64_t total_bytes, int64_t distance) {
+                          const struct memory_totals *totals, int64_t distance) {
     if (!is_nearer(distance, search->near_distance)) return;
     search->near_distance = distance;
     search->told->near_session = session;
     search->told->near_program = program;
-    search->told->near_total_bytes = total_bytes;
+    search->told->near_total_bytes = totals->total_bytes;
+    search->told->near_size_bytes = oom_size_of(search->message, totals);
 }
 
 static void compare(struct search *search, struct work *work, const char *session, const struct found_module *found,
-                    int64_t total) {
-    int64_t distance = oom_size_distance(search->message, total);
-    bool is_near = search->is_size_free || oom_is_size_near(search->message, total);
-    bool is_it = total != OOM_ABSENT && is_about(search, work, found, distance);
+                    const struct memory_totals *totals) {
+    int64_t distance = oom_size_distance(search->message, totals);
+    bool is_near = search->is_size_free || oom_is_size_near(search->message, totals);
+    bool is_it = totals->total_bytes != OOM_ABSENT && is_about(search, work, found, distance);
     if (distance == OOM_ABSENT) distance = 0;
     search->told->programs++;
-    if (is_it && !is_near) remember_near(search, session, found->program, total, distance);
+    if (is_it && !is_near) remember_near(search, session, found->program, totals, distance);
     if (is_it && is_near && is_nearer(distance, search->best_distance))
         take(search, session, found->file, found->program, distance);
 }
@@ -112,7 +113,7 @@ static void consider(struct search *search, const char *session, const struct in
     struct error error;
     work_init_for(&work, search->from->work);
     if (module_store_name(&work, file, program, &found, &error) && explain_totals_of(&work, &found, &totals, &error))
-        compare(search, &work, session, &found, totals.total_bytes);
+        compare(search, &work, session, &found, &totals);
     else
         miss_program(search, &error, file);
     work_free(&work);

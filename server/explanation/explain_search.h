@@ -6,9 +6,10 @@
 //     neither, as of libtpu 0.0.42   any program of just the size that the message tells, as far as it is not rounded
 //
 // A name like jit_train_step stands in many sessions, so where the message says how much was needed, only a program of
-// about that size counts (oom_match.h), whichever session is open; of several the nearest. A session that was asked for
-// by name counts in any case: then whoever tells of it says that the sizes do not match. Totals are kept in the cache,
-// what is loaded for them is let go at once, and after EXPLAIN_SEARCH_MS the search ends and says how far it came.
+// about that size counts (oom_match.h; of one that could not be loaded what loading reserves), whichever session is
+// open; of several the nearest. A session that was asked for by name counts in any case: then whoever tells of it says
+// that the sizes do not match. Totals are kept in the cache, what is loaded for them is let go at once, and after
+// EXPLAIN_SEARCH_MS the search ends and says how far it came.
 //
 // What cannot be read is passed over, for a program is a help, its absence no error. But it is kept, with the reason,
 // and its session is not among those that were looked through: nobody may claim more of the search than was seen.
@@ -52,6 +53,7 @@ struct explain_search {
     const char *near_session;              // of the program of that name whose size is the least off; NULL: none
     const struct xspace_program *near_program;
     int64_t near_total_bytes;
+    int64_t near_size_bytes;  // what of it the message was compared with: oom_size_of
 };
 
 // Is the time for the search over? It begins with the first question.

@@ -32,7 +32,7 @@ static void explain_one(struct explain_joins *joins, const struct explain_reques
     item->join = joins->sessions.store ? explain_join(joins, message, &item->search) : NULL;
     const struct explain_join *join = item->join;
     explain_loaded(joins, message, join, &item->loaded);
-    item->is_same_size = join && oom_is_size_near(message, join->evidence.totals.total_bytes);
+    item->is_same_size = join && oom_is_size_near(message, &join->evidence.totals);
     oom_diagnose(message, join ? &join->evidence : NULL, asked->capacity_bytes, arena, &item->diagnosis);
     item->capacity_bytes = asked->capacity_bytes > 0 ? asked->capacity_bytes : message->capacity_bytes;
     if (join && item->is_same_size && join->advice)

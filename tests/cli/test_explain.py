@@ -96,6 +96,23 @@ class Explain(unittest.TestCase):
         [message] = json.loads(out)["messages"]
         self.assertEqual((code, message["kind"], message["loaded_together"]), (GOOD, "program_load", None))
 
+    def test_a_program_is_joined_by_what_loading_it_reserves(self):
+        text = message_file("tpu_program_load_big").read_text().replace("jit_eval_step", "jit_train_step")
+        for asked, session in (("3.76G", "v6e_gpt_fsdp"), ("12.66G", None)):
+            told = text.replace("11.62G", asked).encode()
+            [message] = json.loads(self.piped(told, f"--logdir={LOGDIR}", "--format=json")[1])["messages"]
+            self.assertEqual(message["joined"] and message["joined"]["session"], session, asked)
+        nearest = message["search"]["nearest"]
+        self.assertLess(nearest["compared_bytes"], nearest["total_allocation_bytes"])
+        self.assertFalse(any(fix["predicted_total_bytes"] for fix in message["fixes"]))
+        self.assertRegex(" ".join(self.piped(told, f"--logdir={LOGDIR}")[1].split()),
+                         r"No program there fits this message: the nearest, .* brings constants and temporaries of")
+        asked = json.loads(self.piped(told, f"--logdir={LOGDIR}", "--session=v6e_gpt_fsdp", "--format=json")[1])
+        [joined] = [message["joined"] for message in asked["messages"]]
+        self.assertFalse(joined["is_same_size"])
+        self.assertIn("the message asks for 12.66 GiB, this program brings constants and temporaries of 3.76 GiB",
+                      joined["disagreements"][0])
+
     def test_text_has_the_figures_of_the_message(self):
         figures = self.explain("tpu_hbm_used")["breakdown"]
         self.assertEqual(figures["arguments"], round(9.17 * GIB))
