@@ -149,7 +149,7 @@ struct advice {
     int64_t ways;
     int64_t partitions;  // chips that the program is compiled for
     bool is_training;
-    bool is_for_tpu;                            // it is for no GPU and has temporaries in memory space 1, VMEM
+    bool is_for_tpu;                            // compiled by libtpu: target.h
     bool is_for_gpu;                            // its instructions have XLA:GPU's configuration
     struct advice_item items[ADVICE_ID_COUNT];  // by id
     struct advice_together *together;

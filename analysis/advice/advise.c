@@ -35,14 +35,6 @@ const char *advice_id_name(enum advice_id id) {
     return interventions[id].name;
 }
 
-// GpuBackendConfig of xla/service/gpu/backend_configs.proto, which XLA:GPU writes beside nearly every instruction.
-static bool is_for_gpu(const struct hlo_module *module) {
-    for (uint32_t i = 0; i < module->instruction_count; i++) {
-        if (bytes_contains(hlo_instruction_backend_config(module, i), BYTES("\"operation_queue_id\""))) return true;
-    }
-    return false;
-}
-
 static bool has_convolutions(const struct program_graph *graph) {
     for (uint32_t i = 0; i < graph->node_count; i++) {
         struct bytes primitive = op_name_primitive(graph->nodes[i].op_name);
@@ -56,10 +48,11 @@ static bool read_program(struct advisor *advisor) {
     struct arena *arena = advisor->arena;
     struct error *error = advisor->error;
     const struct hlo_module *module = advisor->module;
-    advisor->is_for_gpu = is_for_gpu(module);
-    if (!program_graph_read(module, arena, &advisor->graph, error) ||
-        !what_if_init(&advisor->what_if, module, advisor->is_for_gpu, &advisor->graph, arena, error))
-        return false;
+    if (!program_graph_read(module, arena, &advisor->graph, error)) return false;
+    struct target target = target_of(module, &advisor->graph);
+    advisor->is_for_gpu = target.is_gpu;
+    advisor->is_for_tpu = target.is_tpu;
+    if (!what_if_init(&advisor->what_if, module, &target, &advisor->graph, arena, error)) return false;
     advisor->has_convolutions = has_convolutions(&advisor->graph);
     advisor->module = advisor->graph.module = &advisor->what_if.residents.module;
     if (!program_roles_find(&advisor->graph, advisor->request.batch, arena, &advisor->roles, &advisor->batch, error))
@@ -209,7 +202,7 @@ static bool make(struct advisor *advisor, struct advice *advice) {
                               .ways = advisor->request.ways,
                               .partitions = partition_count(module),
                               .is_training = advisor->roles.is_training,
-                              .is_for_tpu = advisor->what_if.fast_bytes > 0,
+                              .is_for_tpu = advisor->is_for_tpu,
                               .is_for_gpu = advisor->is_for_gpu};
     advisor->told = arena_new(advisor->arena, struct what_if_result, ADVICE_ID_COUNT);
     if (!advisor->told || !keep_name(advisor, advice)) return false;

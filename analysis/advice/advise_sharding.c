@@ -77,7 +77,7 @@ static struct advice_doubt doubt_of_sharding(const struct advisor *advisor) {
 // Between convolutions, and along edges, the partitioner keeps some activations split and gathers others. With the
 // batch split as well, most of them stay split.
 static double maybe_gathered(const struct advisor *advisor, const struct sharding_split *split, bool is_batch_split) {
-    double of_split = advisor->what_if.fast_bytes > 0 ? GATHERED_OF_SPLIT_BATCH_ON_TPU : GATHERED_OF_SPLIT_BATCH;
+    double of_split = advisor->is_for_tpu ? GATHERED_OF_SPLIT_BATCH_ON_TPU : GATHERED_OF_SPLIT_BATCH;
     double bytes = advisor->roles.is_graph ? advisor->at_peak.batch : pictures_bytes_at_peak(advisor);
     if (!split->is_by_features && !advisor->roles.is_graph) return 0;
     return (is_batch_split ? of_split : 1) * bytes;
@@ -90,12 +90,12 @@ static bool is_batch_whole(const struct sharded *sharded) {
 
 // Where something is trained: on a TPU, or of pooled rows on a GPU.
 static struct waiting_bytes find_waiting(const struct advisor *advisor, const struct sharded *sharded) {
-    bool is_for_tpu = advisor->what_if.fast_bytes > 0, is_pooled = sharded->habits.pooled.is_pooled;
+    bool is_pooled = sharded->habits.pooled.is_pooled;
     bool is_split = !is_batch_whole(sharded);
     if (!advisor->roles.is_training || (is_split && !is_pooled)) return (struct waiting_bytes){0};
     if (advisor->is_for_gpu && is_split)
         return gathered_on_gpu(advisor, sharded->habits.pooled.block_rows, sharded->then.temporary_bytes);
-    if (!is_for_tpu) return (struct waiting_bytes){0};
+    if (!advisor->is_for_tpu) return (struct waiting_bytes){0};
     return gathered_on_tpu(advisor, &sharded->split.flow, is_split, sharded->then.temporary_bytes);
 }
 
@@ -113,9 +113,8 @@ static void widen_by_waiting(const struct advisor *advisor, const struct waiting
 // Of frames, patches and the like, rather than tokens, and for pooled rows, a TPU's chips gather from nothing to nearly
 // all of what they share.
 static void doubt_frames(struct advisor *advisor, const struct sharding_habits *habits) {
-    bool is_for_tpu = advisor->what_if.fast_bytes > 0;
     bool is_of_frames = habits->data.has_frames && (!habits->data.has_tokens || advisor->has_convolutions);
-    if (!is_for_tpu || !advisor->roles.is_training || !(is_of_frames || habits->pooled.is_pooled)) return;
+    if (!advisor->is_for_tpu || !advisor->roles.is_training || !(is_of_frames || habits->pooled.is_pooled)) return;
     advisor->doubt.may_stay_bytes += advisor->at_peak.batch;
     advisor->doubt.help =
         "Compile it sharded: of data that are no tokens, or rows that are pooled, what the chips gather whole differs "

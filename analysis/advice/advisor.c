@@ -89,7 +89,7 @@ static void keep_told(const struct advisor *advisor, const struct what_if_result
 }
 
 // What may move between HBM and fast memory when sizes change, as a part of the total: a quarter of what lies there.
-// Where there is none, no TPU is compiled for, and less is known of where its compiler puts things.
+// Where there is none, little is known of where the compiler puts things.
 static double moving_part(const struct advisor *advisor, int64_t total) {
     const double most = 0.08;
     double fast = (double)advisor->what_if.fast_bytes;

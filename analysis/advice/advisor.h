@@ -36,6 +36,7 @@ struct advisor {
     struct peak_bytes at_peak;
     int64_t sequence;        // 0: not found
     bool is_for_gpu;         // compiled by XLA:GPU
+    bool is_for_tpu;         // by libtpu: target.h
     bool has_convolutions;   // of the user's: XLA:TPU writes dots as convolutions too, but keeps the user's names
     bool is_rematerialized;  // by the compiler, to save memory
     bool is_squeezed;        // that often, and with next to no room where the capacity is known

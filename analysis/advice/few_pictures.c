@@ -77,8 +77,7 @@ double pictures_bytes_at_peak(const struct advisor *advisor) {
 }
 
 void few_pictures_doubt(struct advisor *advisor, int64_t examples) {
-    bool is_for_tpu = advisor->what_if.fast_bytes > 0;
-    if (!is_for_tpu || examples >= ENOUGH_PICTURES || advisor->roles.batch < ENOUGH_PICTURES) return;
+    if (!advisor->is_for_tpu || examples >= ENOUGH_PICTURES || advisor->roles.batch < ENOUGH_PICTURES) return;
     double bytes = bytes_at_peak(advisor, PICTURES_RANK);
     if (bytes <= 0) return;
     if (advisor->doubt.may_stay_bytes < bytes) advisor->doubt.may_stay_bytes = bytes;
@@ -88,6 +87,5 @@ void few_pictures_doubt(struct advisor *advisor, int64_t examples) {
 
 bool few_pictures_in_lanes(const struct advisor *advisor, int64_t examples) {
     enum { LANES = 128 };
-    bool is_for_tpu = advisor->what_if.fast_bytes > 0;
-    return is_for_tpu && examples % LANES != 0 && bytes_at_peak(advisor, PICTURES_RANK) > 0;
+    return advisor->is_for_tpu && examples % LANES != 0 && bytes_at_peak(advisor, PICTURES_RANK) > 0;
 }

@@ -50,9 +50,8 @@ uint8_t *looked_up_find(const struct advisor *advisor, const struct sharding_spl
     const struct program_graph *graph = &advisor->graph;
     uint8_t *whole = arena_new(advisor->arena, uint8_t, graph->leaf_count + 1u);
     struct rows rows = find_rows(advisor, split);
-    bool is_for_tpu = advisor->what_if.fast_bytes > 0;
     if (!whole) error_set(advisor->error, ERROR_TOO_BIG, "no memory left for what is looked up");
-    for (uint32_t i = 0; whole && is_for_tpu && i < graph->node_count; i++) {
+    for (uint32_t i = 0; whole && advisor->is_for_tpu && i < graph->node_count; i++) {
         const struct graph_node *node = &graph->nodes[i];
         bool is_of_rows = node->leaf_count == 1 && has_elements(&rows, &graph->leaves[node->first_leaf]);
         if (is_of_rows && is_named(node, BYTES("gather"))) whole[node->first_leaf] = 2;

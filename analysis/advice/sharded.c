@@ -72,15 +72,14 @@ static int64_t moved_to_fast_memory(const struct advisor *advisor, int64_t small
 }
 
 static int64_t exchanged_or_gathered(const struct advisor *advisor, const struct sharded *sharded) {
-    bool is_for_tpu = advisor->what_if.fast_bytes > 0;
-    if (sharded->is_batch_split && is_for_tpu)
+    if (sharded->is_batch_split && advisor->is_for_tpu)
         return gathered_weight(advisor) - moved_to_fast_memory(advisor, sharded->then.small_bytes);
     if (sharded->is_batch_split)
         return gathered_weights_bytes(advisor, &sharded->split.flow) +
                exchanged_product_bytes(advisor, &sharded->split.flow);
     int64_t added = gathered_inputs(advisor, &sharded->split);
     if (sharded->split.is_by_features) return added;
-    if (is_for_tpu) return added + unfused_product_bytes(advisor);
+    if (advisor->is_for_tpu) return added + unfused_product_bytes(advisor);
     int64_t at_end = gathered_gradients_bytes(advisor, &sharded->split.flow) - sharded->then.temporary_bytes;
     return (at_end > added ? at_end : added) + unfused_product_bytes(advisor);
 }

@@ -5,7 +5,7 @@
 #include "analysis/memory/memory_totals.h"
 #include "analysis/memory/trace_choice.h"
 
-enum { HBM = 0, FAST = 1, FAST_BYTES_MAX = 1 << 30 };
+enum { HBM = 0 };
 
 #define AS_SHORT 0.97  // of the total that the program would have without residents
 
@@ -20,8 +20,6 @@ static bool is_temporary(const struct hlo_allocation *a) {
 static bool sum_allocations(struct what_if *what_if, struct error *error) {
     for (uint32_t i = 0; i < what_if->module->allocation_count; i++) {
         const struct hlo_allocation *a = &what_if->module->allocations[i];
-        if (a->color == FAST && is_temporary(a) && a->size_bytes > 0 && a->size_bytes < FAST_BYTES_MAX)
-            what_if->fast_bytes += a->size_bytes;
         if (!is_counted(a)) continue;
         int64_t *sum = is_temporary(a) ? &what_if->temporary_bytes : &what_if->indefinite_bytes;
         if (__builtin_add_overflow(*sum, a->size_bytes, sum) || *sum > INT64_MAX / 4)
@@ -44,8 +42,8 @@ static bool replay_as_is(struct what_if *what_if, struct program_graph *graph, s
         !residents_find(what_if->module, graph, &schedule, what_if->events, arena, &what_if->residents))
         return error_set(error, ERROR_TOO_BIG, "no memory left to follow the program's schedule");
     const struct residents *residents = &what_if->residents;
-    what_if->has_lodgers = !what_if->fast_bytes && residents->host_count;
-    if (!what_if->fast_bytes) return true;
+    what_if->has_lodgers = !what_if->is_for_tpu && residents->host_count;
+    if (!what_if->is_for_tpu) return true;
     return heap_replay_run(&residents->module, residents->events, NULL, arena, &what_if->replay, error);
 }
 
@@ -108,11 +106,10 @@ static bool pack_as_is(struct what_if *what_if, struct arena *arena, struct erro
     return true;
 }
 
-bool what_if_init(struct what_if *what_if, const struct hlo_module *module, bool is_for_gpu,
+bool what_if_init(struct what_if *what_if, const struct hlo_module *module, const struct target *target,
                   struct program_graph *graph, struct arena *arena, struct error *error) {
-    *what_if = (struct what_if){.module = module};
+    *what_if = (struct what_if){.module = module, .is_for_tpu = target->is_tpu, .fast_bytes = target->fast_bytes};
     if (!sum_allocations(what_if, error)) return false;
-    if (is_for_gpu) what_if->fast_bytes = 0;
     if (!trace_choose_exact(module, HBM, arena, &what_if->events, error) ||
         !replay_as_is(what_if, graph, arena, error) || !pack_as_is(what_if, arena, error))
         return false;
@@ -200,7 +197,7 @@ static void sum_changed(const struct what_if *what_if, const struct what_if_chan
 // As short of memory as it is today: the residents stay where they are. They went there since more than today's total
 // was too much; with them on the heap it would take more than that.
 static bool is_as_short(const struct what_if *what_if, const struct what_if_result *result) {
-    if (!what_if->fast_bytes) return !what_if->has_lodgers;  // then nothing better is known
+    if (!what_if->is_for_tpu) return !what_if->has_lodgers;  // then nothing better is known
     return what_if->residents.guest_count &&
            ((double)result->total_bytes > AS_SHORT * (double)what_if->roomy_total_bytes ||
             result->total_bytes > what_if->total_bytes);

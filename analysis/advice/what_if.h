@@ -10,6 +10,7 @@
 #pragma once
 
 #include "analysis/advice/residents.h"
+#include "analysis/advice/target.h"
 #include "analysis/advice/temporaries.h"
 
 struct what_if {
@@ -24,7 +25,8 @@ struct what_if {
     int64_t total_bytes, peak_bytes;
     int64_t roomy_total_bytes;  // were the residents on the heap
     int64_t temporary_bytes, indefinite_bytes;
-    int64_t fast_bytes;  // temporaries of memory space 1, which is VMEM on a TPU; on a GPU 0
+    bool is_for_tpu;
+    int64_t fast_bytes;  // of the target: target.h
     struct temporaries temporaries;
 };
 
@@ -48,9 +50,8 @@ static inline int64_t what_if_bytes(double bytes) {
     return bytes >= most ? (int64_t)1 << 60 : bytes > -most ? (int64_t)bytes : -((int64_t)1 << 60);
 }
 
-// `graph` learns the residents' leaves. XLA:GPU gives buffers of collectives memory space 1 too, which is HBM there:
-// with `is_for_gpu` nothing of it is fast memory.
-MUST_USE bool what_if_init(struct what_if *what_if, const struct hlo_module *module, bool is_for_gpu,
+// `graph` learns the residents' leaves.
+MUST_USE bool what_if_init(struct what_if *what_if, const struct hlo_module *module, const struct target *target,
                            struct program_graph *graph, struct arena *arena, struct error *error);
 
 // What an allocation that one buffer fills at a time takes with other sizes.

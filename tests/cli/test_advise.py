@@ -727,6 +727,11 @@ class Document(unittest.TestCase):
             self.assertEqual(one["held_by"], holding)
         self.assertNotIn("L4", large["held_by"])
 
+    def test_a_program_without_values_in_fast_memory_is_held_by_tpus_too(self):
+        for session in ("v5e_arguments_oom", "v5e_replicated_oom"):
+            done = hbmview("advise", FIXTURES / "logdir" / "plugins" / "profile" / session)
+            self.assertIn("As it is, one of these holds it: TPU v4, TPU v5p, TPU v6e, TPU v7x.", done.out, session)
+
     def test_a_program_of_neither_is_held_by_nobody(self):
         document = advise(FIXTURES / "logdir", "--session=jax_cpu_mlp", "--module=jit_train_step(16)")
         self.assertEqual((document["held_by"], document["held_by_part"]), (None, None))

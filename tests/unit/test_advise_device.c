@@ -1,5 +1,6 @@
-// What a program is for: memory space 1 is VMEM of a TPU, and what collectives of a GPU use.
+// What a program is for: memory space 1 is VMEM of a TPU, and what collectives of a GPU use; layouts tell as well.
 #include "analysis/advice/advise.h"
+#include "analysis/advice/target.h"
 
 #include "tests/unit/cmocka_all.h"
 #include "tests/unit/program_build.h"
@@ -52,10 +53,23 @@ static void of_a_gpu_it_is_no_fast_memory(void **state) {
     check_device("{\"operation_queue_id\":\"0\"}", false, true);
 }
 
+static void tiled_layouts_are_a_tpus(void **state) {
+    (void)state;
+    struct hlo_module module = {0};
+    struct array_shape leaves[2] = {{.rank = ARRAY_NONE, .tile_rank = 2}, {.rank = 2, .dimensions = {8, 128}}};
+    struct program_graph graph = {.module = &module, .leaves = leaves, .leaf_count = 2};
+    assert_false(target_of(&module, &graph).is_tpu);
+    leaves[1].tile_rank = 2;
+    assert_true(target_of(&module, &graph).is_tpu);
+    assert_false(target_of(&module, &graph).is_gpu);
+    assert_int_equal(target_of(&module, &graph).fast_bytes, 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(memory_space_1_is_a_tpus),
         cmocka_unit_test(of_a_gpu_it_is_no_fast_memory),
+        cmocka_unit_test(tiled_layouts_are_a_tpus),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
