@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "analysis/advice/advise.h"
+#include "analysis/advice/holding.h"
 #include "analysis/base/size_text.h"
 
 enum { TINY_DIVISOR = 1000 };  // a thousandth of the total is not worth a change
@@ -24,6 +25,16 @@ static const char *why_not(const struct advice_item *item, const struct advice *
 static void exclude(struct oom_diagnosis *diagnosis, const struct change *change, const char *why) {
     if (diagnosis->excluded_count < OOM_FIXES_MAX)
         diagnosis->excluded[diagnosis->excluded_count++] = (struct oom_excluded){*change, why ? why : ""};
+}
+
+// A change without a figure of its own, with what the advice knows about it: which chips would do.
+static struct oom_fix unpredicted(const struct oom_fix *fix, const struct advice *advice, struct arena *arena) {
+    struct oom_fix told = *fix;
+    const char *holding = advice_holding_sentence(advice, arena);
+    if (strcmp(fix->change.id, "more_chips") != 0 || !*holding) return told;
+    const char *text = arena_printf(arena, "%s %s", fix->change.text, holding);
+    if (text) told.change.text = text;
+    return told;
 }
 
 static bool is_replayed(const char *id) {
@@ -79,6 +90,6 @@ void oom_fixes_advise(struct oom_diagnosis *diagnosis, const struct advice *advi
         if (why)
             exclude(diagnosis, change, why);
         else if (diagnosis->fix_count < OOM_FIXES_MAX)
-            diagnosis->fixes[diagnosis->fix_count++] = suggested[i];
+            diagnosis->fixes[diagnosis->fix_count++] = unpredicted(&suggested[i], advice, arena);
     }
 }

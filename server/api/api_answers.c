@@ -93,8 +93,9 @@ const char ANSWER_EXPLAIN[] =
     "compared_bytes: i}?}?, "
     "loaded_together: {session: s, host: s, basis: s, programs: [{module: s, size_bytes: i, constant_bytes: i, "
     "temporary_bytes: i, is_failing: b}], left_out: i, left_out_bytes: i, unread: i, evicting_low_bytes: i, "
-    "evicting_high_bytes: i, merging_high_bytes: i, notes: [s]}?, plan_without_sharding?: " PLAN
-    ", alternatives?: " ALTERNATIVES ", nearest?: " NEAREST "}], messages_left_out: i, log_problem: s?, "
+    "evicting_high_bytes: i, merging_high_bytes: i, notes: [s]}?, held_by: [s]?, held_by_part: n?, "
+    "plan_without_sharding?: " PLAN ", alternatives?: " ALTERNATIVES ", nearest?: " NEAREST
+    "}], messages_left_out: i, log_problem: s?, "
     "unreadable: [{path: s, reason: s}]}";
 
 const char ANSWER_MEMORY_PROFILE[] =

@@ -4,6 +4,7 @@
 
 #include "analysis/advice/advise.h"
 #include "analysis/advice/change.h"
+#include "analysis/advice/holding.h"
 #include "server/text/json_writer.h"
 
 struct advice_document {
@@ -17,13 +18,8 @@ void advice_json_write(const struct advice_document *document, struct json_write
 // The keys "plan", "plan_without_sharding", "alternatives", "nearest" and "least_ways" of an open object.
 void advice_plan_json_write(const struct advice *advice, struct json_writer *w);
 
-// Which TPUs of device_kinds.h, or GPUs, as the program is for, hold so many bytes, by what XLA may use of their
-// capacity alone: how many, their names into `names` (device_kind_count of them fit). 0 too where the program is for
-// neither.
-size_t advice_holding_devices(const struct advice *advice, int64_t bytes, const char **names);
-
-// "TPU v5p, TPU v7x"; empty where none is known. On `arena`.
-const char *advice_holding_text(const struct advice *advice, int64_t bytes, struct arena *arena);
+// The keys "held_by" and "held_by_part" of an open object.
+void advice_holding_json_write(const struct advice *advice, struct json_writer *w);
 
 // "Nearest: donate the inputs: about 9.10 GiB (...), 1.10 GiB too much; held by TPU v5p." Empty where some set fits.
 const char *advice_nearest_text(const struct advice *advice, struct arena *arena);

@@ -22,19 +22,6 @@ static const struct field item_fields[] = {
     FIELD_END,
 };
 
-static bool is_for(const struct advice *advice, const struct device_kind *kind) {
-    return kind->is_of_compiler ? advice->is_for_tpu : advice->is_for_gpu;
-}
-
-size_t advice_holding_devices(const struct advice *advice, int64_t bytes, const char **names) {
-    size_t count = 0;
-    for (size_t i = 0; i < device_kind_count; i++) {
-        const struct device_kind *kind = &device_kinds[i];
-        if (is_for(advice, kind) && device_kind_usable_bytes(kind) >= bytes) names[count++] = kind->name;
-    }
-    return count;
-}
-
 static void write_holding_devices(const struct advice *advice, int64_t bytes, struct json_writer *w) {
     enum { NAMES_MAX = 64 };
     const char *names[NAMES_MAX];
@@ -52,6 +39,11 @@ static void write_usable_part(const struct advice *advice, struct json_writer *w
         json_write_double(w, advice->is_for_gpu ? DEVICE_GPU_PART : 1);
     else
         json_write_null(w);
+}
+
+void advice_holding_json_write(const struct advice *advice, struct json_writer *w) {
+    write_holding_devices(advice, advice->total_bytes, w);
+    write_usable_part(advice, w);
 }
 
 const struct change *advice_change(enum advice_id id) {
@@ -235,8 +227,7 @@ void advice_json_write(const struct advice_document *document, struct json_write
     json_write_known_key(w, "batch", advice->batch > 0, advice->batch);
     json_write_known_key(w, "sequence", advice->sequence > 0, advice->sequence);
     json_write_bool_key(w, "is_training", advice->is_training);
-    write_holding_devices(advice, advice->total_bytes, w);
-    write_usable_part(advice, w);
+    advice_holding_json_write(advice, w);
     json_write_texts_key(w, "not_counted", not_counted, sizeof not_counted / sizeof *not_counted);
     json_open_array_key(w, "interventions");
     for (int id = 0; id < ADVICE_ID_COUNT; id++) write_item(&advice->items[id], advice->capacity_bytes, w);

@@ -2,29 +2,12 @@
 
 #include <stdlib.h>
 
-#include "analysis/base/device_kinds.h"
 #include "analysis/base/size_text.h"
 #include "server/document/waterfall_text.h"
 
 // A text that there was no memory for is empty: callers look at its first character.
 static const char *told(const char *text) {
     return text ? text : "";
-}
-
-const char *advice_holding_text(const struct advice *advice, int64_t bytes, struct arena *arena) {
-    const char **names = arena_push_raw(arena, device_kind_count, sizeof *names), *list = "";
-    size_t count = names ? advice_holding_devices(advice, bytes, names) : 0;
-    for (size_t i = 0; i < count && list; i++) list = arena_printf(arena, "%s%s%s", list, i ? ", " : "", names[i]);
-    return told(list);
-}
-
-static void write_holding_devices(const struct advice *advice, struct arena *arena, struct output *output) {
-    const char *list = advice_holding_text(advice, advice->total_bytes, arena);
-    const char *kind = advice->is_for_gpu ? "GPU" : "TPU";
-    const char *part = advice->is_for_gpu ? " with the three quarters of its memory that XLA takes by itself" : "";
-    if (!advice->is_for_tpu && !advice->is_for_gpu) return;
-    output_put(output, *list ? arena_printf(arena, "As it is, one of these holds it%s: %s.\n", part, list)
-                             : arena_printf(arena, "As it is, no %s that is known here holds it%s.\n", kind, part));
 }
 
 const char *advice_nearest_text(const struct advice *advice, struct arena *arena) {
@@ -61,7 +44,8 @@ static void write_head(const struct advice_document *document, bool is_markdown,
         output_put(output,
                    arena_printf(arena, "The capacity is %s: it %s.\n", size_string(advice->capacity_bytes, arena),
                                 advice->plan.is_needed ? "does not fit" : "fits"));
-    write_holding_devices(advice, arena, output);
+    const char *holding = advice_holding_sentence(advice, arena);
+    if (*holding) output_put(output, arena_printf(arena, "%s\n", holding));
 }
 
 const char *advice_total_text(int64_t total_bytes, int64_t low_bytes, int64_t high_bytes, int64_t capacity_bytes,

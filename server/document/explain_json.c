@@ -260,6 +260,15 @@ static void write_plan(const struct explained *item, struct json_writer *w) {
         json_write_text_key(w, "plan", NULL);
 }
 
+static void write_holding(const struct explained *item, struct json_writer *w) {
+    if (item->advice) {
+        advice_holding_json_write(item->advice, w);
+        return;
+    }
+    json_write_text_key(w, "held_by", NULL);
+    json_write_text_key(w, "held_by_part", NULL);
+}
+
 static void write_message(const struct explained *item, struct arena *scratch, struct json_writer *w) {
     const struct oom_message *message = item->message;
     const struct oom_diagnosis *diagnosis = &item->diagnosis;
@@ -288,6 +297,7 @@ static void write_message(const struct explained *item, struct arena *scratch, s
     write_holders(&item->holders, w);
     write_search(&item->search, w);
     write_loaded(&item->loaded, w);
+    write_holding(item, w);
     json_close_object(w);
 }
 

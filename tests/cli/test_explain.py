@@ -113,6 +113,17 @@ class Explain(unittest.TestCase):
         self.assertIn("the message asks for 12.66 GiB, this program brings constants and temporaries of 3.76 GiB",
                       joined["disagreements"][0])
 
+    def test_the_chips_that_hold_it_are_those_of_advise(self):
+        for session, first in (("v5e_gpt_12layer_oom", "TPU v5p"), ("v5e_arguments_oom", "TPU v4")):
+            message = self.explain(session, f"--logdir={LOGDIR}")
+            advice = hbmview("advise", LOGDIR / "plugins" / "profile" / session, "--format=json").json()
+            self.assertEqual(message["held_by"], advice["held_by"])
+            self.assertEqual((message["held_by"][0], message["held_by_part"]), (first, 1))
+            [chips] = [fix for fix in message["fixes"] if fix["id"] == "more_chips"]
+            self.assertIn(f"one of these holds it: {', '.join(advice['held_by'])}.", chips["text"])
+        alone = self.explain("v5e_gpt_12layer_oom")
+        self.assertEqual((alone["held_by"], alone["held_by_part"]), (None, None))
+
     def test_text_has_the_figures_of_the_message(self):
         figures = self.explain("tpu_hbm_used")["breakdown"]
         self.assertEqual(figures["arguments"], round(9.17 * GIB))
