@@ -245,6 +245,21 @@ class Predictions(unittest.TestCase):
         self.assertFalse(item["applies"])  # 960 would be 896 to a tile, which 12 heads do not divide
         self.assertIn("960, is joined of 12 parts of 80", item["evidence"][0])
 
+    def test_nor_is_one_of_queries_keys_and_values(self):
+        dimension = by_id(self.documents["heads_sliced"])["align_dimensions"]["dimension"]
+        self.assertEqual(dimension["from"], 8000)  # not 2880, 3 slices of 12 heads of 80: 2816 is divided by none
+
+    def test_real_elements_are_no_padding(self):
+        item = by_id(self.documents["odd_table"])["align_dimensions"]
+        self.assertFalse(item["applies"])  # 2 KiB of padding in a gradient's sums; 33278 words are in tiles of 8
+        self.assertNotIn("33278", " ".join(item["evidence"]))
+        item = by_id(self.documents["odd_width"])["align_dimensions"]
+        self.assertRegex(item["evidence"][1], r"saves [0-9.]+ MiB: padding, and 2 of 2050 real ones\.$")
+
+    def test_examples_joined_with_their_tokens_are_no_dimension(self):
+        item = by_id(self.documents["looked_up"])["align_dimensions"]
+        self.assertFalse(item["applies"])  # 12800 is 64 x 200
+
     def test_what_reads_a_printed_array_may_need_it(self):
         document = self.documents["debug_print"]
         item = by_id(document)["remove_debug_print"]
