@@ -166,7 +166,8 @@ static void widen_by_waste(const struct advisor *advisor, struct advice_item *it
     int64_t width = what_if_bytes(ADVICE_RANGE_MAX * (double)item->predicted_total_bytes);
     int64_t least = item->high_bytes - width, waste = advisor->what_if.temporaries.wasted_bytes;
     int64_t low = item->low_bytes - (waste > advisor->what_if.total_bytes / MUCH_DIVISOR ? waste : 0);
-    bool is_packed_anew = item->applies && item->id != ADVICE_DONATE_INPUTS && item->high_bytes > item->low_bytes;
+    bool is_of_arguments = item->id == ADVICE_DONATE_INPUTS || item->id == ADVICE_HOST_OFFLOAD_OPTIMIZER;
+    bool is_packed_anew = item->applies && !is_of_arguments && item->high_bytes > item->low_bytes;
     if (low < least) low = least;
     if (low < item->stays_bytes) low = item->stays_bytes;
     if (is_packed_anew && low < item->low_bytes) item->low_bytes = low;
