@@ -145,7 +145,8 @@ struct advice {
     int64_t total_bytes, peak_bytes;
     int64_t indefinite_bytes;  // of the total, what lives for the whole program
     int64_t batch;             // 0: not found
-    int64_t sequence;          // 0: not found
+    int64_t told_batch;        // as examples, for a reader; 0 too where it is in doubt
+    int64_t sequence;          // 0: not found, or in doubt
     int64_t ways;
     int64_t partitions;  // chips that the program is compiled for
     bool is_training;

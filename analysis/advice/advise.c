@@ -2,6 +2,7 @@
 
 #include "analysis/advice/advise_together.h"
 #include "analysis/advice/change_code.h"
+#include "analysis/advice/data_kind.h"
 #include "analysis/advice/loop_steps.h"
 #include "analysis/hlo/parameter_sharding.h"
 #include "analysis/program/op_name.h"
@@ -189,6 +190,26 @@ static bool make_item(struct advisor *advisor, enum advice_id id, struct advice_
     return true;
 }
 
+// Are batch and sequence one number of one input? Unless it is of words, they may be the sides of a picture, or of
+// features.
+static bool is_square(const struct advisor *advisor) {
+    const struct program_roles *roles = &advisor->roles;
+    uint32_t leaf = roles->batch_input == HLO_NONE ? HLO_NONE : roles->inputs[roles->batch_input].leaf;
+    const struct array_shape *shape = leaf == HLO_NONE ? NULL : &advisor->graph.leaves[leaf];
+    int count = 0;
+    for (int d = 0; shape && array_is(shape) && d < shape->rank; d++) count += shape->dimensions[d] == roles->batch;
+    return advisor->sequence == roles->batch && count > 1 && !data_kind_is_words(shape);
+}
+
+// Nobody is told a batch that no input has, the edges of a graph, or what may be another quantity.
+static void tell_dimensions(const struct advisor *advisor, struct advice *advice) {
+    const struct program_roles *roles = &advisor->roles;
+    bool is_doubted = is_square(advisor), is_one_graph = roles->is_graph && !roles->graphs;
+    bool has_batch = dimension_flow_has_marks(&advisor->batch) && !is_one_graph;
+    if (has_batch && (roles->is_batch_told || !is_doubted)) advice->told_batch = program_roles_examples(roles);
+    if (advisor->request.sequence || !is_doubted) advice->sequence = advisor->sequence;
+}
+
 static bool make(struct advisor *advisor, struct advice *advice) {
     const struct hlo_module *module = advisor->module;
     if (!read_program(advisor)) return false;
@@ -210,7 +231,7 @@ static bool make(struct advisor *advisor, struct advice *advice) {
     for (int id = 0; id < ADVICE_ID_COUNT; id++) {
         if (!make_item(advisor, (enum advice_id)id, &advice->items[id])) return false;
     }
-    advice->sequence = advisor->sequence;
+    tell_dimensions(advisor, advice);
     if (!advise_together(advisor, advice)) return false;
     advice_plan_for(advice, advisor->request.capacity_bytes);
     return true;

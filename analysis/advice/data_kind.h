@@ -13,4 +13,7 @@ struct data_kind {
     bool has_tokens, has_frames;
 };
 
+// Integers of two dimensions: the examples first, then what each is made of.
+bool data_kind_is_words(const struct array_shape *shape);
+
 struct data_kind data_kind_of(const struct advisor *advisor);

@@ -224,7 +224,7 @@ void advice_json_write(const struct advice_document *document, struct json_write
     json_write_known_key(w, "capacity_bytes", advice->capacity_bytes > 0, advice->capacity_bytes);
     json_write_int64_key(w, "total_bytes", advice->total_bytes);
     json_write_int64_key(w, "peak_bytes", advice->peak_bytes);
-    json_write_known_key(w, "batch", advice->batch > 0, advice->batch);
+    json_write_known_key(w, "batch", advice->told_batch > 0, advice->told_batch);
     json_write_known_key(w, "sequence", advice->sequence > 0, advice->sequence);
     json_write_bool_key(w, "is_training", advice->is_training);
     advice_holding_json_write(advice, w);

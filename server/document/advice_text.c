@@ -37,7 +37,8 @@ static void write_head(const struct advice_document *document, bool is_markdown,
                                     "runtime reserves are not counted.\n",
                                     is_markdown ? "# " : "", document->module, size_string(advice->total_bytes, arena),
                                     size_string(advice->peak_bytes, arena)));
-    if (advice->batch) output_put(output, arena_printf(arena, "The batch is %lld.\n", (long long)advice->batch));
+    if (advice->told_batch)
+        output_put(output, arena_printf(arena, "The batch is %lld.\n", (long long)advice->told_batch));
     if (advice->sequence)
         output_put(output, arena_printf(arena, "The sequence is %lld.\n", (long long)advice->sequence));
     if (advice->capacity_bytes > 0)

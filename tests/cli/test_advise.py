@@ -131,7 +131,8 @@ class Predictions(unittest.TestCase):
         self.assertEqual(found, {"gpu_attention": 8, "gpu_caches": 16, "gpu_convolutions": 128, "gpu_dense": 4096,
                                  "gpu_experts": 16, "gpu_flax_scanned": 16, "gpu_frames": 48,
                                  "gpu_haiku": 4, "gpu_hashed": 8192, "gpu_inference": 16, "gpu_pooled": 64,
-                                 "gpu_inference_fused": 16, "gpu_logits_in_columns": 8, "gpu_molecules": 28672,
+                                 "gpu_inference_fused": 16, "gpu_near_policy": None, "gpu_logits_in_columns": 8,
+                                 "gpu_molecules": 512,
                                  "gpu_recurrent": 256, "gpu_rollout": 8, "gpu_rows_out": 8, "gpu_scanned_groups": 8,
                                  "gpu_switched": 16,
                                  "gpu_vision_scanned": 32, "gpu_window_cache": 64})
@@ -188,6 +189,18 @@ class Predictions(unittest.TestCase):
     def test_the_batch_is_found(self):
         found = {name: self.documents[name]["batch"] for name in ("dense", "experts", "transformer_scanned")}
         self.assertEqual(found, {"dense": 4096, "experts": 16, "transformer_scanned": 4})
+
+    def test_no_batch_is_claimed_that_the_advice_doubts(self):
+        self.assertIsNone(self.documents["graph"]["batch"])  # the edges of one graph
+        self.assertIsNone(advise(ADVICE / "transformer_scanned.hlo.pb.gz", "--batch=2")["batch"])  # no input has it
+        words = self.documents["odd_table"]  # s32[32,32]
+        self.assertEqual((words["batch"], words["sequence"]), (32, 32))
+        pixels = self.documents["gpu_near_policy"]  # pictures of 84 x 84
+        self.assertEqual((pixels["batch"], pixels["sequence"]), (None, None))
+        session = FIXTURES / "logdir" / "plugins" / "profile" / "v5e_arguments_oom"
+        square = hbmview("advise", session)  # bfloat16[16384,16384]
+        self.assertNotRegex(square.out, r"(?m)^The (batch|sequence) is")
+        self.assertIn("The sequence is 16384.", hbmview("advise", session, "--sequence=16384").out)
 
     def test_quantized_caches_are_no_numbers_of_words(self):
         self.assertEqual(self.documents["quantized_caches"]["batch"], 24)  # not its layers, which lead the caches
