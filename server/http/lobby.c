@@ -6,13 +6,10 @@
 #include <sys/socket.h>
 
 #include "analysis/base/steady_clock.h"
+#include "server/http/lobby_ranks.h"
 #include "server/steady_wait.h"
 
 enum { TICK_MS = 500, ADDRESS_BUCKETS = 256 };
-
-struct guest_list {
-    struct guest *newest, *oldest;
-};
 
 struct lobby {
     pthread_mutex_t lock;
@@ -23,6 +20,7 @@ struct lobby {
     size_t guests_max, share, served_max, served_count;
     struct lobby_counts counts;
     struct guest_list lists[GUEST_STATE_COUNT];
+    struct lobby_ranks ranks;
     struct lobby_address *addresses[ADDRESS_BUCKETS];
     bool is_over;
 };
@@ -61,45 +59,55 @@ static void count_served(struct lobby *lobby, const struct guest *guest, size_t 
     guest->address->served_count += change;
 }
 
-static void list_remove(struct lobby *lobby, struct guest *guest) {
-    count_served(lobby, guest, (size_t)-1);
-    struct guest_list *list = &lobby->lists[guest->state];
-    *(guest->newer ? &guest->newer->older : &list->newest) = guest->older;
-    *(guest->older ? &guest->older->newer : &list->oldest) = guest->newer;
-    guest->newer = guest->older = NULL;
+static void list_remove(struct guest_list *list, struct guest *guest, enum guest_order of) {
+    struct guest *newer = guest->newer[of], *older = guest->older[of];
+    *(newer ? &newer->older[of] : &list->newest) = older;
+    *(older ? &older->newer[of] : &list->oldest) = newer;
 }
 
-static void list_add(struct lobby *lobby, struct guest *guest, enum guest_state state) {
-    struct guest_list *list = &lobby->lists[state];
+static void list_add(struct guest_list *list, struct guest *guest, enum guest_order of) {
+    guest->newer[of] = NULL;
+    guest->older[of] = list->newest;
+    *(list->newest ? &list->newest->newer[of] : &list->oldest) = guest;
+    list->newest = guest;
+}
+
+// It has no state, and no place, until the next one.
+static void leave_state(struct lobby *lobby, struct guest *guest) {
+    struct lobby_address *address = guest->address;
+    lobby_ranks_remove(address);
+    count_served(lobby, guest, (size_t)-1);
+    list_remove(&lobby->lists[guest->state], guest, GUEST_OF_ALL);
+    list_remove(&address->lists[guest->state], guest, GUEST_OF_ADDRESS);
+    address->guest_count--;
+    lobby->counts.guests--;
+    lobby_ranks_add(&lobby->ranks, address);
+}
+
+static void enter_state(struct lobby *lobby, struct guest *guest, enum guest_state state) {
+    struct lobby_address *address = guest->address;
     guest->state = state;
     guest->since_ms = steady_ms();
-    guest->older = list->newest;
-    *(guest->older ? &guest->older->newer : &list->oldest) = guest;
-    list->newest = guest;
+    lobby_ranks_remove(address);
     count_served(lobby, guest, 1);
+    list_add(&lobby->lists[state], guest, GUEST_OF_ALL);
+    list_add(&address->lists[state], guest, GUEST_OF_ADDRESS);
+    address->guest_count++;
+    lobby->counts.guests++;
+    lobby_ranks_add(&lobby->ranks, address);
 }
 
 static void drop(struct lobby *lobby, struct guest *guest) {
-    list_remove(lobby, guest);
+    leave_state(lobby, guest);
     guest->is_dropped = true;
-    guest->address->guest_count--;
-    lobby->counts.guests--;
     shutdown(guest->socket, SHUT_RDWR);
 }
 
 // --- Room ---
 
-static struct guest *longest(const struct guest_list *list, const struct lobby_address *of) {
-    struct guest *guest = list->oldest;
-    while (guest && of && guest->address != of) guest = guest->newer;
-    return guest;
-}
-
-// Whoever makes room: of `of`, or of all (NULL).
 static bool make_room(struct lobby *lobby, const struct lobby_address *of) {
-    static const enum guest_state order[] = {GUEST_WAITS, GUEST_UPLOADS, GUEST_LISTENS, GUEST_DOWNLOADS};
-    for (size_t i = 0; i < sizeof order / sizeof order[0]; i++) {
-        struct guest *guest = longest(&lobby->lists[order[i]], of);
+    for (enum guest_state state = GUEST_WAITS; state < GUEST_IS_SERVED; state++) {
+        struct guest *guest = of->lists[state].oldest;
         if (!guest) continue;
         drop(lobby, guest);
         lobby->counts.dropped_for_room++;
@@ -110,7 +118,10 @@ static bool make_room(struct lobby *lobby, const struct lobby_address *of) {
 
 static bool find_room(struct lobby *lobby, const struct lobby_address *address) {
     if (address->guest_count >= lobby->share) return make_room(lobby, address);
-    return lobby->counts.guests < lobby->guests_max || make_room(lobby, NULL);
+    if (lobby->counts.guests < lobby->guests_max) return true;
+    const struct lobby_address *most = lobby_ranks_most(&lobby->ranks);
+    bool has_more = most && most->guest_count > address->guest_count;
+    return make_room(lobby, has_more ? most : address);
 }
 
 bool lobby_enter(struct lobby *lobby, struct guest *guest, int socket, const struct sockaddr *peer) {
@@ -120,10 +131,9 @@ bool lobby_enter(struct lobby *lobby, struct guest *guest, int socket, const str
     bool has_room = address && find_room(lobby, address);
     if (has_room) {
         guest->address = address;
-        address->guest_count++;
         address->here_count++;
-        if (lobby->counts.guests++ == 0) pthread_cond_signal(&lobby->wanted);
-        list_add(lobby, guest, GUEST_WAITS);
+        if (lobby->counts.guests == 0) pthread_cond_signal(&lobby->wanted);
+        enter_state(lobby, guest, GUEST_WAITS);
     } else if (address) {
         drop_empty_address(lobby, address);
     }
@@ -134,11 +144,7 @@ bool lobby_enter(struct lobby *lobby, struct guest *guest, int socket, const str
 void lobby_leave(struct lobby *lobby, struct guest *guest) {
     pthread_mutex_lock(&lobby->lock);
     struct lobby_address *address = guest->address;
-    if (!guest->is_dropped) {
-        list_remove(lobby, guest);
-        address->guest_count--;
-        lobby->counts.guests--;
-    }
+    if (!guest->is_dropped) leave_state(lobby, guest);
     address->here_count--;
     drop_empty_address(lobby, address);
     pthread_mutex_unlock(&lobby->lock);
@@ -147,8 +153,8 @@ void lobby_leave(struct lobby *lobby, struct guest *guest) {
 static void change_state(struct lobby *lobby, struct guest *guest, enum guest_state state, uint64_t bytes) {
     guest->bytes = bytes;
     if (guest->is_dropped) return;
-    list_remove(lobby, guest);
-    list_add(lobby, guest, state);
+    leave_state(lobby, guest);
+    enter_state(lobby, guest, state);
 }
 
 void lobby_now(struct lobby *lobby, struct guest *guest, enum guest_state state, uint64_t bytes) {
@@ -207,7 +213,7 @@ static bool is_late(const struct guest *guest, int64_t waited_ms) {
 // Of those who wait the rest came later still.
 static void drop_late_of(struct lobby *lobby, enum guest_state state) {
     for (struct guest *guest = lobby->lists[state].oldest, *newer; guest; guest = newer) {
-        newer = guest->newer;
+        newer = guest->newer[GUEST_OF_ALL];
         if (is_late(guest, steady_ms() - guest->since_ms)) {
             drop(lobby, guest);
             lobby->counts.dropped_late++;
@@ -241,6 +247,16 @@ static void *run(void *context) {
 
 // --- Beginning and end ---
 
+static struct lobby *begin(struct lobby *lobby) {
+    pthread_mutex_init(&lobby->lock, NULL);
+    steady_condition_init(&lobby->wanted);
+    bool is_good = lobby_ranks_init(&lobby->ranks, lobby->guests_max);
+    if (is_good && pthread_create(&lobby->thread, NULL, run, lobby) == 0) return lobby;
+    lobby_ranks_free(&lobby->ranks);
+    free(lobby);
+    return NULL;
+}
+
 struct lobby *lobby_new(size_t guests_max, size_t share, void (*on_tick)(void *context), void *context) {
     struct lobby *lobby = calloc(1, sizeof *lobby);
     if (!lobby) return NULL;
@@ -249,11 +265,7 @@ struct lobby *lobby_new(size_t guests_max, size_t share, void (*on_tick)(void *c
     lobby->served_max = guests_max * 7 / 8;
     lobby->on_tick = on_tick;
     lobby->context = context;
-    pthread_mutex_init(&lobby->lock, NULL);
-    steady_condition_init(&lobby->wanted);
-    if (pthread_create(&lobby->thread, NULL, run, lobby) == 0) return lobby;
-    free(lobby);
-    return NULL;
+    return begin(lobby);
 }
 
 void lobby_free(struct lobby *lobby) {
@@ -265,5 +277,6 @@ void lobby_free(struct lobby *lobby) {
     pthread_join(lobby->thread, NULL);
     pthread_cond_destroy(&lobby->wanted);
     pthread_mutex_destroy(&lobby->lock);
+    lobby_ranks_free(&lobby->ranks);
     free(lobby);
 }

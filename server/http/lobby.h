@@ -10,12 +10,13 @@
 //     DOWNLOADS   30 s, and a second for each 32 KiB of the answer
 //     LISTENS     as long as it likes
 //
-// Who is late is dropped. When the lobby is full, or one address has its share of it, whoever has waited longest makes
-// room: of all, or of that address; so whoever comes is always let in while anybody dawdles. With none that waits, the
-// longest of those who upload makes room, then of those who listen (a page that is dropped asks again by itself) and
-// then of those who download. Nobody who is being served is dropped; but no
-// more than 7/8 of all who may be here are served at once, and of one address no more than it leaves free of these. So
-// somebody can always make room, whatever the others ask.
+// Who is late is dropped. When the lobby is full, the address with the most guests makes room (lobby_ranks.h), and when
+// one address has its share of it, that address; so whoever comes is let in while anybody dawdles who has as many here,
+// and nobody makes room for those who have more. Of the address whoever has waited longest goes; with none that waits,
+// the longest of those who upload, then of those who listen (a page that is dropped asks again by itself) and then of
+// those who download. Nobody who is being served is dropped; but no more than 7/8 of all who may be here are served at
+// once, and of one address no more than it leaves free of these. So somebody can always make room, whatever the others
+// ask.
 //
 // To drop is to shut the socket down: its owner sees the end of it, leaves and closes it. A thread looks twice a second
 // while anybody is here. Thread-safe.
@@ -39,11 +40,19 @@ enum {
     LOBBY_ANSWER_BYTES_PER_SECOND = 32 << 10,
 };
 
+// In the order in which they make room, as far as they do.
 enum guest_state { GUEST_WAITS, GUEST_UPLOADS, GUEST_LISTENS, GUEST_DOWNLOADS, GUEST_IS_SERVED, GUEST_STATE_COUNT };
+
+struct guest_list {
+    struct guest *newest, *oldest;
+};
 
 // All guests of one address; of IPv6 one network of 64 bits.
 struct lobby_address {
     struct lobby_address *next;
+    struct lobby_address *newer_ranked, *older_ranked;  // lobby_ranks.h
+    struct lobby_rank *rank;                            // NULL: nobody of it can make room
+    struct guest_list lists[GUEST_STATE_COUNT];         // who have a place
     struct client_address of;
     size_t guest_count;  // who have a place
     size_t here_count;   // and those who were dropped and have not left yet
@@ -51,9 +60,11 @@ struct lobby_address {
     struct worker_asker asker;  // its requests that workers have (workers.h, under their lock)
 };
 
+enum guest_order { GUEST_OF_ALL, GUEST_OF_ADDRESS, GUEST_ORDER_COUNT };
+
 // A connection. It belongs to whoever lets it in; the lobby links and reads it until it leaves.
 struct guest {
-    struct guest *newer, *older;  // of its state
+    struct guest *newer[GUEST_ORDER_COUNT], *older[GUEST_ORDER_COUNT];  // of its state
     struct lobby_address *address;
     enum guest_state state;
     int socket;

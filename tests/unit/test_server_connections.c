@@ -137,6 +137,67 @@ static void an_address_has_its_share(void **state) {
     leave_all(lobby, c, 4);
 }
 
+enum { FEW = 0x0A000001, MANY_HERE = 0x0A000002, SOME = 0x0A000003 };
+
+static size_t count_over(const struct client *clients, size_t count) {
+    size_t over = 0;
+    for (size_t i = 0; i < count; i++) over += is_over(&clients[i]);
+    return over;
+}
+
+// However long the few wait, and however busy the many seem.
+static void the_address_with_most_guests_makes_room(void **state) {
+    (void)state;
+    struct lobby *lobby = lobby_new(6, 6, nothing, NULL);
+    struct client c[9];
+    assert_true(connects(lobby, &c[0], FEW));
+    for (uint32_t i = 1; i < 5; i++) assert_true(connects(lobby, &c[i], MANY_HERE));
+    assert_true(connects(lobby, &c[5], SOME));
+    for (uint32_t i = 1; i < 5; i++) lobby_now(lobby, &c[i].guest, i == 1 ? GUEST_DOWNLOADS : GUEST_UPLOADS, 0);
+    assert_true(connects(lobby, &c[6], SOME));
+    assert_true(is_over(&c[2]));  // its longest of those who upload
+    assert_true(connects(lobby, &c[7], FEW));
+    assert_true(is_over(&c[3]));
+    assert_int_equal(count_over(c, 8), 2);
+    assert_true(connects(lobby, &c[8], FEW));  // each has two now, so it has none to take from but itself
+    assert_true(is_over(&c[0]));
+    assert_int_equal(count_over(c, 9), 3);
+    leave_all(lobby, c, 9);
+}
+
+// Those who hold most come again and again: each time it is their own who make room.
+static void who_has_most_makes_room_for_itself(void **state) {
+    (void)state;
+    struct lobby *lobby = lobby_new(4, 4, nothing, NULL);
+    struct client c[13];
+    assert_true(connects(lobby, &c[0], FEW));
+    for (uint32_t i = 1; i < 12; i++) assert_true(connects(lobby, &c[i], MANY_HERE));
+    assert_int_equal(count_over(&c[1], 11), 8);
+    assert_false(is_over(&c[0]));
+    assert_true(lobby_serves(lobby, &c[9].guest));
+    assert_true(connects(lobby, &c[12], FEW));
+    assert_true(is_over(&c[10]));  // not the one who is served
+    assert_false(is_over(&c[0]) || is_over(&c[9]) || is_over(&c[11]));
+    leave_all(lobby, c, 13);
+}
+
+// One who has all of its own served has none to give, and takes no other's.
+static void who_has_most_takes_nobodys_place(void **state) {
+    (void)state;
+    struct lobby *lobby = lobby_new(5, 5, nothing, NULL);
+    struct client c[6];
+    for (uint32_t i = 0; i < 3; i++) assert_true(connects(lobby, &c[i], i));
+    for (uint32_t i = 3; i < 5; i++) {
+        assert_true(connects(lobby, &c[i], MANY_HERE));
+        assert_true(lobby_serves(lobby, &c[i].guest));
+    }
+    assert_false(connects(lobby, &c[5], MANY_HERE));
+    assert_int_equal(count_over(c, 5), 0);
+    close(c[5].mine);
+    close(c[5].theirs);
+    leave_all(lobby, c, 5);
+}
+
 // Of each kind one that is in time and one that is late.
 static void who_is_late_is_dropped(void **state) {
     (void)state;
@@ -343,6 +404,9 @@ int main(void) {
         cmocka_unit_test(listeners_make_room_before_downloads),
         cmocka_unit_test(an_address_leaves_service_to_others),
         cmocka_unit_test(an_address_has_its_share),
+        cmocka_unit_test(the_address_with_most_guests_makes_room),
+        cmocka_unit_test(who_has_most_makes_room_for_itself),
+        cmocka_unit_test(who_has_most_takes_nobodys_place),
         cmocka_unit_test(who_is_late_is_dropped),
         cmocka_unit_test(slowest_body_makes_room),
         cmocka_unit_test(body_has_a_limit),
