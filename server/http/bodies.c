@@ -6,12 +6,20 @@
 
 #include "analysis/base/steady_clock.h"
 
-enum { SLOW_AGE_MS = 1000 };
+enum { SLOW_AGE_MS = 1000, OWNER_BUCKETS = 256 };
+
+// All bodies of one address, finished or not.
+struct body_owner {
+    struct body_owner *next;
+    struct client_address of;
+    size_t body_count, bytes;
+};
 
 struct bodies {
     pthread_mutex_t lock;
     size_t max_bytes, used_bytes;
     struct body *newest;  // of those that are unfinished
+    struct body_owner *owners[OWNER_BUCKETS];
 };
 
 struct bodies *bodies_new(size_t max_bytes) {
@@ -28,12 +36,41 @@ void bodies_free(struct bodies *bodies) {
     free(bodies);
 }
 
-// --- Room (the lock is held) ---
+// --- Whose they are (all below: the lock is held, unless said otherwise) ---
+
+static struct body_owner **owner_link(struct bodies *bodies, const struct client_address *of) {
+    struct body_owner **link = &bodies->owners[client_address_hash(of) % OWNER_BUCKETS];
+    while (*link && !client_address_is_same(&(*link)->of, of)) link = &(*link)->next;
+    return link;
+}
+
+static struct body_owner *find_owner(struct bodies *bodies, const struct client_address *of) {
+    struct body_owner **link = owner_link(bodies, of);
+    if (!*link) *link = calloc(1, sizeof **link);
+    if (!*link) return NULL;
+    (*link)->of = *of;
+    (*link)->body_count++;
+    return *link;
+}
+
+static void leave_owner(struct body *body) {
+    struct body_owner *owner = body->owner;
+    if (!owner || --owner->body_count) return;
+    *owner_link(body->bodies, &owner->of) = owner->next;
+    free(owner);
+}
+
+// --- Room ---
+
+static void count_bytes(struct body *body, size_t change) {
+    body->size += change;
+    body->bodies->used_bytes += change;
+    if (body->owner) body->owner->bytes += change;
+}
 
 static void give_back(struct body *body) {
-    body->bodies->used_bytes -= body->size;
+    count_bytes(body, -body->size);
     large_block_release(&body->block);
-    body->size = 0;
 }
 
 static void unlink_body(struct body *body) {
@@ -43,13 +80,17 @@ static void unlink_body(struct body *body) {
     body->is_linked = false;
 }
 
-static struct body *slowest(const struct bodies *bodies, const struct body *but) {
+static bool may_make_room(const struct body *one, const struct body *body, size_t bytes) {
+    return one != body && one->size && (one->owner == body->owner || one->owner->bytes >= body->owner->bytes + bytes);
+}
+
+static struct body *slowest(const struct body *body, size_t bytes) {
     struct body *found = NULL;
     double least = 0;
     int64_t now = steady_ms();
-    for (struct body *one = bodies->newest; one; one = one->older) {
+    for (struct body *one = body->bodies->newest; one; one = one->older) {
         int64_t age_ms = now - one->begun_ms;
-        if (one == but || age_ms < SLOW_AGE_MS || !one->size) continue;
+        if (age_ms < SLOW_AGE_MS || !may_make_room(one, body, bytes)) continue;
         double rate = (double)one->size / (double)age_ms;
         if (found && rate >= least) continue;
         found = one;
@@ -58,9 +99,16 @@ static struct body *slowest(const struct bodies *bodies, const struct body *but)
     return found;
 }
 
-static bool find_room(struct bodies *bodies, const struct body *body, size_t bytes) {
-    while (bytes > bodies->max_bytes || bodies->used_bytes > bodies->max_bytes - bytes) {
-        struct body *slow = slowest(bodies, body);
+static bool has_room(const struct body *body, size_t bytes) {
+    const struct bodies *bodies = body->bodies;
+    size_t kept = body->size + bytes > BODIES_SMALL_BYTES ? bodies->max_bytes / BODIES_SMALL_PART : 0;
+    size_t free_bytes = bodies->max_bytes - bodies->used_bytes;
+    return body->owner->bytes + bytes <= free_bytes && kept + bytes <= free_bytes;
+}
+
+static bool find_room(const struct body *body, size_t bytes) {
+    while (!has_room(body, bytes)) {
+        struct body *slow = slowest(body, bytes);
         if (!slow) return false;
         give_back(slow);
         slow->fate = BODY_MADE_ROOM;
@@ -71,19 +119,19 @@ static bool find_room(struct bodies *bodies, const struct body *body, size_t byt
 static enum body_fate take(struct body *body, struct bytes piece) {
     size_t size = body->size + piece.size;
     if (size > body->limit_bytes) return BODY_TOO_LARGE;
-    if (!find_room(body->bodies, body, piece.size)) return BODY_NO_ROOM;
+    if (!body->owner || !find_room(body, piece.size)) return BODY_NO_ROOM;
     if (!large_block_reserve(&body->block, size)) return BODY_NO_ROOM;
     memcpy((uint8_t *)body->block.data + body->size, piece.data, piece.size);
-    body->size = size;
-    body->bodies->used_bytes += piece.size;
+    count_bytes(body, piece.size);
     return BODY_KEPT;
 }
 
-// --- A body ---
+// --- A body (without the lock) ---
 
-void body_begin(struct bodies *bodies, struct body *body, size_t limit_bytes) {
+void body_begin(struct bodies *bodies, struct body *body, const struct client_address *client, size_t limit_bytes) {
     *body = (struct body){.bodies = bodies, .limit_bytes = limit_bytes, .begun_ms = steady_ms(), .is_linked = true};
     pthread_mutex_lock(&bodies->lock);
+    body->owner = find_owner(bodies, client);
     body->older = bodies->newest;
     if (body->older) body->older->newer = body;
     bodies->newest = body;
@@ -117,6 +165,7 @@ void body_end(struct body *body) {
     pthread_mutex_lock(&body->bodies->lock);
     unlink_body(body);
     give_back(body);
+    leave_owner(body);
     pthread_mutex_unlock(&body->bodies->lock);
     *body = (struct body){0};
 }

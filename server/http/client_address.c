@@ -32,6 +32,16 @@ struct client_address client_address_of(const struct sockaddr *peer) {
     return of_v6(&v6.sin6_addr);
 }
 
+bool client_address_is_same(const struct client_address *a, const struct client_address *b) {
+    return memcmp(a, b, sizeof *a) == 0;
+}
+
+uint32_t client_address_hash(const struct client_address *address) {
+    uint32_t hash = 0x811c9dc5;  // FNV-1a
+    for (size_t i = 0; i < CLIENT_ADDRESS_BYTES; i++) hash = (hash ^ address->bytes[i]) * 0x01000193;
+    return hash ^ hash >> 16;
+}
+
 // "[2001:db8::1]:443" -> "2001:db8::1", "192.0.2.7:443" -> "192.0.2.7".
 static void cut_port(char *word) {
     char *end = word[0] == '[' ? strchr(word, ']') : NULL, *colon = strchr(word, ':');

@@ -15,6 +15,9 @@ struct client_address {
 
 struct client_address client_address_of(const struct sockaddr *peer);
 
+bool client_address_is_same(const struct client_address *a, const struct client_address *b);
+uint32_t client_address_hash(const struct client_address *address);
+
 // What the nearest proxy wrote as the last word of X-Forwarded-For: those before it anybody can write. False: it is
 // none.
 bool client_address_forwarded(const char *header, struct client_address *address);

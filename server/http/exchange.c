@@ -56,7 +56,7 @@ bool exchange_add_argument(struct exchange *exchange, const char *name, size_t n
 }
 
 bool exchange_take_body(struct exchange *exchange, struct bodies *bodies, struct bytes piece) {
-    if (!exchange->came_bytes) body_begin(bodies, &exchange->body, exchange->body_limit);
+    if (!exchange->came_bytes) body_begin(bodies, &exchange->body, &exchange->request.client, exchange->body_limit);
     exchange->came_bytes += piece.size;
     body_append(&exchange->body, piece);
     return exchange->came_bytes <= BODY_SWALLOWED_MAX_BYTES;

@@ -2,7 +2,6 @@
 
 #include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 
 #include "analysis/base/steady_clock.h"
@@ -28,10 +27,8 @@ struct lobby {
 // --- Addresses (all below: the lock is held, unless said otherwise) ---
 
 static struct lobby_address **address_link(struct lobby *lobby, const struct client_address *of) {
-    uint32_t hash = 0x811c9dc5;  // FNV-1a
-    for (size_t i = 0; i < CLIENT_ADDRESS_BYTES; i++) hash = (hash ^ of->bytes[i]) * 0x01000193;
-    struct lobby_address **link = &lobby->addresses[(hash ^ hash >> 16) % ADDRESS_BUCKETS];
-    while (*link && memcmp(&(*link)->of, of, sizeof *of) != 0) link = &(*link)->next;
+    struct lobby_address **link = &lobby->addresses[client_address_hash(of) % ADDRESS_BUCKETS];
+    while (*link && !client_address_is_same(&(*link)->of, of)) link = &(*link)->next;
     return link;
 }
 

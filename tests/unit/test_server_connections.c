@@ -245,12 +245,73 @@ static void fill(struct body *body, size_t size) {
     for (size_t i = 0; i < size / sizeof piece; i++) body_append(body, (struct bytes){piece, sizeof piece});
 }
 
+static const struct client_address one_address = {{1}}, other_address = {{2}}, third_address = {{3}};
+
+static enum body_fate sent(struct bodies *bodies, struct body *body, const struct client_address *client, size_t size) {
+    body_begin(bodies, body, client, 2 << 20);
+    fill(body, size);
+    return body_finish(body);
+}
+
+// They are whole, and wait to be answered.
+static void bodies_of_an_address_leave_room_for_others(void **state) {
+    (void)state;
+    const size_t KIB = 1024;
+    struct bodies *bodies = bodies_new(1600 * KIB);
+    struct body b[7];
+    assert_int_equal(sent(bodies, &b[0], &one_address, 500 * KIB), BODY_KEPT);
+    assert_int_equal(sent(bodies, &b[1], &one_address, 300 * KIB), BODY_KEPT);
+    assert_int_equal(sent(bodies, &b[2], &one_address, KIB), BODY_NO_ROOM);
+    assert_int_equal(sent(bodies, &b[3], &other_address, 400 * KIB), BODY_KEPT);
+    assert_int_equal(sent(bodies, &b[4], &third_address, 200 * KIB), BODY_KEPT);
+    body_end(&b[0]);
+    assert_int_equal(sent(bodies, &b[5], &one_address, KIB), BODY_KEPT);
+    body_end(&b[1]);
+    body_end(&b[5]);
+    assert_int_equal(sent(bodies, &b[6], &one_address, 500 * KIB), BODY_KEPT);
+    for (size_t i = 0; i < 7; i++) body_end(&b[i]);
+    bodies_free(bodies);
+}
+
+// Four addresses have all but the last sixteenth.
+static void the_last_room_is_for_small_bodies(void **state) {
+    (void)state;
+    const size_t KIB = 1024;
+    struct bodies *bodies = bodies_new(3200 * KIB);
+    struct body b[7];
+    for (uint8_t i = 0; i < 4; i++)
+        assert_int_equal(sent(bodies, &b[i], &(struct client_address){{i}}, (1600 * KIB) >> i), BODY_KEPT);
+    assert_int_equal(sent(bodies, &b[4], &(struct client_address){{4}}, BODIES_SMALL_BYTES + KIB), BODY_NO_ROOM);
+    assert_int_equal(sent(bodies, &b[5], &(struct client_address){{5}}, BODIES_SMALL_BYTES), BODY_KEPT);
+    assert_int_equal(sent(bodies, &b[6], &(struct client_address){{6}}, 25 * KIB), BODY_KEPT);
+    for (size_t i = 0; i < 7; i++) body_end(&b[i]);
+    bodies_free(bodies);
+}
+
+// The first address has little, and is slow; the other one wants as much as there is.
+static void a_slow_body_makes_no_room_for_who_has_more(void **state) {
+    (void)state;
+    const size_t KIB = 1024;
+    struct bodies *bodies = bodies_new(1600 * KIB);
+    struct body b[3];
+    for (size_t i = 0; i < 3; i++) body_begin(bodies, &b[i], i == 0 ? &one_address : &other_address, 1 << 20);
+    fill(&b[0], 100 * KIB);
+    fill(&b[1], 700 * KIB);
+    for (size_t i = 0; i < 2; i++) b[i].begun_ms -= 5000 * (int64_t)(20 - i);
+    fill(&b[2], 200 * KIB);
+    assert_int_equal(body_finish(&b[1]), BODY_MADE_ROOM);
+    assert_int_equal(body_finish(&b[0]), BODY_KEPT);
+    assert_int_equal(body_finish(&b[2]), BODY_KEPT);
+    for (size_t i = 0; i < 3; i++) body_end(&b[i]);
+    bodies_free(bodies);
+}
+
 static void slowest_body_makes_room(void **state) {
     (void)state;
     const size_t KIB = 1024;
-    struct bodies *bodies = bodies_new(100 * KIB);
+    struct bodies *bodies = bodies_new(200 * KIB);  // half of it for one address
     struct body b[5];
-    for (size_t i = 0; i < 5; i++) body_begin(bodies, &b[i], 60 * KIB);
+    for (size_t i = 0; i < 5; i++) body_begin(bodies, &b[i], &one_address, 60 * KIB);
     fill(&b[0], 40 * KIB);
     fill(&b[1], 30 * KIB);
     fill(&b[2], 30 * KIB);
@@ -276,7 +337,7 @@ static void body_has_a_limit(void **state) {
     (void)state;
     struct bodies *bodies = bodies_new(1 << 20);
     struct body body;
-    body_begin(bodies, &body, 2048);
+    body_begin(bodies, &body, &one_address, 2048);
     fill(&body, 2048);
     body_append(&body, BYTES("x"));
     assert_int_equal(body_finish(&body), BODY_TOO_LARGE);
@@ -409,6 +470,9 @@ int main(void) {
         cmocka_unit_test(who_has_most_takes_nobodys_place),
         cmocka_unit_test(who_is_late_is_dropped),
         cmocka_unit_test(slowest_body_makes_room),
+        cmocka_unit_test(bodies_of_an_address_leave_room_for_others),
+        cmocka_unit_test(the_last_room_is_for_small_bodies),
+        cmocka_unit_test(a_slow_body_makes_no_room_for_who_has_more),
         cmocka_unit_test(body_has_a_limit),
         cmocka_unit_test(all_are_let_in_at_once),
         cmocka_unit_test(who_finds_no_room_waits_until_somebody_left),

@@ -35,7 +35,7 @@ static void a_body_that_was_answered_leaves_room_for_others(void **state) {
     (void)state;
     static const uint8_t bytes[40 << 10];
     struct under_way *under_way = under_way_new(NULL);
-    struct bodies *bodies = bodies_new(64 << 10);
+    struct bodies *bodies = bodies_new(80 << 10);
     const struct access access = {0};
     const struct app app = {.access = &access, .answer = answer_well, .under_way = under_way};
     struct exchange *exchanges[2];
