@@ -60,8 +60,18 @@ static void first_letters(bool is_first[256]) {
     }
 }
 
-static bool find_anchors(struct bytes text, struct arena *arena, struct anchor_list *list) {
+static bool add_anchor(struct anchor_list *list, struct anchor anchor, uint32_t most, struct arena *arena,
+                       struct error *error) {
+    if (list->count == most)
+        return error_set(
+            error, ERROR_TOO_BIG,
+            "The log has more than %u words that a message may begin with; give the part around the error.", most);
+    return growing_array_add(arena, list->items, list->count, anchor) || oom_text_no_room(arena, error);
+}
+
+static bool find_anchors(struct bytes text, struct arena *arena, struct anchor_list *list, struct error *error) {
     bool is_first[256];
+    uint32_t most = oom_text_lines_max(text.size);
     first_letters(is_first);
     for (size_t i = 0; i < text.size; i++) {
         if (!is_first[text.data[i]]) continue;
@@ -70,7 +80,7 @@ static bool find_anchors(struct bytes text, struct arena *arena, struct anchor_l
         if (kind == KINDS) continue;
         size_t end = (size_t)(at.at - text.data);
         struct anchor anchor = {(uint32_t)i, (uint32_t)end, kind};
-        if (!growing_array_add(arena, list->items, list->count, anchor)) return false;
+        if (!add_anchor(list, anchor, most, arena, error)) return false;
         i = end - 1;
     }
     return true;
@@ -134,9 +144,8 @@ bool oom_log_read(struct bytes log, struct arena *arena, struct oom_log *found, 
     struct oom_text text;
     struct anchor_list anchors = {0};
     *found = (struct oom_log){.messages = arena_new(arena, struct oom_message, OOM_MESSAGES_MAX)};
-    if (!oom_text_read(log, arena, &text, error)) return false;
-    if (!found->messages || !find_anchors(text.text, arena, &anchors))
-        return error_set(error, ERROR_TOO_BIG, "There is not enough memory for this log.");
+    if (!found->messages) return oom_text_no_room(arena, error);
+    if (!oom_text_read(log, arena, &text, error) || !find_anchors(text.text, arena, &anchors, error)) return false;
     size_t parsed_end = 0, next = 0;
     for (size_t i = 0; i < anchors.count; i++) {
         const struct anchor *anchor = &anchors.items[i];

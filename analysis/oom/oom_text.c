@@ -85,14 +85,14 @@ static struct bytes decode(struct bytes log, uint8_t *to) {
 // --- Lines ---
 
 struct raw_line {
-    uint32_t at, size;  // without the prefix; with the line's end when it has one
+    uint32_t at;  // without the prefix
     uint32_t number;
     uint32_t source;  // index into sources; first SAME_SOURCE: the line has no label
 };
 
 struct line_list {
     struct raw_line *lines;
-    uint32_t count;
+    uint32_t count, most;
     uint64_t sources[SOURCES_MAX];       // [0] is that of lines before any label
     uint32_t label_counts[SOURCES_MAX];  // lines with the label
     uint32_t source_sizes[SOURCES_MAX];  // lines, with those that follow
@@ -134,9 +134,10 @@ static size_t line_size(struct bytes text, size_t at) {
     return newline ? (size_t)(newline - text.data) - at + 1 : text.size - at;
 }
 
-static uint32_t count_lines(struct bytes text) {
+// Blank ones as well, but not more than `most`.
+static uint32_t count_lines(struct bytes text, uint32_t most) {
     uint32_t count = 1;
-    for (size_t i = 0; i < text.size; i++) count += text.data[i] == '\n';
+    for (size_t i = 0; i < text.size && count < most; i++) count += text.data[i] == '\n';
     return count;
 }
 
@@ -153,7 +154,8 @@ static size_t name_at(struct bytes text, size_t at) {
     return at < text.size ? line_prefix_name((struct bytes){text.data + at, line_size(text, at)}) : 0;
 }
 
-static void split(struct bytes text, struct line_list *list) {
+// False: there are more than the list has room for.
+static bool split(struct bytes text, struct line_list *list) {
     uint32_t number = 1, source = 0;
     size_t before = 0, name = name_at(text, 0), after;
     list->source_count = 1;
@@ -164,35 +166,72 @@ static void split(struct bytes text, struct line_list *list) {
         if (is_blank_line(text.data + at + prefix.size, size - prefix.size)) continue;
         source = source_of(list, prefix.source, source);
         if (source != SAME_SOURCE) list->label_counts[source]++;
-        list->lines[list->count++] = (struct raw_line){(uint32_t)(at + prefix.size), (uint32_t)(size - prefix.size),
-                                                       number, source};
+        if (list->count == list->most) return false;
+        list->lines[list->count++] = (struct raw_line){(uint32_t)(at + prefix.size), number, source};
     }
     settle_sources(list);
+    return true;
 }
 
 // --- The text ---
 
-// The lines by source: a counting sort, which keeps their order.
-static void order(const struct line_list *list, const struct raw_line **ordered) {
+// The lines by source, each where it is in the decoded log: a counting sort, which keeps their order.
+static void order(const struct line_list *list, struct oom_text *text) {
     uint32_t starts[SOURCES_MAX], start = 0;
     for (uint32_t i = 0; i < list->source_count; i++) {
         starts[i] = start;
         start += list->source_sizes[i];
     }
-    for (uint32_t i = 0; i < list->count; i++) ordered[starts[list->lines[i].source]++] = &list->lines[i];
+    for (uint32_t i = 0; i < list->count; i++) {
+        const struct raw_line *line = &list->lines[i];
+        text->lines[starts[line->source]++] = (struct oom_line){line->at, line->number};
+    }
 }
 
-static void gather(struct bytes decoded, const struct raw_line *const *ordered, uint8_t *to, struct oom_text *text) {
+// From there into the text.
+static void gather(struct bytes decoded, uint8_t *to, struct oom_text *text) {
     uint8_t *start = to;
     for (uint32_t i = 0; i < text->line_count; i++) {
-        const struct raw_line *line = ordered[i];
+        struct oom_line *line = &text->lines[i];
+        size_t from = line->at, size = line_size(decoded, from);
         bool is_open = i && to > start && to[-1] != '\n';
         if (is_open) *to++ = '\n';  // the log's last line, cut, in the middle of the text
-        text->lines[i] = (struct oom_line){(uint32_t)(to - start), line->number};
-        memcpy(to, decoded.data + line->at, line->size);
-        to += line->size;
+        line->at = (uint32_t)(to - start);
+        memcpy(to, decoded.data + from, size);
+        to += size;
     }
     text->text = (struct bytes){start, (size_t)(to - start)};
+}
+
+uint32_t oom_text_lines_max(size_t log_size) {
+    size_t most = log_size / OOM_LINE_BYTES_MIN;
+    return most < OOM_LINES_ALWAYS ? OOM_LINES_ALWAYS : (uint32_t)most;
+}
+
+bool oom_text_no_room(const struct arena *arena, struct error *error) {
+    return error_set(error, ERROR_TOO_BIG, "Reading this log takes more than %zu MiB; give the part around the error.",
+                     arena->limit_bytes >> 20);
+}
+
+static bool find_lines(struct bytes decoded, size_t log_size, struct arena *arena, struct line_list *list,
+                       struct error *error) {
+    list->most = count_lines(decoded, oom_text_lines_max(log_size));
+    list->lines = arena_push_raw(arena, list->most, sizeof *list->lines);
+    if (!list->lines) return oom_text_no_room(arena, error);
+    if (split(decoded, list)) return true;
+    return error_set(error, ERROR_TOO_BIG, "The log has more than %u lines; give the part around the error.",
+                     list->most);
+}
+
+static bool write_text(struct bytes decoded, const struct line_list *list, struct arena *arena, struct oom_text *text,
+                       struct error *error) {
+    uint8_t *to = arena_push_raw(arena, decoded.size + 1, 1);
+    text->lines = arena_push_raw(arena, list->count + (size_t)1, sizeof *text->lines);
+    if (!to || !text->lines) return oom_text_no_room(arena, error);
+    text->line_count = list->count;
+    order(list, text);
+    gather(decoded, to, text);
+    return true;
 }
 
 bool oom_text_read(struct bytes log, struct arena *arena, struct oom_text *text, struct error *error) {
@@ -200,23 +239,11 @@ bool oom_text_read(struct bytes log, struct arena *arena, struct oom_text *text,
     if (log.size > OOM_LOG_BYTES_MAX)
         return error_set(error, ERROR_TOO_BIG, "The log is larger than %d MiB; give the part around the error.",
                          OOM_LOG_BYTES_MAX >> 20);
-    error_set(error, ERROR_TOO_BIG, "There is not enough memory for this log.");
     uint8_t *decoding = arena_push_raw(arena, log.size + 1, 1);
     struct line_list *list = arena_new(arena, struct line_list, 1);
-    if (!decoding || !list) return false;
+    if (!decoding || !list) return oom_text_no_room(arena, error);
     struct bytes decoded = decode(log, decoding);
-    uint32_t most = count_lines(decoded);
-    list->lines = arena_push_raw(arena, most, sizeof *list->lines);
-    if (!list->lines) return false;
-    split(decoded, list);
-    const struct raw_line **ordered = arena_push_raw(arena, list->count + (size_t)1, sizeof *ordered);
-    uint8_t *to = arena_push_raw(arena, decoded.size + 1, 1);
-    text->lines = arena_push_raw(arena, list->count + (size_t)1, sizeof *text->lines);
-    if (!ordered || !to || !text->lines) return false;
-    order(list, ordered);
-    text->line_count = list->count;
-    gather(decoded, ordered, to, text);
-    return true;
+    return find_lines(decoded, log.size, arena, list, error) && write_text(decoded, list, arena, text, error);
 }
 
 uint32_t oom_text_line(const struct oom_text *text, size_t at) {

@@ -24,9 +24,20 @@ struct oom_text {
     uint32_t line_count;
 };
 
-enum { OOM_LOG_BYTES_MAX = 256 << 20 };
+enum {
+    OOM_LOG_BYTES_MAX = 256 << 20,
+    OOM_LINES_ALWAYS = 1 << 17,  // may be in any log; in one of more bytes, one for each
+    OOM_LINE_BYTES_MIN = 16,
+};
 
-// ERROR_TOO_BIG: the log is longer than OOM_LOG_BYTES_MAX, or the arena at its limit.
+// So many lines may be in a log of that size, and so many places where a message may begin: what is kept of each takes
+// more than a short line does.
+uint32_t oom_text_lines_max(size_t log_size);
+
+// Says that the log takes more than the arena may; returns false.
+bool oom_text_no_room(const struct arena *arena, struct error *error);
+
+// ERROR_TOO_BIG: the log is longer than OOM_LOG_BYTES_MAX, has too many lines, or the arena is at its limit.
 MUST_USE bool oom_text_read(struct bytes log, struct arena *arena, struct oom_text *text, struct error *error);
 
 // The line that holds the byte at `at` of the text.

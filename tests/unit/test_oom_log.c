@@ -396,6 +396,55 @@ static void test_no_message(void **state) {
     }
 }
 
+// `size` bytes of `piece`, again and again. Whether it can be read, and what that takes beside it.
+static bool reads_repeated(const char *piece, size_t size, size_t *taken_bytes, struct error *error) {
+    struct arena arena, log_arena;
+    struct oom_log found;
+    arena_init(&arena, (size_t)1 << 30);
+    arena_init(&log_arena, 0);
+    struct text log = text_new(&log_arena, size + strlen(piece));
+    while (log.size < size) put(&log, bytes_of(piece));
+    bool is_good = oom_log_read(bytes_of_text(log), &arena, &found, error);
+    *taken_bytes = arena.used_bytes;
+    arena_free(&arena);
+    arena_free(&log_arena);
+    return is_good;
+}
+
+static void test_short_lines_take_little_or_are_refused_in_words(void **state) {
+    (void)state;
+    enum { MIB = 1 << 20, LARGE = 8 * MIB };
+    static const struct {
+        const char *piece, *refusal;  // NULL: none
+    } cases[] = {
+        {"\n", NULL},
+        {"a line that is short\n", NULL},
+        {"a\n", "The log has more than 524288 lines; give the part around the error."},
+        {"used ", "The log has more than 524288 words that a message may begin with; give the part around the error."},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        size_t taken;
+        struct error error = {0};
+        bool is_good = reads_repeated(cases[i].piece, LARGE, &taken, &error);
+        assert_int_equal(is_good, !cases[i].refusal);
+        if (!is_good) assert_string_equal(error.message, cases[i].refusal);
+        assert_in_range(taken, 0, 5 * LARGE);
+    }
+}
+
+static void test_the_limit_of_the_arena_is_told(void **state) {
+    (void)state;
+    struct arena arena;
+    struct error error = {0};
+    struct oom_log found;
+    arena_init(&arena, 1 << 20);
+    static const uint8_t log[1 << 20];
+    assert_false(oom_log_read((struct bytes){log, sizeof log}, &arena, &found, &error));
+    assert_int_equal(error.code, ERROR_TOO_BIG);
+    assert_string_equal(error.message, "Reading this log takes more than 1 MiB; give the part around the error.");
+    arena_free(&arena);
+}
+
 static void test_retries_and_differences(void **state) {
     (void)state;
     struct arena arena;
@@ -428,6 +477,8 @@ int main(void) {
         cmocka_unit_test(test_quotes_in_name),
         cmocka_unit_test(test_space_of_several_words),
         cmocka_unit_test(test_no_message),
+        cmocka_unit_test(test_short_lines_take_little_or_are_refused_in_words),
+        cmocka_unit_test(test_the_limit_of_the_arena_is_told),
         cmocka_unit_test(test_retries_and_differences),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
