@@ -184,6 +184,7 @@ static void log_exchange(struct exchange *exchange) {
 
 void exchange_goes_out(struct exchange *exchange) {
     exchange->is_sent = true;
+    reply_is_queued(&exchange->request, &exchange->reply);
     if (!exchange->reply.stream.read) count_exchange(exchange);
 }
 

@@ -98,7 +98,11 @@ void reply_settle(struct request *request, struct reply *reply, enum reply_famil
         *reply = (struct reply){.family = reply->family};
         is_good = false;
     }
-    if (!is_good) reply_error(request, reply, family, error);
+    if (is_good) return;
+    work_release(&request->work, release_output);  // what was written so far: nobody is sent it
+    reply->made = NULL;
+    reply->ready = NULL;
+    reply_error(request, reply, family, error);
 }
 
 static void compress(struct request *request, struct reply *reply) {
@@ -113,26 +117,45 @@ static void compress(struct request *request, struct reply *reply) {
     etag_for_gzip(reply->etag, reply->etag);
 }
 
-// It may wait for its reader for minutes: what was reserved ahead does not, nor what it was made of.
-static void trim(struct request *request, struct reply *reply) {
+static void trim(struct reply *reply) {
     enum { WORTHWHILE_BYTES = 64 << 10 };
-    struct output *made = reply->made;
-    if (!made || reply->body.data != output_bytes(made).data) return;
-    work_unpin(&request->work);
-    if (made->capacity < WORTHWHILE_BYTES) return;
-    output_trim(made);
-    reply->body = output_bytes(made);
+    if (reply->made->capacity < WORTHWHILE_BYTES) return;
+    output_trim(reply->made);
+    reply->body = output_bytes(reply->made);
+}
+
+// It may wait for its reader for minutes: what was reserved ahead does not, nor what it was made of, nor a body that is
+// not sent.
+static void let_go(struct request *request, struct reply *reply) {
+    if (!reply->ready) work_unpin(&request->work);
+    if (!reply->made) return;
+    if (reply->body.data == output_bytes(reply->made).data) {
+        trim(reply);
+    } else {
+        output_free(reply->made);
+        reply->made = NULL;
+    }
+}
+
+static bool has_it_already(const struct request *request, const struct reply *reply) {
+    return reply->status == HTTP_OK && etag_matches(reply->etag, request->headers.if_none_match);
 }
 
 void reply_finish(struct request *request, struct reply *reply) {
     if (reply->stream.read) return;
     if (reply->status == HTTP_OK && !reply->etag[0]) etag_of(reply->body, reply->etag);
-    if (reply->status == HTTP_OK && etag_matches(reply->etag, request->headers.if_none_match)) {
+    bool is_worthwhile = !reply->is_gzip && reply->body.size >= GZIP_WORTHWHILE_BYTES;
+    if (has_it_already(request, reply)) {
         reply->status = HTTP_NOT_MODIFIED;
         reply->body = (struct bytes){0};
-        return;
+    } else if (is_worthwhile && request_accepts_gzip(request)) {
+        compress(request, reply);
     }
-    bool is_worthwhile = !reply->is_gzip && reply->body.size >= GZIP_WORTHWHILE_BYTES;
-    if (is_worthwhile && request_accepts_gzip(request)) compress(request, reply);
-    trim(request, reply);
+    let_go(request, reply);
+}
+
+void reply_is_queued(struct request *request, struct reply *reply) {
+    if (reply->status != HTTP_NOT_MODIFIED) return;
+    reply->ready = NULL;
+    work_unpin(&request->work);
 }

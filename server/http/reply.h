@@ -92,5 +92,9 @@ void reply_error(struct request *request, struct reply *reply, enum reply_family
 void reply_settle(struct request *request, struct reply *reply, enum reply_family family, bool is_good, uint64_t before,
                   struct error *error);
 
-// Adds the entity tag; answers 304 when the client has this version; gzips what is worth it. A stream goes as it is.
+// Adds the entity tag; answers 304 when the client has this version; gzips what is worth it. What is not sent of all
+// that was made is freed: the reader may take minutes, and it counts nowhere (unsent.h). A stream goes as it is.
 void reply_finish(struct request *request, struct reply *reply);
+
+// Its response (response.h) is made: one without a body needs nothing more of the cache.
+void reply_is_queued(struct request *request, struct reply *reply);

@@ -94,6 +94,18 @@ bool work_defer(struct work *work, void (*release)(void *thing), void *thing) {
     return false;
 }
 
+void work_release(struct work *work, void (*release)(void *thing)) {
+    struct work_pin **link = &work->pins, *pin;
+    while ((pin = *link)) {
+        if (pin->release == release) {
+            release(pin->thing);
+            *link = pin->next;
+        } else {
+            link = &pin->next;
+        }
+    }
+}
+
 bool work_out_of_memory(struct error *error) {
     return error_set(error, ERROR_TOO_BIG, "There is not enough memory for this request.");
 }

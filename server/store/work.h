@@ -48,5 +48,8 @@ bool work_has_missed(const struct work *work);
 // Calls release(thing) when the work ends. When there is no memory to remember that: at once, and false.
 MUST_USE bool work_defer(struct work *work, void (*release)(void *thing), void *thing);
 
+// Calls release at once for all things that were deferred to it.
+void work_release(struct work *work, void (*release)(void *thing));
+
 // Fills *error for an arena at its limit, and returns false.
 bool work_out_of_memory(struct error *error);
