@@ -61,6 +61,10 @@ int64_t reading_waited_ns(struct reading *reading) {
     return waited;
 }
 
+const void *reading_asker(const struct reading *reading) {
+    return reading ? reading->asker : NULL;
+}
+
 void reading_lists(struct reading *reading, uint64_t names) {
     if (reading) atomic_store_explicit(&reading->listed_names, names, memory_order_relaxed);
 }

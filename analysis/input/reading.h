@@ -22,6 +22,7 @@ struct reading {
     int64_t waited_ns;                              // for storage, less the beginnings of what is still waited for
     int64_t waiting;                                // how many threads wait for storage now
     atomic_bool is_abandoned, is_stopped;
+    const void *asker;  // who takes turns with others, set before anything is read; NULL: the program itself
 };
 
 // What it is at one moment.
@@ -59,6 +60,9 @@ bool reading_is_stopped(const struct reading *reading);
 MUST_USE bool reading_goes_on(const struct reading *reading, const char *path, struct error *error);
 
 // --- For whoever waits ---
+
+// NULL of NULL.
+const void *reading_asker(const struct reading *reading);
 
 // How long all threads waited for storage so far, that of now included; 0 of NULL.
 int64_t reading_waited_ns(struct reading *reading);

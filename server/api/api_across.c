@@ -42,7 +42,7 @@ static void read_host(struct work *work, void *context, size_t i) {
     gathering->peaks[i] = gathering->known(work, &gathering->files[i]);
     if (!gathering->peaks[i] && work_may_load(work)) {
         struct load_wish wish = file_store_wish(&gathering->files[i]), outer;
-        cache_take_slot(work->cache, wish, &outer);
+        cache_take_slot(work->cache, wish, work->reading, &outer);
         if (may_load(gathering)) load_host(work, gathering, i);
         cache_give_slot(work->cache, wish, &outer);
     }

@@ -10,7 +10,7 @@
 static bool read_evidence(struct work *work, struct explain_join *join, struct error *error) {
     struct error ignored;
     struct load_wish wish = {.lane = LOAD_URGENT}, outer;
-    cache_take_slot(work->cache, wish, &outer);
+    cache_take_slot(work->cache, wish, work->reading, &outer);
     bool is_good = oom_evidence_read(join->program, join->space, &work->arena, &join->evidence, error);
     if (!oom_holders_read(join->program, &work->arena, &join->holders, &ignored)) join->holders.count = 0;
     cache_give_slot(work->cache, wish, &outer);

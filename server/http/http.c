@@ -271,6 +271,7 @@ static void hand_over(struct http_server *server, struct connection *connection)
                                         .asker = &connection->guest.address->asker,
                                         .is_urgent = server->app->is_urgent(&exchange->request),
                                         .has_to_load = exchange->came_bytes > 0};
+    exchange->reading.asker = exchange->job.asker;
     exchange_goes_under_way(exchange);
     MHD_suspend_connection(connection->handle);
     if (workers_take(server->workers, &exchange->job)) return;

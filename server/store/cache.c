@@ -354,7 +354,7 @@ static bool load_in_turn(struct cache *cache, cache_load *load, void *context, s
 static void load_entry(struct cache *cache, struct cache_entry *entry, struct load_wish wish, cache_load *load,
                        void *context, struct reading *reading, struct error *error) {
     struct load_wish outer;
-    if (!load_slots_enter(&cache->slots, wish, reading, &outer)) {
+    if (!load_slots_enter(&cache->slots, wish, reading_asker(reading), reading, &outer)) {
         error_set(error, ERROR_STOPPED, NOBODY_WAITS);
         settle(cache, entry, false, error);
         return;
@@ -445,9 +445,10 @@ void *cache_data(const struct cache_entry *entry) {
     return entry->value.data;
 }
 
-void cache_take_slot(struct cache *cache, struct load_wish wish, struct load_wish *outer) {
+void cache_take_slot(struct cache *cache, struct load_wish wish, const struct reading *reading,
+                     struct load_wish *outer) {
     pthread_mutex_lock(&cache->lock);
-    (void)load_slots_enter(&cache->slots, wish, NULL, outer);
+    (void)load_slots_enter(&cache->slots, wish, reading_asker(reading), NULL, outer);
     pthread_mutex_unlock(&cache->lock);
 }
 

@@ -63,8 +63,9 @@ void cache_release(struct cache *cache, struct cache_entry *entry);
 
 void *cache_data(const struct cache_entry *entry);
 
-// A slot for work that is not kept in the cache.
-void cache_take_slot(struct cache *cache, struct load_wish wish, struct load_wish *outer);
+// A slot for work that is not kept in the cache, in the turn of whoever has `reading`.
+void cache_take_slot(struct cache *cache, struct load_wish wish, const struct reading *reading,
+                     struct load_wish *outer);
 void cache_give_slot(struct cache *cache, struct load_wish wish, const struct load_wish *outer);
 
 // Drops what nobody uses, the oldest first, until `bytes` are free. False: nothing was left to drop.

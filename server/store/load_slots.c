@@ -8,8 +8,11 @@ enum { LOOK_AGAIN_MS = 50, SURELY_SLOW_NS = 100000000 };
 
 // A node on the stack of whoever waits.
 struct load_waiter {
-    struct load_waiter *next;  // who came later
+    struct load_waiter *next;
     const struct load_wish *wish;
+    const void *asker;
+    bool resumes;         // it had a slot already
+    uint64_t came, turn;  // ticks: when it came, and when its asker was let in last
 };
 
 void load_slots_init(struct load_slots *slots, unsigned parallel, pthread_mutex_t *lock) {
@@ -70,21 +73,53 @@ static bool has_room(const struct load_slots *slots, enum load_lane lane, const 
     return counts->quick < slots->parallel && counts->slow_here < slow_max;
 }
 
-// --- Waiting ---
+// --- Whose turn it is ---
+
+static uint64_t later_of(uint64_t a, uint64_t b) {
+    return a > b ? a : b;
+}
+
+// 0: nothing of this asker is under way or waits, so it is before all who had a turn.
+static uint64_t last_turn(const struct load_slots *slots, const void *asker) {
+    uint64_t turn = 0;
+    for (unsigned i = 0; i < LOAD_SLOTS_MAX; i++) {
+        const struct load_slot *slot = &slots->slots[i];
+        if (slot->depth && slot->asker == asker) turn = later_of(turn, slot->turn);
+    }
+    for (const struct load_waiter *waiter = slots->first_waiter; waiter; waiter = waiter->next) {
+        if (waiter->asker == asker) turn = later_of(turn, waiter->turn);
+    }
+    return turn;
+}
+
+// Its others are behind everybody now.
+static uint64_t take_turn(struct load_slots *slots, const void *asker) {
+    uint64_t turn = ++slots->ticks;
+    for (struct load_waiter *waiter = slots->first_waiter; waiter; waiter = waiter->next) {
+        if (waiter->asker == asker) waiter->turn = turn;
+    }
+    return turn;
+}
+
+static bool is_before(const struct load_waiter *a, unsigned here_a, const struct load_waiter *b, unsigned here_b) {
+    if (a->turn != b->turn) return a->turn < b->turn;
+    if (a->resumes != b->resumes) return a->resumes;
+    return here_a != here_b ? here_a < here_b : a->came < b->came;
+}
 
 // Whether nobody of the lane who could go as well is before `waiter`.
 static bool is_next(const struct load_slots *slots, const struct load_waiter *waiter,
                     const struct lane_counts *counts) {
-    bool is_later = false;
     for (const struct load_waiter *other = slots->first_waiter; other; other = other->next) {
-        is_later |= other == waiter;
         if (other == waiter || other->wish->lane != waiter->wish->lane) continue;
         struct lane_counts others = count_beside(slots, other->wish);
         if (!has_room(slots, other->wish->lane, &others)) continue;
-        if (others.here < counts->here || (others.here == counts->here && !is_later)) return false;
+        if (is_before(other, others.here, waiter, counts->here)) return false;
     }
     return true;
 }
+
+// --- Waiting ---
 
 static struct load_slot *slot_for(struct load_slots *slots, const struct load_waiter *waiter) {
     struct lane_counts counts = count_beside(slots, waiter->wish);
@@ -93,9 +128,10 @@ static struct load_slot *slot_for(struct load_slots *slots, const struct load_wa
 }
 
 static void join(struct load_slots *slots, struct load_waiter *waiter) {
-    struct load_waiter **link = &slots->first_waiter;
-    while (*link) link = &(*link)->next;
-    *link = waiter;
+    waiter->came = ++slots->ticks;
+    waiter->turn = last_turn(slots, waiter->asker);
+    waiter->next = slots->first_waiter;
+    slots->first_waiter = waiter;
 }
 
 static void quit(struct load_slots *slots, struct load_waiter *waiter) {
@@ -110,28 +146,27 @@ static void wait_a_while(struct load_slots *slots) {
     (void)steady_wait(&slots->changed, slots->lock, LOOK_AGAIN_MS);
 }
 
-static struct load_slot *wait_for_slot(struct load_slots *slots, const struct load_wish *wish,
-                                       const struct reading *reading) {
-    struct load_waiter waiter = {.wish = wish};
+static struct load_slot *wait_for_slot(struct load_slots *slots, struct load_waiter *waiter,
+                                       const struct reading *stoppable) {
     struct load_slot *slot = NULL;
-    join(slots, &waiter);
-    while (!reading_is_stopped(reading) && !(slot = slot_for(slots, &waiter))) wait_a_while(slots);
+    join(slots, waiter);
+    while (!reading_is_stopped(stoppable) && !(slot = slot_for(slots, waiter))) wait_a_while(slots);
     if (slot) slot->depth = 1;  // before anybody else counts
-    quit(slots, &waiter);
+    quit(slots, waiter);
     return slot;
 }
 
-// `reading` tells whether it is slow; `stoppable` may give up waiting.
-static bool take(struct load_slots *slots, const struct load_wish *wish, struct reading *reading,
-                 const struct reading *stoppable, unsigned depth) {
-    struct load_slot *slot = wait_for_slot(slots, wish, stoppable);
+// A slot such as `wanted`, which `stoppable` may give up waiting for.
+static bool take(struct load_slots *slots, const struct load_slot *wanted, bool resumes,
+                 const struct reading *stoppable) {
+    struct load_waiter waiter = {.wish = &wanted->wish, .asker = wanted->asker, .resumes = resumes};
+    struct load_slot *slot = wait_for_slot(slots, &waiter, stoppable);
     if (!slot) return false;
-    *slot = (struct load_slot){.holder = pthread_self(),
-                               .depth = depth,
-                               .wish = *wish,
-                               .reading = reading,
-                               .begun_ns = steady_ns(),
-                               .waited_ns = reading_waited_ns(reading)};
+    *slot = *wanted;
+    slot->holder = pthread_self();
+    slot->turn = take_turn(slots, wanted->asker);
+    slot->begun_ns = steady_ns();
+    slot->waited_ns = reading_waited_ns(wanted->reading);
     return true;
 }
 
@@ -146,18 +181,19 @@ static bool is_same(const struct load_wish *a, const struct load_wish *b) {
     return a->lane == b->lane && a->place == b->place;
 }
 
-bool load_slots_enter(struct load_slots *slots, struct load_wish wish, struct reading *reading,
+bool load_slots_enter(struct load_slots *slots, struct load_wish wish, const void *asker, struct reading *reading,
                       struct load_wish *outer) {
+    struct load_slot wanted = {.depth = 1, .wish = wish, .asker = asker, .reading = reading};
     *outer = wish;
     if (wish.lane == LOAD_FREE) return true;
     struct load_slot *own = slot_of_this_thread(slots);
-    if (!own) return take(slots, &wish, reading, reading, 1);
+    if (!own) return take(slots, &wanted, false, reading);
     *outer = own->wish;
-    own->depth++;
+    wanted.depth = ++own->depth;
     if (is_same(&own->wish, &wish)) return true;
     struct load_slot had = *own;
     give(slots, own);
-    if (take(slots, &wish, reading, reading, had.depth)) return true;
+    if (take(slots, &wanted, true, reading)) return true;
     had.depth--;
     load_slots_resume(slots, &had);
     return false;
@@ -184,7 +220,7 @@ void load_slots_lend(struct load_slots *slots, struct load_slot *lent) {
 }
 
 void load_slots_resume(struct load_slots *slots, const struct load_slot *lent) {
-    if (lent->depth) (void)take(slots, &lent->wish, lent->reading, NULL, lent->depth);
+    if (lent->depth) (void)take(slots, lent, true, NULL);
 }
 
 void load_slots_wake(struct load_slots *slots) {

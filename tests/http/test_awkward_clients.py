@@ -113,6 +113,15 @@ class Room(unittest.TestCase):
             self.assertIn(b"\r\nRetry-After: 1\r\n", head + b"\r\n")
             self.assertIn(b"\r\nConnection: close\r\n", head + b"\r\n")
 
+    def test_whoever_asks_for_much_does_not_keep_others_from_loading(self):
+        """One address waits for sixty answers of a tenth of a second or more; another's first one comes in between."""
+        kind = "asking_from_another"
+        with Server("--threads=1", environment=environment_of(kind)) as server, \
+                AwkwardClients(server.port, kind, 60) as clients:
+            self.wait_until(clients.answered)
+            self.assertEqual(server.overview("v5e_matmul").status, 200)
+            self.assertLess(clients.answered(), 45, "it waited until they had their answers")
+
     def ask_all(self, server):
         for path in PATHS:
             self.assertEqual(server.get(path).status, 200, path)

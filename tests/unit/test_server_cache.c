@@ -348,7 +348,7 @@ static void light_loads_take_no_slot(void **state) {
     (void)state;
     struct cache *cache = cache_new(1000, 1);
     struct load_wish outer;
-    cache_take_slot(cache, any_load, &outer);
+    cache_take_slot(cache, any_load, NULL, &outer);
     struct caller light = {cache, "light", {.number = 7, .wish = {.lane = LOAD_FREE}}, -2};
     run_callers(&light, 1);
     cache_give_slot(cache, any_load, &outer);

@@ -1,4 +1,4 @@
-// Who may load: lanes, slow loads, fairness between places, and giving up.
+// Who may load: lanes, slow loads, fairness between askers and places, and giving up.
 #include "tests/unit/cmocka_all.h"
 
 #include <pthread.h>
@@ -13,6 +13,7 @@ struct loader {
     struct cache *cache;
     struct load_wish wish;
     bool awaits_storage;
+    struct loader *inner;  // what it needs first
     char key[16];
     struct reading reading;
     atomic_bool has_begun, may_end;
@@ -24,9 +25,11 @@ static void keep_nothing(void *data) {
     (void)data;
 }
 
+static void load_inner(struct loader *loader, struct error *error);
+
 static bool load(void *context, struct cache_value *value, struct error *error) {
     struct loader *loader = context;
-    (void)error;
+    if (loader->inner) load_inner(loader->inner, error);
     if (loader->awaits_storage) reading_awaits(&loader->reading);
     atomic_store(&loader->has_begun, true);
     while (!atomic_load(&loader->may_end)) sched_yield();
@@ -35,21 +38,39 @@ static bool load(void *context, struct cache_value *value, struct error *error) 
     return true;
 }
 
-static void *run(void *context) {
-    struct loader *loader = context;
-    struct error error = {.code = ERROR_NONE};
+static void load_inner(struct loader *loader, struct error *error) {
     struct cache_entry *entry = cache_get(loader->cache, loader->key, loader->wish, load, loader, &loader->reading,
-                                          &error);
-    loader->code = error.code;
+                                          error);
+    loader->code = error->code;
     if (entry) cache_release(loader->cache, entry);
+}
+
+static void *run(void *context) {
+    struct error error = {.code = ERROR_NONE};
+    load_inner(context, &error);
     return NULL;
 }
 
-static void begin(struct loader *loader, struct cache *cache, struct load_wish wish, bool awaits_storage, int number) {
-    *loader = (struct loader){.cache = cache, .wish = wish, .awaits_storage = awaits_storage};
+static void make(struct loader *loader, struct cache *cache, struct load_wish wish, int number) {
+    *loader = (struct loader){.cache = cache, .wish = wish};
     snprintf(loader->key, sizeof loader->key, "%d", number);
     reading_init(&loader->reading);
+}
+
+static void start(struct loader *loader) {
     assert_int_equal(pthread_create(&loader->thread, NULL, run, loader), 0);
+}
+
+static void begin(struct loader *loader, struct cache *cache, struct load_wish wish, bool awaits_storage, int number) {
+    make(loader, cache, wish, number);
+    loader->awaits_storage = awaits_storage;
+    start(loader);
+}
+
+static void begin_for(const void *asker, struct loader *loader, struct cache *cache, int number) {
+    make(loader, cache, (struct load_wish){.lane = LOAD_MADE}, number);
+    loader->reading.asker = asker;
+    start(loader);
 }
 
 static void await_begun(struct loader *loader) {
@@ -155,6 +176,54 @@ static void places_take_turns(void **state) {
     cache_free(cache);
 }
 
+// One asks for four things, then another for two, of whom nothing is under way: they are let in by turns.
+static void askers_take_turns(void **state) {
+    (void)state;
+    enum { ONES = 4, OTHERS = 2 };
+    static const int one, other;
+    struct cache *cache = cache_new(1000, 1);
+    struct loader ones[ONES], others[OTHERS];
+    for (int i = 0; i < ONES; i++) {
+        begin_for(&one, &ones[i], cache, i);
+        i ? await_waiting(cache, (size_t)i) : await_begun(&ones[i]);
+    }
+    for (int i = 0; i < OTHERS; i++) {
+        begin_for(&other, &others[i], cache, 10 + i);
+        await_waiting(cache, (size_t)(ONES + i));
+    }
+    struct loader *in_turn[] = {&ones[0], &others[0], &ones[1], &others[1], &ones[2], &ones[3]};
+    for (size_t i = 0; i < sizeof in_turn / sizeof in_turn[0]; i++) {
+        await_begun(in_turn[i]);
+        end(in_turn[i]);
+    }
+    cache_free(cache);
+}
+
+// What has been let in once, and needed something of another lane, does not queue again behind who came meanwhile.
+static void whoever_resumes_is_first(void **state) {
+    (void)state;
+    struct load_wish made = {.lane = LOAD_MADE};
+    struct cache *cache = cache_new(1000, 1);
+    struct loader outer, inner, works, waits;
+    make(&inner, cache, (struct load_wish){.lane = LOAD_SMALL}, 0);
+    make(&outer, cache, made, 1);
+    outer.inner = &inner;
+    start(&outer);
+    await_begun(&inner);
+    begin(&works, cache, made, false, 2);
+    await_begun(&works);
+    begin(&waits, cache, made, false, 3);
+    await_waiting(cache, 1);
+    atomic_store(&inner.may_end, true);
+    await_waiting(cache, 2);
+    end(&works);
+    await_begun(&outer);
+    assert_false(atomic_load(&waits.has_begun));
+    end(&outer);
+    end(&waits);
+    cache_free(cache);
+}
+
 static void whoever_goes_waits_no_longer(void **state) {
     (void)state;
     struct cache *cache = cache_new(1000, 1);
@@ -174,9 +243,14 @@ static void whoever_goes_waits_no_longer(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_lane_waits_for_another),    cmocka_unit_test(slow_loads_delay_nobody),
-        cmocka_unit_test(what_works_is_not_slow),       cmocka_unit_test(places_take_turns),
-        cmocka_unit_test(whoever_goes_waits_no_longer), cmocka_unit_test(many_small_loads_may_be_slow),
+        cmocka_unit_test(no_lane_waits_for_another),
+        cmocka_unit_test(slow_loads_delay_nobody),
+        cmocka_unit_test(what_works_is_not_slow),
+        cmocka_unit_test(places_take_turns),
+        cmocka_unit_test(whoever_goes_waits_no_longer),
+        cmocka_unit_test(many_small_loads_may_be_slow),
+        cmocka_unit_test(askers_take_turns),
+        cmocka_unit_test(whoever_resumes_is_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

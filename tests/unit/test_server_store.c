@@ -331,7 +331,7 @@ static void only_what_is_new_is_told_since_a_version(void **state) {
         name[0] = (char)('a' + i);
         write_program(f, name, "op", 64 * (int64_t)(i + 1));
     }
-    cache_take_slot(f->cache, small, &outer);  // the worker waits for it
+    cache_take_slot(f->cache, small, NULL, &outer);  // the worker waits for it
     assert_false(ask(f, summaries, &f->work, &first));
     assert_int_equal(first.list.row_count, 5);
     assert_true(module_summaries_changed(summaries, &f->work, &place, first.version, &later));
@@ -358,7 +358,7 @@ static void a_file_that_is_replaced_before_its_turn_gets_its_own_figures(void **
     struct module_figures old, new, ignored;
     assert_non_null(summaries);
     write_program(f, "a.hlo_proto.pb", "short", 64);
-    cache_take_slot(f->cache, small, &outer);
+    cache_take_slot(f->cache, small, NULL, &outer);
     assert_false(ask(f, summaries, &f->work, &old));
     write_program(f, "a.hlo_proto.pb", "a_name_that_makes_the_file_longer", 4096);
     cache_give_slot(f->cache, small, &outer);
@@ -396,7 +396,7 @@ static void what_could_not_be_read_once_is_read_again(void **state) {
     struct rlimit limit;
     assert_non_null(summaries);
     write_program(f, "a.hlo_proto.pb", "op", 64);
-    cache_take_slot(f->cache, small, &outer);  // the worker waits for it
+    cache_take_slot(f->cache, small, NULL, &outer);  // the worker waits for it
     assert_false(ask(f, summaries, &f->work, &first));
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
     const struct rlimit none = {0, limit.rlim_max};
