@@ -395,14 +395,23 @@ static bool scan_root(struct scan *scan, enum entry_kind kind, struct error *err
     return scan_folder(scan, NULL, root, &reason) || cannot_open(root, &reason, error);
 }
 
+// Links are judged when a folder is listed, and may be others when they are opened: so that is judged as well. A file
+// has others beside it, wherever the link leads that it may be.
 static bool find_root(struct catalog *catalog, const char *path, struct arena *arena, enum entry_kind *kind,
                       struct error *reason) {
     struct storage_entry entry;
-    if (!storage_look(catalog->storage, path, STORAGE_FOLLOW_LINKS, &entry, reason)) return false;
+    if (!catalog->storage || !storage_look(catalog->storage, path, STORAGE_FOLLOW_LINKS, &entry, reason)) return false;
     *kind = entry.kind;
     catalog->root = entry.kind == ENTRY_FOLDER ? storage_resolve(catalog->storage, path, arena, reason)
                                                : resolve_file(catalog->storage, path, arena, reason);
+    if (entry.kind == ENTRY_FOLDER) catalog->storage->root = catalog->root;
     return catalog->root != NULL;
+}
+
+static struct storage *own_storage(const struct storage *storage, struct arena *arena) {
+    struct storage *own = arena_new(arena, struct storage, 1);
+    if (own) *own = *storage;
+    return own;
 }
 
 bool catalog_scan(const struct storage *storage, const char *path, struct arena *arena, struct catalog *catalog,
@@ -412,7 +421,7 @@ bool catalog_scan(const struct storage *storage, const char *path, struct arena 
 
 bool catalog_scan_again(const struct storage *storage, const char *path, const struct catalog *before,
                         struct arena *arena, struct catalog *catalog, struct error *error) {
-    *catalog = (struct catalog){.storage = storage, .scanned_s = (int64_t)time(NULL)};
+    *catalog = (struct catalog){.storage = own_storage(storage, arena), .scanned_s = (int64_t)time(NULL)};
     struct scan scan = {
         .arena = arena, .catalog = catalog, .before = before, .entries_left = SESSION_FILES_MAX_ENTRIES};
     struct error reason = {.code = ERROR_TOO_BIG, .message = "no memory left for its name"};

@@ -38,7 +38,7 @@ struct catalog_session {
 };
 
 struct catalog {
-    const struct storage *storage;
+    struct storage *storage;           // that it was scanned in, and what lies outside of the root is not opened
     char *root;                        // absolute, resolved
     struct catalog_session *sessions;  // reverse lexicographic
     size_t session_count;

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -27,6 +28,31 @@ static enum entry_kind kind_of_mode(mode_t mode) {
     if (S_ISREG(mode)) return ENTRY_FILE;
     if (S_ISDIR(mode)) return ENTRY_FOLDER;
     return S_ISLNK(mode) ? ENTRY_LINK : ENTRY_OTHER;
+}
+
+// --- What is open lies in the root ---
+
+enum { DESCRIPTOR_PATH_BYTES = 40 };
+
+// Where a descriptor leads, as the system knows it; without /proc, where its path leads now, if that is the same.
+static bool find_target(int descriptor, const char *path, char target[PATH_MAX]) {
+    char link[DESCRIPTOR_PATH_BYTES];
+    struct stat opened, there;
+    snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
+    ssize_t size = readlink(link, target, PATH_MAX - 1);
+    if (size >= 0) target[size] = '\0';
+    if (size >= 0) return true;
+    return realpath(path, target) && fstat(descriptor, &opened) == 0 && lstat(target, &there) == 0 &&
+           opened.st_dev == there.st_dev && opened.st_ino == there.st_ino;
+}
+
+// A link may have been put in its place, or in that of a folder above it, since it was listed.
+static bool is_in_root(const struct storage *storage, int descriptor, const char *path, struct error *error) {
+    char target[PATH_MAX];
+    if (!storage->root || storage->follows_links) return true;
+    if (find_target(descriptor, path, target) && folder_is_below(target, storage->root)) return true;
+    return error_in(error, ERROR_UNREADABLE, path, ERROR_WHOLE_FILE,
+                    "a link leads out of the opened folder; --follow_symlinks follows it");
 }
 
 // --- Paths ---
@@ -108,6 +134,7 @@ static bool list(const struct storage *storage, const char *path, size_t most, s
     if (!open_folder) return system_error(error, errno, "open the folder", path);
     struct stat status;
     bool ok = fstat(dirfd(open_folder), &status) == 0 || system_error(error, errno, "look at the folder", path);
+    ok = ok && is_in_root(storage, dirfd(open_folder), path, error);
     if (ok) {
         folder->version = version_of(&status);
         ok = read_entries(open_folder, path, most, arena, folder, error);
@@ -155,10 +182,11 @@ static bool describe_settled(int descriptor, const char *path, struct file_versi
 
 static bool open_file(const struct storage *storage, const char *path, union storage_handle *handle,
                       struct file_version *version, struct error *error) {
-    (void)storage;
     handle->descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (handle->descriptor < 0) return system_error(error, errno, "open the file", path);
-    if (describe_settled(handle->descriptor, path, version, error)) return true;
+    if (is_in_root(storage, handle->descriptor, path, error) &&
+        describe_settled(handle->descriptor, path, version, error))
+        return true;
     close(handle->descriptor);
     return false;
 }

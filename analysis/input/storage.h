@@ -18,6 +18,7 @@
 struct storage {
     const struct storage_calls *calls;
     bool follows_links;  // also where they lead out of a root
+    const char *root;    // resolved: a file or folder that turns out to lie elsewhere is not opened; NULL: any is
     bool appears_whole;  // a file is there only when all of it is, as in a bucket
     bool is_aside;       // beside the profiles: a folder of very many names is refused (ERROR_TOO_BIG), not listed
     const void *state;

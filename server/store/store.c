@@ -30,7 +30,6 @@ struct snapshot {
     uint64_t number;  // of the scan that made it
     struct arena arena;
     struct stillness_mark mark;
-    struct storage storage;  // the store's; while it is scanned, followed by whoever wanted that
     struct catalog catalog;
 };
 
@@ -116,10 +115,10 @@ static bool scan_directory(const struct store *store, struct reading *reading, c
                            struct snapshot *snapshot, struct error *error) {
     *error = store->refusal;
     if (!store->has_storage) return false;
-    snapshot->storage = storage_read_for(store->opened.storage, reading);
-    bool is_good = catalog_scan_again(&snapshot->storage, store->logdir, before ? &before->catalog : NULL,
-                                      &snapshot->arena, &snapshot->catalog, error);
-    snapshot->storage.reading = NULL;
+    struct storage followed = storage_read_for(store->opened.storage, reading);
+    bool is_good = catalog_scan_again(&followed, store->logdir, before ? &before->catalog : NULL, &snapshot->arena,
+                                      &snapshot->catalog, error);
+    if (snapshot->catalog.storage) snapshot->catalog.storage->reading = NULL;  // of whoever wanted the scan
     return reading_goes_on(reading, store->logdir, error) && is_good;
 }
 

@@ -1,5 +1,6 @@
 // analysis/input/catalog: every shape of path, XProf's names and order, what is pending and what is left out.
 #include "analysis/input/catalog.h"
+#include "analysis/input/byte_source.h"
 #include "analysis/input/local_storage.h"
 
 #include <stdio.h>
@@ -345,6 +346,41 @@ static void links_out_of_the_root_are_left_out(void **state) {
     check_remark(&f->catalog.left_out[2], "/s2", "outside the opened one, and so are 1 more; --follow_symlinks");
 }
 
+static bool opens(struct fixture *f, const char *path) {
+    struct byte_source *source = byte_source_open(f->catalog.storage, path, &f->error);
+    byte_source_close(source);
+    return source;
+}
+
+// A link is put in the place of a file, or of a folder above it, that was listed as what it is.
+static void links_out_of_the_root_are_not_opened(void **state) {
+    struct fixture *f = *state;
+    struct folder folder;
+    add(f, "log/s1/a.xplane.pb");
+    add(f, "log/s2/a.xplane.pb");
+    add(f, "log/s2/b.xplane.pb");
+    add(f, "outside/a.xplane.pb");
+    scan(f, "log");
+    struct temp_path files[] = {temp_folder_path(&f->folder, "log/s1/a.xplane.pb"),
+                                temp_folder_path(&f->folder, "log/s2/b.xplane.pb")};
+    struct temp_path replaced = temp_folder_path(&f->folder, "log/s1"), moved = temp_folder_path(&f->folder, "log/s3");
+    for (size_t i = 0; i < 2; i++) assert_true(opens(f, files[i].text));
+    assert_int_equal(rename(replaced.text, moved.text), 0);
+    temp_folder_link(&f->folder, "log/s1", "../outside");
+    assert_int_equal(unlink(files[1].text), 0);
+    temp_folder_link(&f->folder, "log/s2/b.xplane.pb", "../../outside/a.xplane.pb");
+    for (size_t i = 0; i < 2; i++) {
+        assert_false(opens(f, files[i].text));
+        assert_int_equal(f->error.code, ERROR_UNREADABLE);
+        assert_non_null(strstr(f->error.message, "--follow_symlinks"));
+    }
+    assert_false(storage_list(f->catalog.storage, replaced.text, 10, &f->arena, &folder, &f->error));
+    temp_folder_link(&f->folder, "log/s2/c.xplane.pb", "../s3/a.xplane.pb");
+    assert_true(opens(f, temp_folder_path(&f->folder, "log/s2/c.xplane.pb").text));
+    f->catalog.storage->follows_links = true;
+    for (size_t i = 0; i < 2; i++) assert_true(opens(f, files[i].text));
+}
+
 static void links_in_a_circle_end(void **state) {
     struct fixture *f = *state;
     add(f, "a/plugins/profile/s/h.xplane.pb");
@@ -451,6 +487,7 @@ int main(void) {
         TEST(a_single_file_may_be_pending),
         TEST(links_inside_the_root_are_followed),
         TEST(links_out_of_the_root_are_left_out),
+        TEST(links_out_of_the_root_are_not_opened),
         TEST(links_in_a_circle_end),
         TEST(a_very_deep_tree_ends),
         TEST(a_path_that_is_not_there),
