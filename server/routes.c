@@ -10,7 +10,10 @@
 #include "server/http/known_answers.h"
 #include "server/http/metrics.h"
 #include "server/http/page.h"
+#include "server/text/printable.h"
 #include "server/xprof/xprof.h"
+
+enum { METHOD_COLUMNS = 40 };
 
 static const char API_PREFIX[] = "/api/";
 static const char XPROF_PREFIX[] = "/data/plugin/profile";
@@ -63,7 +66,9 @@ static bool takes_method(const struct route *route, const struct request *reques
 static void refuse_method(struct request *request, struct reply *reply, const struct route *route) {
     struct error error;
     const char *allowed = is_post(route) ? "POST" : "GET and HEAD";
-    error_set(&error, ERROR_BAD_REQUEST, "This address answers %s only, not %.40s.", allowed, request->method);
+    const char *method = printable_text(bytes_of(request->method), &request->work.arena);
+    error_set(&error, ERROR_BAD_REQUEST, "This address answers %s only, not %.40s.", allowed,
+              printable_shorten(method, METHOD_COLUMNS, &request->work.arena));
     if (route->family == REPLY_API)
         reply_json_error(request, reply, HTTP_METHOD_NOT_ALLOWED, "method_not_allowed", &error);
     else

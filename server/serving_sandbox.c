@@ -8,6 +8,7 @@
 #include "server/http/assets.h"
 #include "server/sandbox/sandbox.h"
 #include "server/storage/storage_files.h"
+#include "server/text/printable.h"
 
 struct places {
     struct arena *arena;
@@ -65,6 +66,6 @@ bool serving_sandbox_enter(const struct options *options, struct arena *arena) {
     const struct sandbox_needs needs = {places.items, places.count, is_bucket};
     const struct sandbox sandbox = sandbox_enter(&needs);
     const char *text = options->verbose ? sandbox_text(&sandbox, &needs, arena) : NULL;
-    if (text) fprintf(stderr, "%s\n", text);
+    if (text) fprintf(stderr, "%s\n", printable_text(bytes_of(text), arena));
     return text || !options->verbose;
 }

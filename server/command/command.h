@@ -27,7 +27,10 @@ enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_CSV, FORMAT_MARKDOWN, FORMAT_HTML
 // For flags: all formats, those of commands whose answer is no table; figures.
 extern const struct flag_choice format_choices[], format_choices_without_csv[], figure_choices[];
 
-// One line on stderr; returns `code`.
+// "hbmview: ..." on stderr: one line that is fit for a terminal, whatever names are in it.
+void command_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+// Says it, and returns `code`.
 enum exit_code command_complain(enum exit_code code, const char *problem);
 
 // False: the command is done with *code, having told the problem of its arguments (NULL: there is none; empty: they

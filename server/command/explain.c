@@ -95,7 +95,7 @@ static bool read_log(const char *path, struct output *log) {
     if (!is_good) {
         const char *reason = errno == EFBIG ? "it is larger than 256 MiB; give the part around the error"
                                             : strerror(errno);
-        fprintf(stderr, "hbmview: %s cannot be read: %s.\n", is_input ? "Standard input" : path, reason);
+        command_say("%s cannot be read: %s.", is_input ? "Standard input" : path, reason);
     }
     if (fd >= 0 && !is_input) close(fd);
     return is_good;
@@ -138,7 +138,7 @@ static bool can_join(struct work *work, struct store *store, const struct explai
     if (is_good && options->session)
         is_good = store_open_session(store, work, &place, STORE_LIST_NOTHING, &session, &error);
     if (!is_good) progress_end(progress);
-    if (!is_good) fprintf(stderr, "hbmview: %s%s%s\n", error.file, error.file[0] ? ": " : "", error.message);
+    if (!is_good) command_say("%s%s%s", error.file, error.file[0] ? ": " : "", error.message);
     return is_good;
 }
 

@@ -15,9 +15,9 @@ static bool is_within(struct report *report, const struct report_program *progra
     char size[SIZE_TEXT_BYTES], most[SIZE_TEXT_BYTES], space[MEMORY_SPACE_NAME_BYTES];
     if (!row.has_space || bytes <= limit) return true;
     progress_hide(report->options.progress);
-    fprintf(stderr, "hbmview: %s / %s: the %s in %s, %s (%" PRId64 " bytes), is above %s (%" PRId64 ").\n",
-            program->session->name, program->name, options->fail_of == FIGURE_TOTAL ? "total" : "peak",
-            memory_space_name(row.space, space), size_text(bytes, size), bytes, size_text(limit, most), limit);
+    command_say("%s / %s: the %s in %s, %s (%" PRId64 " bytes), is above %s (%" PRId64 ").", program->session->name,
+                program->name, options->fail_of == FIGURE_TOTAL ? "total" : "peak", memory_space_name(row.space, space),
+                size_text(bytes, size), bytes, size_text(limit, most), limit);
     return false;
 }
 

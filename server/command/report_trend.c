@@ -79,11 +79,11 @@ static bool is_within(const struct trend_document *document, struct arena *arena
         return true;
     }
     if (!growth.is_over) return true;
-    fprintf(stderr, "hbmview: %s: the %s grew by %s (%" PRId64 " bytes) since %s, more than %s (%" PRId64 ").\n",
-            trend_point_words(document->trend, growth.after, arena), document->limit.is_of_total ? "total" : "peak",
-            size_string(growth.delta_bytes, arena), growth.delta_bytes,
-            trend_point_words(document->trend, growth.before, arena), size_string(growth.limit_bytes, arena),
-            growth.limit_bytes);
+    command_say("%s: the %s grew by %s (%" PRId64 " bytes) since %s, more than %s (%" PRId64 ").",
+                trend_point_words(document->trend, growth.after, arena), document->limit.is_of_total ? "total" : "peak",
+                size_string(growth.delta_bytes, arena), growth.delta_bytes,
+                trend_point_words(document->trend, growth.before, arena), size_string(growth.limit_bytes, arena),
+                growth.limit_bytes);
     return false;
 }
 

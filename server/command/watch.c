@@ -66,8 +66,8 @@ static void stop_end(struct stop *stop) {
 
 static void say_begun(const struct watcher *watcher, const struct lookout *lookout, const struct catalog *catalog) {
     size_t count = catalog->session_count + catalog->device_memory_count;
-    fprintf(stderr, "hbmview: watching %.300s (%s): %zu session%s so far.\n", watcher->opened.path,
-            lookout_way(lookout), count, count == 1 ? "" : "s");
+    command_say("watching %.300s (%s): %zu session%s so far.", watcher->opened.path, lookout_way(lookout), count,
+                count == 1 ? "" : "s");
 }
 
 // A run may make its folder later than this command is started. False: there is no use in waiting for it.
@@ -77,7 +77,7 @@ static bool await_path(struct watcher *watcher, const struct error *error, bool 
     if (!may_come)
         watch_complain(watcher, error);
     else if (is_first)
-        fprintf(stderr, "hbmview: There is no %.300s yet: waiting for it.\n", watcher->opened.path);
+        command_say("There is no %.300s yet: waiting for it.", watcher->opened.path);
     return may_come;
 }
 

@@ -7,6 +7,7 @@
 #include "analysis/base/steady_clock.h"
 #include "server/http/access.h"
 #include "server/http/traffic.h"
+#include "server/text/printable.h"
 
 enum {
     BODY_SWALLOWED_MAX_BYTES = 64 << 20,  // in all, whatever is kept: else it would tell who has the token
@@ -164,22 +165,18 @@ static void count_exchange(const struct exchange *exchange) {
     traffic_count(exchange->request.app->traffic, &answer);
 }
 
-// The target as it may go to a terminal: no control characters.
-static const char *printable_target(struct exchange *exchange) {
-    const char *target = exchange->request.target;
-    const char *plain = target ? access_plain_target(target, &exchange->request.work.arena) : NULL;
-    char *copy = plain ? arena_string(&exchange->request.work.arena, bytes_of(plain)) : NULL;
-    for (char *c = copy; c && *c; c++) {
-        if (*c < ' ' || *c == 0x7F) *c = '?';
-    }
-    return copy ? copy : "-";
+// As it may go to a terminal, whoever sent it.
+static const char *printable_or_none(struct exchange *exchange, const char *text) {
+    const char *printable = text ? printable_text(bytes_of(text), &exchange->request.work.arena) : "";
+    return printable[0] ? printable : "-";
 }
 
 static void log_exchange(struct exchange *exchange) {
-    const char *method = exchange->request.method;
-    fprintf(stderr, "%s %s %u %llu bytes %.2f ms\n", method ? method : "-", printable_target(exchange),
-            exchange->is_sent ? exchange->reply.status : 0, (unsigned long long)exchange->reply_bytes,
-            (double)took_ns(exchange) / 1e6);
+    const char *target = exchange->request.target;
+    const char *plain = target ? access_plain_target(target, &exchange->request.work.arena) : NULL;
+    fprintf(stderr, "%s %s %u %llu bytes %.2f ms\n", printable_or_none(exchange, exchange->request.method),
+            printable_or_none(exchange, plain), exchange->is_sent ? exchange->reply.status : 0,
+            (unsigned long long)exchange->reply_bytes, (double)took_ns(exchange) / 1e6);
 }
 
 void exchange_goes_out(struct exchange *exchange) {

@@ -338,6 +338,19 @@ class Explain(unittest.TestCase):
         self.assertEqual(code, GOOD)
         self.assertNotIn("\x1b", out)
 
+    def test_terminal_is_not_driven_by_names(self):
+        """Of the sessions that there are, and of what the user gives."""
+        with tempfile.TemporaryDirectory() as folder:
+            shutil.copytree(LOGDIR / "plugins" / "profile" / "v5e_matmul",
+                            pathlib.Path(folder, "plugins", "profile", "owned\x1b]0;x"))
+            log = message_file("tpu_hbm_used")
+            for arguments in ((log, f"--logdir={folder}", "--session=typo"), (f"{folder}/\x1b[31m",),
+                              (log, f"--logdir={folder}/\x1b[31m"), ("--\x1b[31m",)):
+                done = hbmview("explain", *arguments)
+                self.assertIn(done.code, (USAGE, UNREADABLE), arguments)
+                self.assertNotIn("\x1b", done.errors)
+                self.assertIn("\N{REPLACEMENT CHARACTER}", done.errors)
+
     def test_ten_megabytes(self):
         noise = b"".join(b"step %d loss 1.25 used 12.5G of nothing\n" % i for i in range(260000))
         log = noise + message_file("tpu_hbm_used").read_bytes() + noise[: 1 << 20]

@@ -7,7 +7,7 @@ import socket
 import threading
 import unittest
 
-from server_fixture import ServedCase
+from server_fixture import ServedCase, Server
 
 SECURITY_HEADERS = ("Content-Security-Policy", "X-Content-Type-Options", "Referrer-Policy", "Cache-Control",
                     "Cross-Origin-Opener-Policy")
@@ -89,6 +89,20 @@ class Http(ServedCase):
                 answer = self.server.request(method, path)
                 self.assertEqual((answer.status, answer.headers["Allow"]), (405, "GET, HEAD"), (method, path))
         self.error(self.server.request("POST", "/api/v1/sessions", body=b"x"), 405, "method_not_allowed")
+
+    def test_a_method_does_not_drive_a_terminal(self):
+        with Server("--verbose") as server:
+            for path in ("/runs", "/api/v1/sessions", "/"):
+                with server.connect(timeout=20) as plain:
+                    plain.sendall(b"\x1b[31mGE\xc2\x9bT %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+                                  % path.encode())
+                    answer = plain.makefile("rb").read()
+                self.assertIn(b" 405 ", answer)
+                self.assertNotIn(b"\x1b", answer)
+                self.assertNotIn(b"\xc2\x9b", answer)
+            server.stop()
+            self.assertNotIn("\x1b", server.errors())
+            self.assertEqual(server.errors().count("\N{REPLACEMENT CHARACTER}[31mGE\N{REPLACEMENT CHARACTER}T "), 3)
 
     def test_large_body_is_refused(self):
         connection = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=20)
