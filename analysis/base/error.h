@@ -19,7 +19,7 @@ enum error_code {
     ERROR_TOO_BIG,      // a limit was passed; the message names it
     ERROR_BAD_REQUEST,  // the caller's words are off
     ERROR_STOPPED,      // nobody waits for it any more
-    ERROR_NO_MEMORY,    // the system had none: about this moment, never about the file (refused_memory.h)
+    ERROR_NO_MEMORY,    // the system had none, or no descriptor: about now, never about the file (refused_memory.h)
     ERROR_CODE_COUNT,
 };
 

@@ -10,6 +10,8 @@
 //
 // The count is the thread's own, as errno is; who waits for work of another thread takes over what that was refused
 // (memory_refusals_add). What goes well without the memory (a point to resume at, a smaller copy) does not count.
+//
+// File descriptors are counted with it: that the process, or the system, has none left says as little about a file.
 #pragma once
 
 #include <stdint.h>
@@ -19,8 +21,15 @@
 // Returns `block`, the answer of an allocator, and counts a NULL.
 void *memory_or_refusal(void *block);
 
+// Counts that the system had no descriptor to give.
+void memory_refused_descriptor(void);
+
+// Counts what memory_was_refused told of another thread, if it is that.
+void memory_refused_elsewhere(const struct error *error);
+
 uint64_t memory_refusals(void);
 void memory_refusals_add(uint64_t count);
 
-// Whether the system refused this thread memory since it counted `before`: then *error is ERROR_NO_MEMORY.
+// Whether the system refused this thread memory, or a descriptor, since it counted `before`: then *error is
+// ERROR_NO_MEMORY.
 bool memory_was_refused(uint64_t before, struct error *error);

@@ -15,11 +15,25 @@ static const char *advice_of(int number, const char *path) {
            "start the server again, or with --no_sandbox";
 }
 
+static enum error_code code_of(int number) {
+    switch (number) {
+        case ENOENT:
+        case ENOTDIR:
+            return ERROR_NOT_FOUND;
+        case ENOMEM:
+        case EMFILE:
+        case ENFILE:
+            return ERROR_NO_MEMORY;
+        default:
+            return ERROR_UNREADABLE;
+    }
+}
+
 bool system_error(struct error *error, int number, const char *action, const char *path) {
     char reason[128];
     if (strerror_r(number, reason, sizeof reason) != 0) reason[0] = '\0';
     if (number == ENOMEM) (void)memory_or_refusal(NULL);
-    bool missing = number == ENOENT || number == ENOTDIR;
-    enum error_code code = missing ? ERROR_NOT_FOUND : number == ENOMEM ? ERROR_NO_MEMORY : ERROR_UNREADABLE;
-    return error_in(error, code, path, ERROR_WHOLE_FILE, "cannot %s: %s%s", action, reason, advice_of(number, path));
+    if (number == EMFILE || number == ENFILE) memory_refused_descriptor();
+    return error_in(error, code_of(number), path, ERROR_WHOLE_FILE, "cannot %s: %s%s", action, reason,
+                    advice_of(number, path));
 }

@@ -3,6 +3,6 @@
 
 #include "analysis/base/error.h"
 
-// "cannot <action>: <the system's reason>; <what to do>", about `path`. ERROR_NOT_FOUND when nothing is there, else
-// ERROR_UNREADABLE.
+// "cannot <action>: <the system's reason>; <what to do>", about `path`. ERROR_NOT_FOUND when nothing is there,
+// ERROR_NO_MEMORY when the system has no memory or no descriptor left (refused_memory.h), else ERROR_UNREADABLE.
 bool system_error(struct error *error, int number, const char *action, const char *path);

@@ -368,7 +368,7 @@ static void report_failure(const struct cache_entry *entry, struct error *error)
         *error = *entry->error;
     else
         error_set(error, ERROR_NO_MEMORY, "There is not enough memory.");
-    if (error->code == ERROR_NO_MEMORY) (void)memory_or_refusal(NULL);  // of another thread's load
+    memory_refused_elsewhere(error);
 }
 
 // The entry of `key`, in use; NULL: no memory.

@@ -191,7 +191,7 @@ char *__realpath_chk(const char *path, char *to, size_t room) {
         va_start(rest, flags);                                                                                         \
         int mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(rest, int) : 0;                                              \
         va_end(rest);                                                                                                  \
-        return fails_as('o', EMFILE) ? -1 : NEXT(name)(path, flags, mode);                                             \
+        return fails_as('o', EIO) ? -1 : NEXT(name)(path, flags, mode);                                                \
     }
 FAILING_OPEN(open)
 FAILING_OPEN(open64)
@@ -202,24 +202,24 @@ FAILING_OPEN(open64)
         va_start(rest, flags);                                                                                         \
         int mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(rest, int) : 0;                                              \
         va_end(rest);                                                                                                  \
-        return fails_as('o', EMFILE) ? -1 : NEXT(name)(folder, path, flags, mode);                                     \
+        return fails_as('o', EIO) ? -1 : NEXT(name)(folder, path, flags, mode);                                        \
     }
 FAILING_OPENAT(openat)
 FAILING_OPENAT(openat64)
 
 #define FAILING_FOPEN(name)                                                                                            \
     FILE *name(const char *restrict path, const char *restrict mode) {                                                 \
-        return fails_as('o', EMFILE) ? NULL : NEXT(name)(path, mode);                                                  \
+        return fails_as('o', EIO) ? NULL : NEXT(name)(path, mode);                                                     \
     }
 FAILING_FOPEN(fopen)
 FAILING_FOPEN(fopen64)
 
 DIR *opendir(const char *path) {
-    return fails_as('o', EMFILE) ? NULL : NEXT(opendir)(path);
+    return fails_as('o', EIO) ? NULL : NEXT(opendir)(path);
 }
 
 DIR *fdopendir(int fd) {
-    return fails_as('o', EMFILE) ? NULL : NEXT(fdopendir)(fd);
+    return fails_as('o', EIO) ? NULL : NEXT(fdopendir)(fd);
 }
 
 ssize_t write(int fd, const void *from, size_t size) {

@@ -1,6 +1,10 @@
 """The program as a process: start, stop, exit codes, a large log directory, and never a write into it."""
+import contextlib
+import itertools
+import json
 import os
 import pathlib
+import resource
 import select
 import signal
 import subprocess
@@ -124,6 +128,27 @@ class Life(unittest.TestCase):
         self.assertEqual({os.readlink(f"/proc/{server.pid}/fd/{number}") for number in (0, 2)}, {os.devnull})
         server.terminate()
         self.assertEqual(server.wait(STOP_SECONDS), 0)
+
+    def test_no_descriptor_left_is_no_fault_of_a_file(self):
+        """And nothing of it is kept: once there are some, the same question is answered."""
+        view = "/api/v1/memory_view?session=v5e_matmul&module=jit__lambda(1)"
+        with Server() as server, contextlib.closing(server.connection()) as connection:
+            def ask(path):
+                connection.request("GET", path)
+                reply = connection.getresponse()
+                return reply.status, json.loads(reply.read())
+            self.assertEqual(ask("/api/v1/server")[0], 200)
+            _, hard = resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE)
+            taken = {int(number) for number in os.listdir(f"/proc/{server.process.pid}/fd")}
+            first_free = next(number for number in itertools.count() if number not in taken)
+            resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, (first_free, hard))
+            for path in (view, "/api/v1/sessions", "/api/v1/memory_profile?session=tf_tiny"):
+                status, body = ask(path)
+                self.assertEqual((status, body["error"]["code"], body["error"]["file"]), (503, "out_of_memory", None))
+                self.assertIn("file descriptor", body["error"]["message"])
+            resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, (hard, hard))
+            self.assertEqual(ask(view)[0], 200)
+            self.assertEqual(ask("/api/v1/sessions")[1]["left_out"], [])
 
     def test_serves_a_sample_without_logdir(self):
         with Server(logdir=None) as server:

@@ -69,6 +69,25 @@ static void what_would_pass_the_limit_is_refused(void **state) {
     large_block_free(second, 2 * MIB);
 }
 
+// Each alone says which it was; of both, memory.
+static void descriptors_are_refused_as_memory_is(void **state) {
+    (void)state;
+    struct error error;
+    uint64_t before = memory_refusals();
+    memory_refused_descriptor();
+    memory_refusals_add(memory_refusals() - before);  // another thread's
+    assert_true(memory_was_refused(before, &error));
+    assert_int_equal(error.code, ERROR_NO_MEMORY);
+    assert_non_null(strstr(error.message, "no file descriptor left"));
+    uint64_t then = memory_refusals();
+    memory_refused_elsewhere(&error);
+    assert_true(memory_was_refused(then, &error));
+    assert_non_null(strstr(error.message, "no file descriptor left"));
+    assert_null(memory_or_refusal(NULL));
+    assert_true(memory_was_refused(before, &error));
+    assert_null(strstr(error.message, "descriptor"));
+}
+
 static void what_is_left_for_others_is_not_taken(void **state) {
     (void)state;
     memory_room_set(4 * MIB, NULL, NULL);
@@ -126,6 +145,7 @@ int main(void) {
         cmocka_unit_test_teardown(arenas_and_blocks_count_what_they_take_and_give_it_back, end_limit),
         cmocka_unit_test_teardown(a_block_shrinks_to_what_is_used, end_limit),
         cmocka_unit_test_teardown(what_would_pass_the_limit_is_refused, end_limit),
+        cmocka_unit_test_teardown(descriptors_are_refused_as_memory_is, end_limit),
         cmocka_unit_test_teardown(what_is_left_for_others_is_not_taken, end_limit),
         cmocka_unit_test_teardown(what_is_kept_gives_way_as_far_as_needed, end_limit),
         cmocka_unit_test_teardown(it_is_tight_from_three_quarters_on, end_limit),
