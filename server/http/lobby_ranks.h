@@ -7,7 +7,7 @@
 // address has any more. The lobby's lock is held.
 #pragma once
 
-#include "server/http/lobby.h"
+#include "server/http/guest.h"
 
 struct lobby_rank {
     struct lobby_address *newest, *oldest;
