@@ -54,14 +54,27 @@ static uint32_t find_turn(const struct program_graph *graph, const struct heap_r
     return turn;
 }
 
-// The value that is read, and what the compiler's own conversions make it of: weights that a loop reads in bfloat16.
+// Only the type or the order of the elements of one value is another. XLA:GPU wraps what it does so in a fusion.
+static bool is_rearranging(const struct program_graph *graph, const struct phases *phases, uint32_t index) {
+    const struct graph_node *node = &graph->nodes[index];
+    if (node->opcode == OPCODE_CONVERT || node->opcode == OPCODE_TRANSPOSE) return true;
+    uint32_t operand = node->operand_count == 1 ? graph_operand(graph, node, 0) : HLO_NONE;
+    if (node->opcode != OPCODE_FUSION || operand == HLO_NONE || phases->of_node[index] != PHASE_OTHER) return false;
+    const struct graph_node *of = &graph->nodes[operand];
+    return node->leaf_count == 1 && of->leaf_count == 1 && array_is(&graph->leaves[node->first_leaf]) &&
+           array_shape_elements(&graph->leaves[node->first_leaf]) ==
+               array_shape_elements(&graph->leaves[of->first_leaf]);
+}
+
+// The value that is read, and what the compiler itself makes it of: weights that a loop reads in bfloat16, or that a
+// convolution reads in another order.
 static void mark_read(const struct program_graph *graph, struct phases *phases, uint32_t operand) {
     enum { CHAIN_MAX = 8 };
     for (int i = 0; i < CHAIN_MAX && operand != HLO_NONE; i++) {
         uint32_t source = phases->source[operand];
         phases->is_read_forward[source] = 1;
         const struct graph_node *node = &graph->nodes[source];
-        operand = node->opcode == OPCODE_CONVERT ? graph_operand(graph, node, 0) : HLO_NONE;
+        operand = is_rearranging(graph, phases, source) ? graph_operand(graph, node, 0) : HLO_NONE;
     }
 }
 
