@@ -26,8 +26,7 @@ struct exchange *exchange_begin(const struct app *app, const char *target, int s
     reading_init(&exchange->reading);
     request->work.reading = &exchange->reading;
     request->target = exchange->target;
-    exchange->under_way = (struct under_way_request){
-        .socket = socket, .is_encrypted = app->access->is_https, .reading = &exchange->reading};
+    exchange->under_way = (struct under_way_request){.socket = socket, .reading = &exchange->reading};
     exchange->begun_ns = steady_ns();
     return exchange;
 }

@@ -208,7 +208,7 @@ static ssize_t read_stream(void *of, uint64_t at, char *to, size_t most) {
     const struct reply_stream *stream = &exchange->reply.stream;
     uint64_t news = news_so_far(connection->server);
     int64_t got = stream->read(stream->state, to, most);
-    bool has_left = got == 0 && under_way_has_hung_up(connection->guest.socket, connection->server->app->tls);
+    bool has_left = got == 0 && under_way_has_closed(connection->guest.socket);
     if (got < 0 || has_left) return MHD_CONTENT_READER_END_OF_STREAM;
     if (got == 0) wait_for_news(connection->server, connection, news);
     exchange->reply_bytes += (uint64_t)got;

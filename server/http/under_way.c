@@ -4,7 +4,6 @@
 #include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <sys/socket.h>
 
 #include "analysis/base/steady_clock.h"
 #include "server/steady_wait.h"
@@ -21,22 +20,28 @@ struct under_way {
     bool is_stopped, is_over;
 };
 
-// An encrypted connection says goodbye before it ends, and nobody has read that yet. Of others the end is not looked at
-// before what came last: a client may have asked several things, and then closed its side.
-bool under_way_has_hung_up(int socket, bool is_encrypted) {
+static int what_ended(int socket) {
     struct pollfd asked = {.fd = socket, .events = POLLRDHUP};
-    if (is_encrypted) return poll(&asked, 1, 0) > 0 && asked.revents;
-    char next;
-    return recv(socket, &next, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+    return poll(&asked, 1, 0) > 0 ? asked.revents : 0;
+}
+
+bool under_way_has_closed(int socket) {
+    return what_ended(socket) != 0;
 }
 
 // --- The thread (the lock is held) ---
 
+static bool has_hung_up(struct under_way_request *one) {
+    int ended = what_ended(one->socket);
+    if (ended & (POLLHUP | POLLERR)) return true;
+    if (!ended) return false;
+    if (!one->closed_ms) one->closed_ms = steady_ms();
+    return steady_ms() - one->closed_ms >= UNDER_WAY_GRACE_MS;
+}
+
 static void give_up_who_left(struct under_way *under_way) {
     for (struct under_way_request *one = under_way->newest; one; one = one->older) {
-        bool is_known = reading_is_abandoned(one->reading);
-        if (!is_known && under_way_has_hung_up(one->socket, one->is_encrypted))
-            cache_abandon(under_way->cache, one->reading);
+        if (!reading_is_abandoned(one->reading) && has_hung_up(one)) cache_abandon(under_way->cache, one->reading);
     }
 }
 
@@ -87,6 +92,7 @@ void under_way_free(struct under_way *under_way) {
 
 void under_way_begin(struct under_way *under_way, struct under_way_request *request) {
     request->begun_ms = steady_ms();
+    request->closed_ms = 0;
     request->newer = NULL;
     pthread_mutex_lock(&under_way->lock);
     request->older = under_way->newest;

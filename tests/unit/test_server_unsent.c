@@ -2,12 +2,12 @@
 #include "server/http/unsent.h"
 
 #include <linux/sockios.h>
-#include <netinet/in.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "tests/unit/cmocka_all.h"
+#include "tests/unit/tcp_pair.h"
 
 static const size_t KIB = 1024;
 
@@ -20,25 +20,10 @@ struct reader {
     int mine, theirs;
 };
 
-static int listen_anywhere(struct sockaddr_in *at) {
-    socklen_t size = sizeof *at;
-    int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    *at = (struct sockaddr_in){.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
-    assert_int_equal(bind(listener, (struct sockaddr *)at, sizeof *at), 0);
-    assert_int_equal(listen(listener, 1), 0);
-    assert_int_equal(getsockname(listener, (struct sockaddr *)at, &size), 0);
-    return listener;
-}
-
 // Over TCP, for of what it takes the system tells.
 static void connect_reader(struct reader *reader) {
-    struct sockaddr_in at;
-    int listener = listen_anywhere(&at);
-    *reader = (struct reader){.mine = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
-    assert_int_equal(connect(reader->mine, (struct sockaddr *)&at, sizeof at), 0);
-    reader->theirs = accept(listener, NULL, NULL);
-    assert_true(reader->theirs >= 0);
-    close(listener);
+    *reader = (struct reader){.mine = -1};
+    tcp_pair(&reader->mine, &reader->theirs);
 }
 
 static void answer_reader(struct unsent *unsent, struct reader *reader, size_t body, size_t size) {
