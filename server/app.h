@@ -13,6 +13,7 @@
 
 struct access;
 struct known_answers;
+struct request_log;
 struct resident_count;
 struct tls_files;
 struct guesses;
@@ -41,6 +42,7 @@ struct app {
     const struct access *access;
     const struct tls_files *tls;  // NULL: it does not encrypt
     const struct resident_count *resident;
+    struct request_log *log;  // NULL: without --verbose, and for what the program asks of itself
     struct traffic *traffic;
     struct guesses *guesses;
 };

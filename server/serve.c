@@ -18,6 +18,7 @@
 #include "server/http/http.h"
 #include "server/http/http_tls.h"
 #include "server/http/known_answers.h"
+#include "server/http/request_log.h"
 #include "server/http/tls_files.h"
 #include "server/http/traffic.h"
 #include "server/http/under_way.h"
@@ -112,8 +113,10 @@ static enum exit_code serve_on(struct app *app, int socket_fd, const sigset_t *s
     app->live = live_new(app->store);
     app->under_way = under_way_new(app->cache);
     app->known = known_answers_new(store_stillness(app->store));
+    app->log = app->options->verbose ? request_log_new(STDERR_FILENO) : NULL;
     struct memory_keeper *keeper = memory_keeper_new(app->cache, app->resident);
-    bool is_good = app->summaries && app->live && app->under_way && app->known && keeper;
+    bool is_good = app->summaries && app->live && app->under_way && app->known && keeper &&
+                   (app->log || !app->options->verbose);
     struct http_server *server = is_good ? http_start(app, socket_fd) : NULL;
     if (!server) {
         under_way_free(app->under_way);
@@ -121,6 +124,7 @@ static enum exit_code serve_on(struct app *app, int socket_fd, const sigset_t *s
         live_free(app->live);
         module_summaries_free(app->summaries);
         memory_keeper_free(keeper);
+        request_log_free(app->log);
         return command_complain(EXIT_CODE_USAGE, "The server could not start: no memory or no threads left.");
     }
     greet(app);
@@ -134,6 +138,7 @@ static enum exit_code serve_on(struct app *app, int socket_fd, const sigset_t *s
     live_free(app->live);
     module_summaries_free(app->summaries);
     memory_keeper_free(keeper);
+    request_log_free(app->log);
     return EXIT_CODE_GOOD;
 }
 

@@ -1,11 +1,11 @@
 #include "server/http/exchange.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analysis/base/steady_clock.h"
 #include "server/http/access.h"
+#include "server/http/request_log.h"
 #include "server/http/traffic.h"
 #include "server/text/printable.h"
 
@@ -173,9 +173,11 @@ static const char *printable_or_none(struct exchange *exchange, const char *text
 static void log_exchange(struct exchange *exchange) {
     const char *target = exchange->request.target;
     const char *plain = target ? access_plain_target(target, &exchange->request.work.arena) : NULL;
-    fprintf(stderr, "%s %s %u %llu bytes %.2f ms\n", printable_or_none(exchange, exchange->request.method),
-            printable_or_none(exchange, plain), exchange->is_sent ? exchange->reply.status : 0,
-            (unsigned long long)exchange->reply_bytes, (double)took_ns(exchange) / 1e6);
+    const char *line = arena_printf(&exchange->request.work.arena, "%s %s %u %llu bytes %.2f ms",
+                                    printable_or_none(exchange, exchange->request.method),
+                                    printable_or_none(exchange, plain), exchange->is_sent ? exchange->reply.status : 0,
+                                    (unsigned long long)exchange->reply_bytes, (double)took_ns(exchange) / 1e6);
+    request_log_add(exchange->request.app->log, line ? line : "a request, and no memory to say which");
 }
 
 void exchange_goes_out(struct exchange *exchange) {
@@ -186,5 +188,5 @@ void exchange_goes_out(struct exchange *exchange) {
 
 void exchange_end(struct exchange *exchange) {
     if (exchange->is_sent && exchange->reply.stream.read) count_exchange(exchange);
-    if (exchange->request.app->options->verbose) log_exchange(exchange);
+    if (exchange->request.app->log) log_exchange(exchange);
 }

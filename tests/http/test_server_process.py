@@ -1,9 +1,11 @@
 """The program as a process: start, stop, exit codes, a large log directory, and never a write into it."""
 import contextlib
+import http.client
 import itertools
 import json
 import os
 import pathlib
+import re
 import resource
 import select
 import signal
@@ -149,6 +151,28 @@ class Life(unittest.TestCase):
             resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, (hard, hard))
             self.assertEqual(ask(view)[0], 200)
             self.assertEqual(ask("/api/v1/sessions")[1]["left_out"], [])
+
+    def test_a_log_that_nobody_reads_holds_nobody_up(self):
+        """More of it than a pipe and the server keep: all requests are answered, and the end tells how many are not in
+        it."""
+        command = [*Server().command, "--verbose"]
+        asked, long_path = 400, "/" + "x" * 4000
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for end in (process.stdout.close, process.stderr.close, process.wait, process.kill):
+            self.addCleanup(end)
+        port = re.search(r":(\d+)/", process.stdout.readline())[1]
+        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", int(port), timeout=20)) as connection:
+            for _ in range(asked):
+                connection.request("GET", long_path)
+                answer = connection.getresponse()
+                self.assertEqual((answer.status, answer.read() != b""), (200, True))
+        process.terminate()
+        told = process.stderr.read()
+        process.wait()
+        self.assertEqual(process.returncode, 0)
+        left_out = sum(map(int, re.findall(r"^(\d+) lines? left out$", told, re.M)))
+        self.assertGreater(left_out, 0)
+        self.assertEqual(told.count("GET /xxx") + left_out, asked)
 
     def test_serves_a_sample_without_logdir(self):
         with Server(logdir=None) as server:
