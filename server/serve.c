@@ -62,9 +62,12 @@ static void open_browser(const char *url) {
 
 static sigset_t block_stop_signals(void) {
     sigset_t stops;
+    struct sigaction hangup;
     sigemptyset(&stops);
     sigaddset(&stops, SIGINT);
     sigaddset(&stops, SIGTERM);
+    bool is_heard = sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN;  // nohup
+    if (is_heard) sigaddset(&stops, SIGHUP);
     pthread_sigmask(SIG_BLOCK, &stops, NULL);
     signal(SIGPIPE, SIG_IGN);
     return stops;

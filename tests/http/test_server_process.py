@@ -70,8 +70,17 @@ class ExitCodes(unittest.TestCase):
 
 
 class Life(unittest.TestCase):
-    def test_stops_on_both_signals(self):
-        for number in (signal.SIGINT, signal.SIGTERM):
+    def test_goes_on_under_nohup(self):
+        with Server() as server:
+            server.stop()
+            server.command = ["nohup", *server.command]
+            server.url = None
+            server.start()
+            server.process.send_signal(signal.SIGHUP)
+            self.assertEqual([server.get("/healthz").status for _ in range(20)], [200] * 20)
+
+    def test_stops_on_each_signal(self):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             server = Server()
             server.start()
             server.get("/api/v1/modules", {"session": "h100_programs"})
