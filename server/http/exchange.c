@@ -102,9 +102,10 @@ void exchange_refuse_busy(struct exchange *exchange) {
 }
 
 void exchange_refuse_head(struct exchange *exchange) {
-    refuse(exchange, HTTP_BAD_REQUEST, NULL,
-           "The request has more than one Host header or length (Content-Length, Transfer-Encoding), a length that is "
-           "none, a space before a colon, or a control character: whoever hands it on could read it otherwise.");
+    refuse(
+        exchange, HTTP_BAD_REQUEST, NULL,
+        "The request has more than one Host or Origin header or length (Content-Length, Transfer-Encoding), a length "
+        "that is none, a space before a colon, or a control character: whoever hands it on could read it otherwise.");
     exchange->reply.is_last = true;
 }
 

@@ -62,15 +62,21 @@ static size_t field_of(const char *name, size_t name_size) {
     return i;
 }
 
+// Whoever hands a request on adds a line after those that it was sent.
+static bool is_of_proxy(size_t field) {
+    return field >= HEAD_FORWARDED_HOST && field <= HEAD_FORWARDED_FOR;
+}
+
 void head_take(struct head *head, const char *name, size_t name_size, const char *value, size_t value_size) {
     size_t field = field_of(name, name_size);
     const char *text = value ? value : "";
     head->has_odd_line |= has_space_or_control(name, name_size) || has_control(text, value ? value_size : 0) ||
                           is_odd_value(field, text);
-    if (field < HEAD_FIELDS && !head->counts[field]++) head->values[field] = value;
+    if (field < HEAD_FIELDS && (!head->counts[field]++ || is_of_proxy(field))) head->values[field] = value;
 }
 
 bool head_is_ambiguous(const struct head *head) {
+    bool has_several = head->counts[HEAD_HOST] > 1 || head->counts[HEAD_ORIGIN] > 1;
     unsigned lengths = head->counts[HEAD_CONTENT_LENGTH] + head->counts[HEAD_TRANSFER_ENCODING];
-    return head->has_odd_line || head->counts[HEAD_HOST] > 1 || lengths > 1;
+    return head->has_odd_line || has_several || lengths > 1;
 }

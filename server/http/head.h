@@ -4,9 +4,10 @@
 //     Cookie: a=1             values[HEAD_COOKIE] "a=1"         counts[HEAD_COOKIE] 1
 //     User-Agent: ...         not kept
 //
-// Of several with one name the first counts. It borrows the values, and of what is in them it says only whether another
-// reader could see more or less there: a control character, a space before the colon, a length that is none. Of a
-// value with a NUL in it libmicrohttpd hands over what stands before that, and of the rest nothing can be said here.
+// Of several with one name the first counts, of a proxy's (X-Forwarded-*) the last. It borrows the values, and of what
+// is in them it says only whether another reader could see more or less there: a control character, a space before the
+// colon, a length that is none. Of a value with a NUL in it libmicrohttpd hands over what stands before that, and of
+// the rest nothing can be said here.
 #pragma once
 
 #include <stdbool.h>

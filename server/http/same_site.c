@@ -3,10 +3,11 @@
 #include <string.h>
 #include <strings.h>
 
-// "https://hub.example:8443" -> "hub.example:8443"; NULL: it has no host ("null").
+// "https://hub.example:8443" -> "hub.example:8443"; NULL: it has no host ("null"), or is no site's (an extension's).
 static const char *host_of(const char *origin) {
     const char *separator = strstr(origin, "://");
-    return separator && separator[3] ? separator + 3 : NULL;
+    bool is_site = strncasecmp(origin, "http://", 7) == 0 || strncasecmp(origin, "https://", 8) == 0;
+    return is_site && separator[3] ? separator + 3 : NULL;
 }
 
 static bool ends_with(const char *text, size_t size, const char *end) {

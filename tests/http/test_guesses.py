@@ -25,6 +25,17 @@ class Guesses(unittest.TestCase):
         for i in range(FREE):
             self.assertEqual(self.guess(f"wrong-{i}", ("link", "bearer", "cookie")[i % 3], **headers).status, 403)
 
+    def test_a_proxys_own_line_counts_and_not_its_clients(self):
+        """HAProxy adds one after those that it was sent."""
+        for i in range(FREE + 1):
+            connection = self.server.connection()
+            self.addCleanup(connection.close)
+            connection.putrequest("GET", "/api/v1/sessions?token=wrong")
+            connection.putheader("X-Forwarded-For", f"10.0.0.{i}")
+            connection.putheader("X-Forwarded-For", "10.1.1.1")
+            connection.endheaders()
+            self.assertEqual(connection.getresponse().status, 403 if i < FREE else 429, i)
+
     def test_more_of_them_are_told_to_wait(self):
         self.guess_too_often()
         for way in ("link", "bearer", "cookie"):

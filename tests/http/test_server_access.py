@@ -44,7 +44,8 @@ class OtherSites(unittest.TestCase):
             ours = f"localhost:{server.port}"
             for headers in ({"Origin": "https://evil.example"}, {"Origin": "null"}, {"Origin": "http://localhost:3000"},
                             {"Origin": f"http://{ours}.evil.example"}, {"Sec_Fetch_Site": "cross-site"},
-                            {"Sec_Fetch_Site": "same-site", "Origin": f"http://{ours}"}, {"Origin": "http://"}):
+                            {"Sec_Fetch_Site": "same-site", "Origin": f"http://{ours}"}, {"Origin": "http://"},
+                            {"Origin": f"chrome-extension://{ours}"}):
                 self.assertEqual(self.post(server, Host=ours, **headers), 403, headers)
             for headers in ({}, {"Origin": f"http://{ours}"}, {"Sec_Fetch_Site": "same-origin"},
                             {"Sec_Fetch_Site": "same-origin", "Origin": "https://tunnel.example"},

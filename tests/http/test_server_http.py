@@ -90,6 +90,12 @@ class Http(ServedCase):
                 self.assertEqual((answer.status, answer.headers["Allow"]), (405, "GET, HEAD"), (method, path))
         self.error(self.server.request("POST", "/api/v1/sessions", body=b"x"), 405, "method_not_allowed")
 
+    def test_two_origins(self):
+        with self.server.connect(timeout=20) as plain:
+            plain.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+                          b"Origin: http://localhost\r\nOrigin: http://evil.example\r\n\r\n")
+            self.assertIn(b" 400 ", plain.makefile("rb").read())
+
     def test_a_method_does_not_drive_a_terminal(self):
         with Server("--verbose") as server:
             for path in ("/runs", "/api/v1/sessions", "/"):
