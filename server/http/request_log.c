@@ -9,6 +9,8 @@
 #include <unistd.h>
 
 #include "analysis/base/refused_memory.h"
+#include "analysis/base/steady_clock.h"
+#include "server/steady_wait.h"
 
 enum { NOTE_BYTES = 64 };
 
@@ -17,7 +19,7 @@ struct request_log {
     pthread_cond_t changed;
     pthread_t thread;
     int to;
-    bool is_over;
+    bool is_over, has_ended;
     size_t size, left_out;  // bytes of `lines`; lines that found no room after these
     char lines[REQUEST_LOG_BYTES];
     char going[REQUEST_LOG_BYTES + NOTE_BYTES];  // the thread's own
@@ -58,6 +60,8 @@ static void *run(void *context) {
         write_all(log->to, log->going, size);
         pthread_mutex_lock(&log->lock);
     }
+    log->has_ended = true;
+    pthread_cond_signal(&log->changed);
     pthread_mutex_unlock(&log->lock);
     return NULL;
 }
@@ -75,18 +79,30 @@ struct request_log *request_log_new(int to) {
     if (!log) return NULL;
     log->to = to;
     pthread_mutex_init(&log->lock, NULL);
-    pthread_cond_init(&log->changed, NULL);
+    steady_condition_init(&log->changed);
     if (pthread_create(&log->thread, NULL, run, log) == 0) return log;
     release(log);
     return NULL;
 }
 
-void request_log_free(struct request_log *log) {
-    if (!log) return;
+// False: it still writes.
+static bool wait_for_the_last(struct request_log *log) {
+    int64_t until_ms = steady_ms() + REQUEST_LOG_LAST_MS;
     pthread_mutex_lock(&log->lock);
     log->is_over = true;
     pthread_cond_signal(&log->changed);
+    while (!log->has_ended && steady_wait(&log->changed, &log->lock, until_ms - steady_ms())) continue;
+    bool has_ended = log->has_ended;
     pthread_mutex_unlock(&log->lock);
+    return has_ended;
+}
+
+void request_log_free(struct request_log *log) {
+    if (!log) return;
+    if (!wait_for_the_last(log)) {
+        pthread_detach(log->thread);
+        return;
+    }
     pthread_join(log->thread, NULL);
     release(log);
 }

@@ -10,12 +10,13 @@
 
 struct request_log;
 
-enum { REQUEST_LOG_BYTES = 256 << 10 };
+enum { REQUEST_LOG_BYTES = 256 << 10, REQUEST_LOG_LAST_MS = 2000 };
 
 // To the open file `to`. NULL: no memory, or no thread.
 struct request_log *request_log_new(int to);
 
-// Waits until what was added is written. NULL is fine.
+// Waits until what was added is written, but not for ever: of whom nobody reads for REQUEST_LOG_LAST_MS, the thread and
+// what it had to write stay behind, for the program that ends. NULL is fine.
 void request_log_free(struct request_log *log);
 
 // A line, without its end.

@@ -61,10 +61,22 @@ static void nobody_waits_for_a_reader(void **state) {
     fclose(written);
 }
 
+// Nor does the end of the program.
+static void nor_does_its_end(void **state) {
+    (void)state;
+    int pipe_ends[2];
+    assert_int_equal(pipe(pipe_ends), 0);
+    struct request_log *log = request_log_new(pipe_ends[1]);
+    assert_non_null(log);
+    add_numbers(log, LINES);
+    request_log_free(log);  // its thread still writes
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_added_is_written_before_the_end),
         cmocka_unit_test(nobody_waits_for_a_reader),
+        cmocka_unit_test(nor_does_its_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
