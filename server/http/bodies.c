@@ -119,8 +119,9 @@ static bool find_room(const struct body *body, size_t bytes) {
 static enum body_fate take(struct body *body, struct bytes piece) {
     size_t size = body->size + piece.size;
     if (size > body->limit_bytes) return BODY_TOO_LARGE;
-    if (!body->owner || !find_room(body, piece.size)) return BODY_NO_ROOM;
-    if (!large_block_reserve(&body->block, size)) return BODY_NO_ROOM;
+    if (!body->owner) return BODY_NO_MEMORY;
+    if (!find_room(body, piece.size)) return BODY_NO_ROOM;
+    if (!large_block_reserve(&body->block, size)) return BODY_NO_MEMORY;
     memcpy((uint8_t *)body->block.data + body->size, piece.data, piece.size);
     count_bytes(body, piece.size);
     return BODY_KEPT;

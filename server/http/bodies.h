@@ -21,7 +21,7 @@ enum { BODIES_MAX_BYTES = 64 << 20, BODIES_SMALL_BYTES = 64 << 10, BODIES_SMALL_
 struct bodies;
 struct body_owner;
 
-enum body_fate { BODY_KEPT, BODY_TOO_LARGE, BODY_NO_ROOM, BODY_MADE_ROOM };
+enum body_fate { BODY_KEPT, BODY_TOO_LARGE, BODY_NO_ROOM, BODY_NO_MEMORY, BODY_MADE_ROOM };
 
 struct body {
     struct bodies *bodies;

@@ -82,8 +82,9 @@ static void refuse_body(struct exchange *exchange, enum body_fate fate) {
         why = arena_printf(&exchange->request.work.arena, "The request body is larger than %zu KiB.",
                            exchange->body_limit >> 10);
     if (fate == BODY_MADE_ROOM) why = "The request body came too slowly, and others needed the room; send it again.";
-    bool is_large = fate == BODY_TOO_LARGE;
-    refuse(exchange, is_large ? HTTP_TOO_LARGE : HTTP_UNAVAILABLE, is_large ? "too_big" : "busy",
+    if (fate == BODY_NO_MEMORY) why = "There is not enough memory for the request body; send it again in a moment.";
+    const char *code = fate == BODY_TOO_LARGE ? "too_big" : fate == BODY_NO_MEMORY ? "out_of_memory" : "busy";
+    refuse(exchange, fate == BODY_TOO_LARGE ? HTTP_TOO_LARGE : HTTP_UNAVAILABLE, code,
            why ? why : "The request body is too large.");
 }
 

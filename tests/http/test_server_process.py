@@ -80,6 +80,8 @@ class Life(unittest.TestCase):
             self.assertEqual([server.get("/healthz").status for _ in range(20)], [200] * 20)
 
     def test_stops_on_each_signal(self):
+        before = signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup, around these tests, ignores it for all below
+        self.addCleanup(signal.signal, signal.SIGHUP, before)
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             server = Server()
             server.start()

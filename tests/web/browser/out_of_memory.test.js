@@ -128,7 +128,7 @@ test("a program that found no room stands among those of its session, to scale",
   await hand(
     page,
     "paste",
-    "RESOURCE_EXHAUSTED: Error loading program 'jit_gpt_large': Attempting to reserve 11.62G at the bottom of " +
+    "RESOURCE_EXHAUSTED: Error loading program 'jit_gpt_large': Attempting to reserve 7.70G at the bottom of " +
       "memory. That was not possible. There are 903.18M free, 0B reserved, and 901.00M reservable.\n",
   );
   await explained(page);
