@@ -189,7 +189,7 @@ static void askers_take_turns(void **state) {
     }
     for (int i = 0; i < OTHERS; i++) {
         begin_for(&other, &others[i], cache, 10 + i);
-        await_waiting(cache, (size_t)(ONES + i));
+        await_waiting(cache, (size_t)ONES + (size_t)i);
     }
     struct loader *in_turn[] = {&ones[0], &others[0], &ones[1], &others[1], &ones[2], &ones[3]};
     for (size_t i = 0; i < sizeof in_turn / sizeof in_turn[0]; i++) {

@@ -44,7 +44,7 @@ static void without_news_a_wait_ends_after_its_time(void **state) {
     pthread_mutex_lock(&news->lock);
     while (steady_wait(&news->told, &news->lock, until_ms - steady_ms())) continue;
     pthread_mutex_unlock(&news->lock);
-    assert_true(steady_ns() - begun_ns >= (MOMENT_MS - 1) * 1000000);
+    assert_true(steady_ns() - begun_ns >= (int64_t)(MOMENT_MS - 1) * 1000000);
 }
 
 static void time_that_has_passed_is_no_wait(void **state) {
