@@ -46,11 +46,12 @@ static struct body_owner **owner_link(struct bodies *bodies, const struct client
 
 static struct body_owner *find_owner(struct bodies *bodies, const struct client_address *of) {
     struct body_owner **link = owner_link(bodies, of);
-    if (!*link) *link = calloc(1, sizeof **link);
-    if (!*link) return NULL;
-    (*link)->of = *of;
-    (*link)->body_count++;
-    return *link;
+    struct body_owner *owner = *link ? *link : calloc(1, sizeof *owner);
+    if (!owner) return NULL;
+    *link = owner;
+    owner->of = *of;
+    owner->body_count++;
+    return owner;
 }
 
 static void leave_owner(struct body *body) {
