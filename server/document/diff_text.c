@@ -1,5 +1,6 @@
 #include <inttypes.h>
 
+#include "analysis/base/clamped.h"
 #include "analysis/base/size_text.h"
 #include "analysis/base/text_writer.h"
 #include "server/document/diff_document.h"
@@ -59,7 +60,8 @@ static void write_findings(const struct memory_diff *diff, struct page *page) {
 // --- Categories ---
 
 static void add_category(struct table *table, const char *name, int64_t a, int64_t b, struct arena *arena) {
-    TABLE_ADD(table, name, size_string(a, arena), size_string(b, arena), a == b ? "-" : diff_size(b - a, arena));
+    TABLE_ADD(table, name, size_string(a, arena), size_string(b, arena),
+              a == b ? "-" : diff_size(clamped_subtract(b, a), arena));
 }
 
 static void write_categories(const struct memory_diff *diff, struct page *page) {
