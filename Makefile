@@ -195,6 +195,10 @@ $(DIR)/fuzz_server_%: $(DIR)/obj/tests/fuzz/fuzz_server_%.o $(SERVER_OBJ) $(CORE
 $(DIR)/fuzz_%: $(DIR)/obj/tests/fuzz/fuzz_%.o $(CORE_LIB) ; $(link)
 
 .SECONDARY:
+# With TURNS=3 what takes long is done by thirds, one with each commit: so CI has done all of it after three.
+TURN := $(if $(TURNS),$(shell expr $$(git rev-list --count HEAD) % $(TURNS)))
+this_turn = $(if $(TURNS),$(shell echo $(1) | tr ' ' '\n' | awk 'NR % $(TURNS) == $(TURN)'),$(1))
+
 .PHONY: check check-unit check-golden check-http check-cli check-scripts check-packaging check-fleet check-fit check-fit-previous check-proxy check-notebook check-web check-browser check-fuzz check-corpus
 check: check-unit check-golden check-http check-cli check-scripts check-packaging check-web check-browser check-fuzz  ## all tests of this mode
 UNIT_WANTED = $(if $(ONLY),$(ONLY:%=$(DIR)/tests/%),$(UNIT_BIN))
@@ -202,8 +206,9 @@ check-unit: $(UNIT_WANTED)  ## C tests of the parts (cmocka); ONLY=test_wire run
 	tests/run-unit.sh $^
 check-golden: $(BIN)  ## XProf's recorded answers for tests/fixtures
 	HBMVIEW=$(BIN) tests/run-golden.sh tests/fixtures
+HTTP_TESTS = $(patsubst tests/http/%.py,%,$(wildcard tests/http/test_*.py))
 check-http: $(BIN)  ## the program seen from outside (python3)
-	HBMVIEW=$(BIN) tests/run-python.sh http
+	$(if $(TURNS),ONLY='$(call this_turn,$(HTTP_TESTS))') HBMVIEW=$(BIN) tests/run-python.sh http
 .PHONY: check-python check-python-types
 check: check-python
 check-python: $(BIN)  ## the Python package (python3)
@@ -213,7 +218,7 @@ check-cli: $(BIN)  ## the commands for terminals and CI (python3)
 .PHONY: mutate-inputs
 N ?= 600
 mutate-inputs: $(BIN)  ## every prefix of small inputs and N mutations of all kinds, through commands and server; N=100000, MODE=asan
-	HBMVIEW=$(BIN) PYTHONDONTWRITEBYTECODE=1 python3 tests/inputs/mutate_inputs.py $(N)
+	TURNS=$(TURNS) TURN=$(TURN) HBMVIEW=$(BIN) PYTHONDONTWRITEBYTECODE=1 python3 tests/inputs/mutate_inputs.py $(N)
 .PHONY: check-faults
 check: check-faults
 check-faults: $(BIN)  ## each allocation, read, open, look, write and thread fails once: an error or the right answer; HBMVIEW_FAULTS=all: every one of them (slow)
@@ -309,7 +314,7 @@ check-unit-server: $(SERVER_UNIT_BIN)
 MEMCHECK = valgrind --quiet --suppressions=tests/memcheck.supp --error-exitcode=99 --leak-check=no
 NOT_UNDER_VALGRIND = $(patsubst %,$(DIR)/tests/test_%,byte_source)
 .PHONY: valgrind-unit valgrind-fuzz valgrind-commands valgrind-golden valgrind-http
-valgrind-unit: $(filter-out $(NOT_UNDER_VALGRIND),$(UNIT_BIN))
+valgrind-unit: $(call this_turn,$(filter-out $(NOT_UNDER_VALGRIND),$(UNIT_BIN)))
 	UNDER='$(MEMCHECK)' tests/run-unit.sh $^
 valgrind-fuzz: $(FUZZ_BIN)
 	UNDER='$(MEMCHECK)' HBMVIEW_FUZZ_MUTATIONS=2 tests/run-fuzz.sh $^
@@ -343,10 +348,9 @@ check-headers: $(HEADERS:%=$(PASSED)/headers/%)  # every header compiles alone
 $(PASSED)/headers/%: % $(PASSED)/flags | $(GENERATED)
 	@mkdir -p $(@D)
 	$(call say,HEADER)echo '#include "$<"' | $(COMPILE) $(WARNINGS) -Werror -x c -fsyntax-only - && $(note_headers_used) && touch $@
-# With TURNS=3 clang's analyzer, nine tenths of the time, looks at every third file, beginning one later with each commit.
+# With TURNS clang's analyzer, nine tenths of the time, looks at the files of this turn only.
 TIDIED = $(filter-out $(OTHER_CRYPTO_SRC),$(C_FILES))  # not the file whose library is not here
-TURN := $(if $(TURNS),$(shell expr $$(git rev-list --count HEAD) % $(TURNS)))
-NOT_THIS_TURN := $(if $(TURNS),$(shell echo $(TIDIED) | tr ' ' '\n' | awk 'NR % $(TURNS) != $(TURN)'))
+NOT_THIS_TURN := $(filter-out $(call this_turn,$(TIDIED)),$(TIDIED))
 TIDY_PASSED = $(PASSED)/tidy$(if $(TURNS),-turn-$(TURN))
 tidy: $(TIDIED:%=$(TIDY_PASSED)/%)
 $(TIDY_PASSED)/%: % $(PASSED)/flags .clang-tidy tests/.clang-tidy | $(GENERATED)

@@ -59,11 +59,17 @@ def mutated(data, chance):
     return bytes(data)
 
 
+def sizes_of_this_turn(size):
+    """Of all prefixes, those that make's TURNS and TURN want: each Nth."""
+    turns, turn = int(os.environ.get("TURNS") or 1), int(os.environ.get("TURN") or 0)
+    return range(turn, size + 1, turns)
+
+
 def inputs(count, chance):
     known = [seed for seed in seeds() if len(seed.data) <= SEED_BYTES_MAX]
     for seed in known:
         if len(seed.data) <= SMALL_BYTES:
-            yield from (seed._replace(data=seed.data[:size]) for size in range(len(seed.data) + 1))
+            yield from (seed._replace(data=seed.data[:size]) for size in sizes_of_this_turn(len(seed.data)))
     kinds = sorted({seed.kind for seed in known})
     for i in range(count):
         seed = chance.choice([seed for seed in known if seed.kind == kinds[i % len(kinds)]])
