@@ -33,7 +33,11 @@ enum advice_id {
     ADVICE_MICRO_BATCH,
     ADVICE_REMATERIALIZE_DOTS,
     ADVICE_INT8_WEIGHTS,
-    ADVICE_ID_COUNT,
+    ADVICE_ID_COUNT,  // those that are told one by one
+    // The batch in more parts than micro_batch is told with, for plans only: a change of the same name.
+    ADVICE_MICRO_BATCH_TWICE = ADVICE_ID_COUNT,
+    ADVICE_MICRO_BATCH_FOUR_TIMES,
+    ADVICE_CHANGE_COUNT,
 };
 
 enum { ADVICE_EVIDENCE_MAX = 8, ADVICE_WAYS_DEFAULT = 4, ADVICE_ALTERNATIVES_MAX = 2, ADVICE_CHAINS_MAX = 4 };
@@ -93,7 +97,7 @@ struct advice_item {
     const char *evidence[ADVICE_EVIDENCE_MAX];
     size_t evidence_count;
     const char *how;
-    const char *code;  // for this program; NULL: the change's own line (change.h)
+    const char *name, *code;  // for this program; NULL: the change's own (change.h)
 };
 
 enum advice_fit {
@@ -111,6 +115,8 @@ struct advice_step {  // one change of a set, after those before it: the total t
     enum advice_id id;
     int64_t predicted_total_bytes, low_bytes, high_bytes;
     int64_t saves_bytes;  // of the total before it; negative when it costs
+    int64_t parts;        // these as the item's
+    const char *name, *code;
 };
 
 enum advice_kind {  // what an alternative has over the plan
@@ -127,7 +133,7 @@ struct advice_plan {  // a set of changes that fits the capacity
     bool is_needed;   // the program does not fit as it is
     bool fits;        // the predicted total does
     enum advice_kind kind;
-    struct advice_step steps[ADVICE_ID_COUNT];  // the cheapest change first
+    struct advice_step steps[ADVICE_CHANGE_COUNT];  // the cheapest change first
     size_t count;
     int64_t ways;  // chips that it shards over; 0: it does not
     struct advice_cost cost;
@@ -150,9 +156,9 @@ struct advice {
     int64_t ways;
     int64_t partitions;  // chips that the program is compiled for
     bool is_training;
-    bool is_for_tpu;                            // compiled by libtpu: target.h
-    bool is_for_gpu;                            // its instructions have XLA:GPU's configuration
-    struct advice_item items[ADVICE_ID_COUNT];  // by id
+    bool is_for_tpu;                                // compiled by libtpu: target.h
+    bool is_for_gpu;                                // its instructions have XLA:GPU's configuration
+    struct advice_item items[ADVICE_CHANGE_COUNT];  // by id
     struct advice_together *together;
     size_t together_count;
     struct advice_plan plan;              // the cheapest set that fits

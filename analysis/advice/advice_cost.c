@@ -2,7 +2,7 @@
 
 enum { NUMERICS_POINTS = 4, SPEED_POINTS = 2, CHIPS_POINTS = 16 };
 
-static const struct advice_cost costs[ADVICE_ID_COUNT] = {
+static const struct advice_cost costs[ADVICE_CHANGE_COUNT] = {
     //                                numerics, speed, work
     [ADVICE_DONATE_INPUTS] = {0, 0, 1, 0},
     [ADVICE_REMOVE_DEBUG_PRINT] = {0, 0, 1, 0},
@@ -10,6 +10,8 @@ static const struct advice_cost costs[ADVICE_ID_COUNT] = {
     [ADVICE_REMATERIALIZE] = {0, 2, 1, 0},       // the forward pass once more: about a third
     [ADVICE_ALIGN_DIMENSIONS] = {1, 0, 2, 0},
     [ADVICE_MICRO_BATCH] = {0, 2, 2, 0},  // weights are read once a part, products are smaller
+    [ADVICE_MICRO_BATCH_TWICE] = {0, 3, 2, 0},
+    [ADVICE_MICRO_BATCH_FOUR_TIMES] = {0, 4, 2, 0},
     [ADVICE_BF16_TEMPORARIES] = {1, 0, 2, 0},
     [ADVICE_HALVE_BATCH] = {1, 1, 1, 0},
     [ADVICE_BF16_PARAMETERS] = {2, 0, 1, 0},
@@ -23,7 +25,7 @@ static const struct advice_cost costs[ADVICE_ID_COUNT] = {
 
 struct advice_cost advice_cost_of(const struct advice *advice, unsigned set) {
     struct advice_cost sum = {0};
-    for (int id = 0; id < ADVICE_ID_COUNT; id++) {
+    for (int id = 0; id < ADVICE_CHANGE_COUNT; id++) {
         if (!advice_set_has(set, (enum advice_id)id)) continue;
         sum.numerics += costs[id].numerics;
         sum.speed += costs[id].speed;
@@ -39,12 +41,12 @@ int advice_cost_points(struct advice_cost cost) {
 
 unsigned advice_sets_of_same_numerics(void) {
     unsigned set = 0;
-    for (int id = 0; id < ADVICE_ID_COUNT; id++) set |= costs[id].numerics ? 0 : 1u << id;
+    for (int id = 0; id < ADVICE_CHANGE_COUNT; id++) set |= costs[id].numerics ? 0 : 1u << id;
     return set;
 }
 
 unsigned advice_sets_of_same_speed(void) {
     unsigned set = 0;
-    for (int id = 0; id < ADVICE_ID_COUNT; id++) set |= costs[id].speed ? 0 : 1u << id;
+    for (int id = 0; id < ADVICE_CHANGE_COUNT; id++) set |= costs[id].speed ? 0 : 1u << id;
     return set;
 }

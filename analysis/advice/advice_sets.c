@@ -5,20 +5,20 @@
 
 #include "analysis/advice/what_if.h"
 
-// Changes of the same bytes: of a pair at most one is made.
-static const enum advice_id excluding[][2] = {
-    {ADVICE_SHARD_ALL, ADVICE_SHARD_PARAMETERS},
-    {ADVICE_HALVE_BATCH, ADVICE_MICRO_BATCH},
-    {ADVICE_REMATERIALIZE, ADVICE_REMATERIALIZE_DOTS},
-    {ADVICE_REMATERIALIZE_DOTS, ADVICE_HOST_OFFLOAD_ACTIVATIONS},
-    {ADVICE_REMATERIALIZE, ADVICE_HOST_OFFLOAD_ACTIVATIONS},
-    {ADVICE_BF16_PARAMETERS, ADVICE_BF16_TEMPORARIES},
-    {ADVICE_BF16_PARAMETERS, ADVICE_INT8_WEIGHTS},
+#define CHANGE(id) (1u << ADVICE_##id)
+
+// Changes of the same bytes: of each of these at most one is made.
+static const unsigned excluding[] = {
+    CHANGE(SHARD_ALL) | CHANGE(SHARD_PARAMETERS),
+    CHANGE(HALVE_BATCH) | CHANGE(MICRO_BATCH) | CHANGE(MICRO_BATCH_TWICE) | CHANGE(MICRO_BATCH_FOUR_TIMES),
+    CHANGE(REMATERIALIZE) | CHANGE(REMATERIALIZE_DOTS) | CHANGE(HOST_OFFLOAD_ACTIVATIONS),
+    CHANGE(BF16_PARAMETERS) | CHANGE(BF16_TEMPORARIES),
+    CHANGE(BF16_PARAMETERS) | CHANGE(INT8_WEIGHTS),
 };
 
 unsigned advice_set_useful(const struct advice *advice) {
     unsigned set = 0;
-    for (int id = 0; id < ADVICE_ID_COUNT; id++) {
+    for (int id = 0; id < ADVICE_CHANGE_COUNT; id++) {
         if (advice->items[id].applies && advice->items[id].saves_bytes > 0) set |= 1u << id;
     }
     return set;
@@ -26,7 +26,7 @@ unsigned advice_set_useful(const struct advice *advice) {
 
 bool advice_set_is_sensible(const struct advice *advice, unsigned set) {
     for (size_t i = 0; i < sizeof excluding / sizeof *excluding; i++) {
-        if (advice_set_has(set, excluding[i][0]) && advice_set_has(set, excluding[i][1])) return false;
+        if (advice_set_count(set & excluding[i]) > 1) return false;
     }
     return !(set & ~advice_set_useful(advice));
 }
@@ -55,7 +55,7 @@ static double off_by(double bytes, int64_t part, int64_t whole) {
 // One change does not know how far off another is: their squares add up.
 struct advice_range advice_set_range(const struct advice *advice, unsigned set) {
     double total = (double)advice_set_total(advice, set), below = 0, above = 0;
-    for (int id = 0; id < ADVICE_ID_COUNT; id++) {
+    for (int id = 0; id < ADVICE_CHANGE_COUNT; id++) {
         const struct advice_item *item = &advice->items[id];
         int64_t predicted = item->predicted_total_bytes;
         if (!advice_set_has(set, (enum advice_id)id)) continue;
@@ -70,10 +70,10 @@ struct advice_range advice_set_range(const struct advice *advice, unsigned set) 
 }
 
 size_t advice_set_known_count(const struct advice *advice) {
-    return ADVICE_ID_COUNT + advice->together_count;
+    return ADVICE_CHANGE_COUNT + advice->together_count;
 }
 
 unsigned advice_set_known(const struct advice *advice, size_t index) {
-    unsigned set = index < ADVICE_ID_COUNT ? 1u << index : advice->together[index - ADVICE_ID_COUNT].set;
+    unsigned set = index < ADVICE_CHANGE_COUNT ? 1u << index : advice->together[index - ADVICE_CHANGE_COUNT].set;
     return advice_set_is_sensible(advice, set) ? set : 0;
 }

@@ -10,7 +10,7 @@
 
 #include "analysis/advice/advice.h"
 
-enum { ADVICE_ALL = (1u << ADVICE_ID_COUNT) - 1 };
+enum { ADVICE_ALL = (1u << ADVICE_CHANGE_COUNT) - 1 };
 
 struct advice_range {
     int64_t low_bytes, high_bytes;

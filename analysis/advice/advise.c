@@ -14,7 +14,7 @@ typedef bool advise(struct advisor *advisor, struct advice_item *item);
 static const struct {
     const char *name;
     advise *make;
-} interventions[ADVICE_ID_COUNT] = {
+} interventions[ADVICE_CHANGE_COUNT] = {
     [ADVICE_DONATE_INPUTS] = {"donate_inputs", advise_donation},
     [ADVICE_HALVE_BATCH] = {"halve_batch", advise_batch},
     [ADVICE_BF16_PARAMETERS] = {"bf16_parameters", advise_bf16_parameters},
@@ -29,6 +29,8 @@ static const struct {
     [ADVICE_REMATERIALIZE_DOTS] = {"rematerialize_dots", advise_rematerialization_but_products},
     [ADVICE_INT8_WEIGHTS] = {"int8_weights", advise_int8_weights},
     [ADVICE_MICRO_BATCH] = {"micro_batch", advise_micro_batch},
+    [ADVICE_MICRO_BATCH_TWICE] = {"micro_batch", advise_micro_batch},
+    [ADVICE_MICRO_BATCH_FOUR_TIMES] = {"micro_batch", advise_micro_batch},
     [ADVICE_HALVE_SEQUENCE] = {"halve_sequence", advise_sequence},
 };
 
@@ -186,6 +188,7 @@ static bool make_item(struct advisor *advisor, enum advice_id id, struct advice_
     if (understood == UNDERSTOOD_TOO_WIDELY) withdraw(advisor, why_too_wide(advisor, item), item);
     withdraw_little(advisor, item);
     widen_squeezed(advisor, item);
+    item->name = change_name_of(advisor, item);
     item->code = change_code_of(advisor, item);
     return true;
 }
@@ -226,9 +229,9 @@ static bool make(struct advisor *advisor, struct advice *advice) {
                               .is_training = advisor->roles.is_training,
                               .is_for_tpu = advisor->is_for_tpu,
                               .is_for_gpu = advisor->is_for_gpu};
-    advisor->told = arena_new(advisor->arena, struct what_if_result, ADVICE_ID_COUNT);
+    advisor->told = arena_new(advisor->arena, struct what_if_result, ADVICE_CHANGE_COUNT);
     if (!advisor->told || !keep_name(advisor, advice)) return false;
-    for (int id = 0; id < ADVICE_ID_COUNT; id++) {
+    for (int id = 0; id < ADVICE_CHANGE_COUNT; id++) {
         if (!make_item(advisor, (enum advice_id)id, &advice->items[id])) return false;
     }
     tell_dimensions(advisor, advice);

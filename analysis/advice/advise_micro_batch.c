@@ -135,8 +135,10 @@ static bool predict(struct advisor *advisor, int64_t parts, bool has_sums, struc
     return true;
 }
 
+// --- Into how many parts ---
+
 // The largest up to the usual number that divides the batch, else the least that does; 0: it has no parts.
-static int64_t choose_parts(int64_t batch) {
+static int64_t usual_parts(int64_t batch) {
     int64_t chosen = 0;
     for (int64_t parts = 2; parts <= PARTS_MAX && parts <= batch; parts++) {
         if (batch % parts == 0 && (parts <= PARTS_USUAL || !chosen)) chosen = parts;
@@ -144,23 +146,40 @@ static int64_t choose_parts(int64_t batch) {
     return chosen;
 }
 
+// The least divisor of the batch from `least` on; 0: none up to the most parts.
+static int64_t parts_from(int64_t batch, int64_t least) {
+    for (int64_t parts = least; parts <= PARTS_MAX && parts <= batch; parts++) {
+        if (batch % parts == 0) return parts;
+    }
+    return 0;
+}
+
+static int64_t parts_of(int64_t batch, enum advice_id id) {
+    int64_t usual = usual_parts(batch);
+    if (!usual || id == ADVICE_MICRO_BATCH) return usual;
+    int64_t twice = parts_from(batch, 2 * usual);
+    return !twice || id == ADVICE_MICRO_BATCH_TWICE ? twice : parts_from(batch, 2 * twice);
+}
+
 // What other numbers of parts leave.
 static bool say_others(struct advisor *advisor, bool has_sums, struct advice_item *item) {
     const char *others = "";
     int64_t examples = program_roles_examples(&advisor->roles);
-    for (int64_t parts = 2; parts <= PARTS_MAX; parts *= 2) {
+    const int64_t numbers[] = {parts_from(examples, 2), parts_of(examples, ADVICE_MICRO_BATCH_TWICE),
+                               parts_of(examples, ADVICE_MICRO_BATCH_FOUR_TIMES)};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         struct advice_item other = *item;
-        if (parts == item->parts || parts > examples || examples % parts) continue;
-        if (!predict(advisor, parts, has_sums, &other)) return false;
+        if (!numbers[i] || numbers[i] == item->parts) continue;
+        if (!predict(advisor, numbers[i], has_sums, &other)) return false;
         others = arena_printf(advisor->arena, "%s%s%s in %lld", others, *others ? ", " : "",
-                              size_string(other.predicted_total_bytes, advisor->arena), (long long)parts);
+                              size_string(other.predicted_total_bytes, advisor->arena), (long long)numbers[i]);
         if (!others) return error_set(advisor->error, ERROR_TOO_BIG, "no memory left for numbers of parts");
     }
     if (*others) advisor_say(advisor, item, "In other numbers of parts: %s.", others);
     return true;
 }
 
-static bool say_parts(struct advisor *advisor, bool has_sums, struct advice_item *item) {
+static void say_parts(struct advisor *advisor, bool has_sums, struct advice_item *item) {
     item->applies = true;
     long long examples = program_roles_examples(&advisor->roles), parts = item->parts;
     advisor_say(advisor, item, "The batch of %lld in %lld parts of %lld: of what follows the batch, one part is alive.",
@@ -170,7 +189,6 @@ static bool say_parts(struct advisor *advisor, bool has_sums, struct advice_item
     else
         advisor_say(advisor, item, "The sums of the gradients are as large as the weights, %s, all the time.",
                     size_string(sum_of_weights(advisor), advisor->arena));
-    return true;
 }
 
 bool advise_micro_batch(struct advisor *advisor, struct advice_item *item) {
@@ -187,11 +205,12 @@ bool advise_micro_batch(struct advisor *advisor, struct advice_item *item) {
         return advisor_no_use(advisor, item, "The inputs are one graph: a part of its edges is another graph.");
     bool has_sums = is_accumulating(&advisor->graph);
     advisor->doubt = advisor_doubt_of_batch(advisor);
-    int64_t parts = choose_parts(program_roles_examples(&advisor->roles));
+    int64_t parts = parts_of(program_roles_examples(&advisor->roles), item->id);
     if (!parts) return advisor_no_use(advisor, item, "The batch has no divisor from 2 to 16.");
     few_pictures_doubt(advisor, advisor->roles.batch / parts);
     item->parts = parts;
-    if (!say_parts(advisor, has_sums, item) || !say_others(advisor, has_sums, item)) return false;
+    say_parts(advisor, has_sums, item);
+    if (item->id == ADVICE_MICRO_BATCH && !say_others(advisor, has_sums, item)) return false;
     advisor->told[item->id] = (struct what_if_result){0};  // of these parts, not of the others
     return predict(advisor, parts, has_sums, item);
 }

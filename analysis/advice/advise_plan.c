@@ -61,7 +61,7 @@ static unsigned cheapest(const struct advice *advice, const struct wish *wish) {
 
 static struct wish wish_within(const struct advice *advice, unsigned allowed) {
     return (struct wish){.allowed = allowed,
-                         .count = ADVICE_ID_COUNT,
+                         .count = ADVICE_CHANGE_COUNT,
                          .points = INT32_MAX,
                          .capacity_bytes = advice->capacity_bytes,
                          .total_bytes = INT64_MAX,

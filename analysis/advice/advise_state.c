@@ -111,8 +111,9 @@ bool advise_offload_optimizer(struct advisor *advisor, struct advice_item *item)
     advisor->reach.indefinite_bytes = saved;
     item->applies = true;
     advisor_say(advisor, item,
-                "%u inputs are updated but not read by the forward pass; with their outputs they hold %s.", count,
-                size_string(saved, advisor->arena));
+                count == 1 ? "%u input is updated but not read by the forward pass; with its output it holds %s."
+                           : "%u inputs are updated but not read by the forward pass; with their outputs they hold %s.",
+                count, size_string(saved, advisor->arena));
     struct what_if_result then = advisor_now(advisor);
     then.total_bytes -= saved;
     then.peak_bytes -= saved;

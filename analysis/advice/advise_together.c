@@ -49,7 +49,7 @@ static double part_left(const struct advisor *advisor, enum advice_id id) {
 static int64_t beyond_replay(const struct advisor *advisor, unsigned set, enum advice_id id) {
     const struct what_if_result *told = &advisor->told[id];
     double least = 1;
-    for (int other = 0; other < ADVICE_ID_COUNT; other++) {
+    for (int other = 0; other < ADVICE_CHANGE_COUNT; other++) {
         if (other == (int)id || !advice_set_has(set, (enum advice_id)other)) continue;
         double part = part_left(advisor, (enum advice_id)other);
         if (part < least) least = part;
@@ -59,7 +59,7 @@ static int64_t beyond_replay(const struct advisor *advisor, unsigned set, enum a
 
 static int64_t bounded(const struct advice *advice, unsigned set, int64_t total) {
     int64_t least = advice->total_bytes, most = advice->total_bytes;
-    for (int id = 0; id < ADVICE_ID_COUNT; id++) {
+    for (int id = 0; id < ADVICE_CHANGE_COUNT; id++) {
         if (!advice_set_has(set, (enum advice_id)id)) continue;
         if (least > 0) least -= advice->items[id].touched_bytes;
         if (most < INT64_MAX / 2) most += advice->items[id].added_bytes;
@@ -73,13 +73,13 @@ static bool predict(struct advisor *advisor, const struct advice *advice, unsign
     struct what_if_change change = {.sizes = sizes, .has_room = advice_set_has(set, ADVICE_DONATE_INPUTS)};
     struct what_if_result together;
     for (uint32_t i = 0; i < advisor->module->buffer_count; i++) sizes[i] = advisor->module->buffers[i].size_bytes;
-    for (int id = 0; id < ADVICE_ID_COUNT; id++) {
+    for (int id = 0; id < ADVICE_CHANGE_COUNT; id++) {
         const int64_t *by = advisor->told[id].sizes;
         if (advice_set_has(set, (enum advice_id)id) && by) resize(advisor, by, sizes);
     }
     if (!what_if_run(&advisor->what_if, &change, scratch, &together, advisor->error)) return false;
     int64_t bytes = together.total_bytes - state_that_goes(advisor, set, sizes);
-    for (int id = 0; id < ADVICE_ID_COUNT; id++) {
+    for (int id = 0; id < ADVICE_CHANGE_COUNT; id++) {
         if (advice_set_has(set & ~(unsigned)BY_SIZES_NOT, (enum advice_id)id))
             bytes += beyond_replay(advisor, set, (enum advice_id)id);
     }
@@ -118,7 +118,7 @@ static struct asked *list_sets(const struct advisor *advisor, const struct advic
 // The most that lodging took, as the program is and after each change: that may be much more.
 static size_t lodging_visits(const struct advisor *advisor) {
     int64_t most = advisor->what_if.lodging_visits;
-    for (int id = 0; id < ADVICE_ID_COUNT; id++) {
+    for (int id = 0; id < ADVICE_CHANGE_COUNT; id++) {
         if (advisor->told[id].lodging_visits > most) most = advisor->told[id].lodging_visits;
     }
     return (size_t)most;

@@ -14,7 +14,7 @@ static const struct change changes[] = {
      "Give each chip a smaller batch: activations, and in training their gradients, shrink in proportion; the "
      "learning rate then usually needs tuning anew.",
      "batch_size = batch_size // 2", true},
-    {"micro_batch", "accumulate gradients over micro-batches",
+    {"micro_batch", CHANGE_NAME_MICRO_BATCH(""),
      "Keep the batch but run it in n parts and add up the gradients before one update: the activations "
      "of one part only are alive, a step takes longer.",
      CHANGE_CODE_MICRO_BATCH("n"), false},

@@ -17,6 +17,8 @@ struct change {
     bool changes_numerics;
 };
 
+#define CHANGE_NAME_MICRO_BATCH(parts) "accumulate gradients over " parts "micro-batches"
+
 // Gradients added up over so many parts, a number or a name as text, and divided by it.
 #define CHANGE_CODE_MICRO_BATCH(parts)                                                                                 \
     "sums, _ = jax.lax.scan(lambda sums, part: (jax.tree.map(jnp.add, sums, jax.grad(loss)(params, part)), None), "    \

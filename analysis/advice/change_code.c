@@ -77,12 +77,16 @@ static const char *code_of_donation(const struct advisor *advisor) {
                         names);
 }
 
+const char *change_name_of(const struct advisor *advisor, const struct advice_item *item) {
+    if (!item->applies || !item->parts) return NULL;
+    return arena_printf(advisor->kept, CHANGE_NAME_MICRO_BATCH("%lld "), (long long)item->parts);
+}
+
 const char *change_code_of(const struct advisor *advisor, const struct advice_item *item) {
     if (!item->applies) return NULL;
     long long parts = item->parts;
     if (item->id == ADVICE_DONATE_INPUTS) return code_of_donation(advisor);
-    if (item->id == ADVICE_MICRO_BATCH)
-        return arena_printf(advisor->kept, CHANGE_CODE_MICRO_BATCH("%lld"), parts, parts);
+    if (parts) return arena_printf(advisor->kept, CHANGE_CODE_MICRO_BATCH("%lld"), parts, parts);
     if (item->has_dimension)
         return arena_printf(advisor->kept, "size = %lld  # not %lld", (long long)item->dimension.to,
                             (long long)item->dimension.from);

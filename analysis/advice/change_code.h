@@ -10,5 +10,8 @@
 
 #include "analysis/advice/advisor.h"
 
+// "accumulate gradients over 8 micro-batches", on `kept`; NULL: the change's own name.
+const char *change_name_of(const struct advisor *advisor, const struct advice_item *item);
+
 // On `kept`; NULL: the change's own line has nothing that is to be filled in, or the program does not tell.
 const char *change_code_of(const struct advisor *advisor, const struct advice_item *item);

@@ -65,6 +65,7 @@ static void offer(struct oom_diagnosis *diagnosis, const struct change *change, 
     for (; at > 0 && diagnosis->fixes[at - 1].prediction->saves_bytes < item->saves_bytes; at--)
         diagnosis->fixes[at] = diagnosis->fixes[at - 1];
     diagnosis->fixes[at] = (struct oom_fix){*change, item};
+    if (item->name) diagnosis->fixes[at].change.name = item->name;
     if (item->code) diagnosis->fixes[at].change.how = item->code;
 }
 

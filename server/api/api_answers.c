@@ -11,8 +11,8 @@
     "s}]}"
 #define SET                                                                                                            \
     "interventions: [s], predicted_total_bytes: i, low_bytes: i, high_bytes: i, fit: s?, names: [s], ways: i?, cost: " \
-    "{numerics: i, speed: i, work: i, chips: i}, steps: [{id: s, name: s, predicted_total_bytes: i, low_bytes: i, "    \
-    "high_bytes: i, saves_bytes: i}]"
+    "{numerics: i, speed: i, work: i, chips: i}, steps: [{id: s, name: s, parts?: i, predicted_total_bytes: i, "       \
+    "low_bytes: i, high_bytes: i, saves_bytes: i, code: s?}]"
 #define PLAN "{is_needed: b, fits: b, " SET "}?"
 #define NEAREST                                                                                                        \
     "{is_needed: b, fits: b, " SET ", over_bytes: i, held_by: [s]?}?, least_ways?: {ways: i, predicted_total_bytes: "  \
@@ -27,7 +27,8 @@ const char ANSWER_ADVISE[] =
     "predicted_peak_bytes: i, "
     "saves_bytes: i, low_bytes: i?, high_bytes: i?, changes_numerics: b, understood: n, evidence: [s], how: s?, name: "
     "s, code: s?,"
-    " fit: s?, ways?: i, parts?: i, followed_total_bytes?: i, "
+    " fit: s?, ways?: i, parts?: i, other_parts?: [{parts: i, predicted_total_bytes: i, low_bytes: i, high_bytes: i, "
+    "fit: s?}], followed_total_bytes?: i, "
     "dimension?: {shape: s, op_name: s, dimension: i, from: i, to: i, padded: i}, from?: i, "
     "to?: i}], chains: [{" SET "}], plan?: " PLAN ", plan_without_sharding?: " PLAN ", alternatives?: " ALTERNATIVES
     ", nearest?: " NEAREST "}";

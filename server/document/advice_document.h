@@ -27,11 +27,11 @@ const char *advice_nearest_text(const struct advice *advice, struct arena *arena
 // "Divided over at least 8 chips ..."; empty where that is not known or not needed.
 const char *advice_ways_text(const struct advice *advice, struct arena *arena);
 
-// What an intervention is called, and its line of code.
-const struct change *advice_change(enum advice_id id);
-
-// The line of code for this program.
+// What an intervention and a step of a plan are called, and their lines of code, for this program.
+const char *advice_name(const struct advice_item *item);
 const char *advice_code(const struct advice_item *item);
+const char *advice_step_name(const struct advice_step *step);
+const char *advice_step_code(const struct advice_step *step);
 
 // "fits", "may_fit", "too_big"; NULL where no capacity was told.
 const char *advice_fit_name(int64_t low_bytes, int64_t high_bytes, int64_t capacity_bytes);

@@ -46,12 +46,24 @@ void advice_holding_json_write(const struct advice *advice, struct json_writer *
     write_usable_part(advice, w);
 }
 
-const struct change *advice_change(enum advice_id id) {
+static const struct change *change_of(enum advice_id id) {
     return change_find(bytes_of(advice_id_name(id)));
 }
 
+const char *advice_name(const struct advice_item *item) {
+    return item->name ? item->name : change_of(item->id)->name;
+}
+
 const char *advice_code(const struct advice_item *item) {
-    return item->code ? item->code : advice_change(item->id)->how;
+    return item->code ? item->code : change_of(item->id)->how;
+}
+
+const char *advice_step_name(const struct advice_step *step) {
+    return step->name ? step->name : change_of(step->id)->name;
+}
+
+const char *advice_step_code(const struct advice_step *step) {
+    return step->code ? step->code : change_of(step->id)->how;
 }
 
 const char *advice_fit_name(int64_t low_bytes, int64_t high_bytes, int64_t capacity_bytes) {
@@ -77,7 +89,25 @@ const char *advice_kind_name(enum advice_kind kind) {
     return names[kind];
 }
 
-static void write_item(const struct advice_item *item, int64_t capacity_bytes, struct json_writer *w) {
+// What plans may take instead: more of them.
+static void write_other_parts(const struct advice *advice, struct json_writer *w) {
+    json_open_array_key(w, "other_parts");
+    for (int id = ADVICE_MICRO_BATCH_TWICE; id <= ADVICE_MICRO_BATCH_FOUR_TIMES; id++) {
+        const struct advice_item *other = &advice->items[id];
+        if (!other->applies) continue;
+        json_open_object(w);
+        json_write_int64_key(w, "parts", other->parts);
+        json_write_int64_key(w, "predicted_total_bytes", other->predicted_total_bytes);
+        json_write_int64_key(w, "low_bytes", other->low_bytes);
+        json_write_int64_key(w, "high_bytes", other->high_bytes);
+        json_write_text_key(w, "fit", advice_item_fit_name(other, advice->capacity_bytes));
+        json_close_object(w);
+    }
+    json_close_array(w);
+}
+
+static void write_item(const struct advice *advice, enum advice_id id, struct json_writer *w) {
+    const struct advice_item *item = &advice->items[id];
     json_open_object(w);
     json_write_text_key(w, "id", advice_id_name(item->id));
     json_write_bool_key(w, "applies", item->applies);
@@ -95,9 +125,10 @@ static void write_item(const struct advice_item *item, int64_t capacity_bytes, s
     }
     json_write_texts_key(w, "evidence", item->evidence, item->evidence_count);
     json_write_text_key(w, "how", item->how);
-    json_write_text_key(w, "name", advice_change(item->id)->name);
+    json_write_text_key(w, "name", advice_name(item));
     json_write_text_key(w, "code", advice_code(item));
-    json_write_text_key(w, "fit", advice_item_fit_name(item, capacity_bytes));
+    json_write_text_key(w, "fit", advice_item_fit_name(item, advice->capacity_bytes));
+    if (id == ADVICE_MICRO_BATCH) write_other_parts(advice, w);
     json_close_object(w);
 }
 
@@ -120,17 +151,19 @@ static const struct field cost_fields[] = {
 static void write_step(const struct advice_step *step, struct json_writer *w) {
     json_open_object(w);
     json_write_text_key(w, "id", advice_id_name(step->id));
-    json_write_text_key(w, "name", advice_change(step->id)->name);
+    json_write_text_key(w, "name", advice_step_name(step));
+    if (step->parts) json_write_int64_key(w, "parts", step->parts);
     fields_write(w, step_fields, step);
+    json_write_text_key(w, "code", advice_step_code(step));
     json_close_object(w);
 }
 
 // What a plan and a chain have in common.
 static void write_set(const struct advice_plan *plan, int64_t capacity_bytes, struct json_writer *w) {
-    const char *ids[ADVICE_ID_COUNT], *names[ADVICE_ID_COUNT];
+    const char *ids[ADVICE_CHANGE_COUNT], *names[ADVICE_CHANGE_COUNT];
     for (size_t i = 0; i < plan->count; i++) {
         ids[i] = advice_id_name(plan->steps[i].id);
-        names[i] = advice_change(plan->steps[i].id)->name;
+        names[i] = advice_step_name(&plan->steps[i]);
     }
     json_write_texts_key(w, "interventions", ids, plan->count);
     json_write_int64_key(w, "predicted_total_bytes", plan->predicted_total_bytes);
@@ -230,7 +263,7 @@ void advice_json_write(const struct advice_document *document, struct json_write
     advice_holding_json_write(advice, w);
     json_write_texts_key(w, "not_counted", not_counted, sizeof not_counted / sizeof *not_counted);
     json_open_array_key(w, "interventions");
-    for (int id = 0; id < ADVICE_ID_COUNT; id++) write_item(&advice->items[id], advice->capacity_bytes, w);
+    for (int id = 0; id < ADVICE_ID_COUNT; id++) write_item(advice, (enum advice_id)id, w);
     json_close_array(w);
     write_chains(advice, w);
     if (advice->capacity_bytes > 0) advice_plan_json_write(advice, w);

@@ -65,7 +65,7 @@ const char *advice_plan_text(const struct advice_plan *plan, int64_t capacity_by
                              !i                    ? ""
                              : i + 1 < plan->count ? ", "
                                                    : " and ",
-                             advice_change(plan->steps[i].id)->name);
+                             advice_step_name(&plan->steps[i]));
     if (plan->ways) chips = told(arena_printf(arena, " over %lld chips", (long long)plan->ways));
     return told(arena_printf(
         arena, "%s%s: about %s.", told(names), chips,
@@ -114,7 +114,7 @@ static void write_chains(const struct advice *advice, bool is_markdown, struct a
 
 static void write_item(const struct advice_item *item, int64_t capacity_bytes, bool is_markdown, struct arena *arena,
                        struct output *output) {
-    output_put(output, arena_printf(arena, "\n%s%s", is_markdown ? "## " : "", advice_change(item->id)->name));
+    output_put(output, arena_printf(arena, "\n%s%s", is_markdown ? "## " : "", advice_name(item)));
     if (item->ways) output_put(output, arena_printf(arena, " over %lld chips", (long long)item->ways));
     output_put(output, arena_printf(arena, "%s%s %s: %s%s\n", is_markdown ? "\n\n" : "  ",
                                     item->saves_bytes < 0 ? "costs" : "saves",
@@ -143,9 +143,8 @@ static void write_others(const struct advice_item *const *items, size_t count, b
         if (items[i]->applies || items[i]->cannot_tell != is_untold) continue;
         if (!has_title) output_put(output, arena_printf(arena, is_markdown ? "\n## %s\n\n" : "\n%s:\n", title));
         has_title = true;
-        output_put(output,
-                   arena_printf(arena, "%s%s: %s\n", is_markdown ? "- " : "    ", advice_change(items[i]->id)->name,
-                                items[i]->evidence_count ? items[i]->evidence[0] : ""));
+        output_put(output, arena_printf(arena, "%s%s: %s\n", is_markdown ? "- " : "    ", advice_name(items[i]),
+                                        items[i]->evidence_count ? items[i]->evidence[0] : ""));
     }
 }
 

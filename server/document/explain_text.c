@@ -238,8 +238,7 @@ static void put_plan(struct page *page, const struct advice *advice) {
         return;
     }
     put_item(page, advice_plan_text(&advice->plan, advice->capacity_bytes, page->arena));
-    for (size_t i = 0; i < advice->plan.count; i++)
-        put_code(page, advice_code(&advice->items[advice->plan.steps[i].id]));
+    for (size_t i = 0; i < advice->plan.count; i++) put_code(page, advice_step_code(&advice->plan.steps[i]));
     for (size_t i = 0; i < advice->alternative_count; i++) {
         const struct advice_plan *other = &advice->alternatives[i];
         put_item(page, arena_printf(page->arena, "%s: %s", advice_kind_words(other->kind),

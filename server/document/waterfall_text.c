@@ -34,9 +34,9 @@ static const char *bar(const struct drawing *drawing, int64_t total, int64_t bef
 static const char *step_text(const struct drawing *drawing, const struct advice_step *step) {
     int64_t before = step->predicted_total_bytes + step->saves_bytes;
     const char *saves = size_string(step->saves_bytes < 0 ? -step->saves_bytes : step->saves_bytes, drawing->arena);
-    return arena_printf(drawing->arena, "    %-*s %11s  %c%-11s %s\n", drawing->name_columns,
-                        advice_change(step->id)->name, size_string(step->predicted_total_bytes, drawing->arena),
-                        step->saves_bytes < 0 ? '+' : '-', saves, bar(drawing, step->predicted_total_bytes, before));
+    return arena_printf(drawing->arena, "    %-*s %11s  %c%-11s %s\n", drawing->name_columns, advice_step_name(step),
+                        size_string(step->predicted_total_bytes, drawing->arena), step->saves_bytes < 0 ? '+' : '-',
+                        saves, bar(drawing, step->predicted_total_bytes, before));
 }
 
 static const char *today_text(const struct drawing *drawing, int64_t total) {
@@ -54,7 +54,7 @@ static struct drawing drawing_for(const struct advice *advice, const struct advi
     struct drawing drawing = {advice->total_bytes, (int)strlen("capacity"), arena};
     if (advice->capacity_bytes > drawing.scale_bytes) drawing.scale_bytes = advice->capacity_bytes;
     for (size_t i = 0; i < plan->count; i++) {
-        int columns = (int)strlen(advice_change(plan->steps[i].id)->name);
+        int columns = (int)strlen(advice_step_name(&plan->steps[i]));
         if (plan->steps[i].predicted_total_bytes > drawing.scale_bytes)
             drawing.scale_bytes = plan->steps[i].predicted_total_bytes;
         if (columns > drawing.name_columns) drawing.name_columns = columns;

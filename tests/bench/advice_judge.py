@@ -50,6 +50,13 @@ def set_of(variant):
     return frozenset(variant.split(".")[0].split("+"))
 
 
+def told_of(variant, advice):
+    """What is told of a variant's changes together; of "micro_batch.8" what is told of so many parts."""
+    told, way = advice.get(set_of(variant), {}), variant.partition(".")[2]
+    others = [{**told, **other} for other in told.get("other_parts", []) if str(other["parts"]) == way]
+    return others[0] if others else told
+
+
 def predicted_of(variant, told):
     """Of two totals the second, where the change is made the other way."""
     is_followed = variant.endswith(".follow") and "followed_total_bytes" in told
@@ -69,22 +76,29 @@ def rows_of(name, family):
     for variant, file in files.items():
         if len(set_of(variant)) > 1 and set_of(variant) not in advice:
             continue  # no chain: it is compiled for the plans
-        told = advice.get(set_of(variant), {})
+        told = told_of(variant, advice)
         yield Row(name, variant, before, predicted_of(variant, told), told.get("low_bytes"),
                   told.get("high_bytes"), told.get("understood"), total_of(file), is_widened(told))
+
+
+def made_by(document):
+    """The plan's changes as a variant has them: in other parts than usual, "micro_batch.8"."""
+    usual = {one["id"]: one.get("parts") for one in document["interventions"]}
+    return frozenset(step["id"] + (f".{step['parts']}" if step.get("parts") != usual[step["id"]] else "")
+                     for step in document["plan"]["steps"])
 
 
 def plans_of(name, family):
     """The plan for each capacity, where its changes were compiled."""
     base, files = family["base"], {variant: file for variant, file in family.items() if variant != "base"}
     before = total_of(base)
-    truths = {set_of(variant): total_of(file) for variant, file in files.items() if "." not in variant}
+    truths = {frozenset(variant.split("+")): total_of(file) for variant, file in files.items()}
     for percent in CAPACITIES:
         capacity = before * percent // 100
-        plan = hbmview("advise", base, f"--ways={WAYS}", f"--capacity={capacity}")["plan"]
-        if plan["fits"] and frozenset(plan["interventions"]) in truths:
-            yield Plan(name, percent, plan["interventions"], plan["fit"], plan["predicted_total_bytes"], capacity,
-                       truths[frozenset(plan["interventions"])])
+        document = hbmview("advise", base, f"--ways={WAYS}", f"--capacity={capacity}")
+        plan, made = document["plan"], made_by(document)
+        if plan["fits"] and made in truths:
+            yield Plan(name, percent, sorted(made), plan["fit"], plan["predicted_total_bytes"], capacity, truths[made])
 
 
 # --- Judging ---

@@ -65,6 +65,8 @@ CHANGES = {
     "remove_debug_print": Change(prints=False),
     "halve_sequence": Change(length_divisor=2),
     "micro_batch": Change(parts=4),
+    "micro_batch.8": Change(parts=8),
+    "micro_batch.16": Change(parts=16),
     "rematerialize_dots": Change(rematerialize=True, keeps="dots_with_no_batch_dims_saveable"),
     "int8_weights": Change(quantized=True),
 }
@@ -599,9 +601,13 @@ TOGETHER = {  # changes that are made at once: pairs, and what plans for some ca
                  "bf16_temporaries+halve_batch"),
 }
 PLANNED = ("donate_inputs+rematerialize_dots", "donate_inputs+micro_batch")
+IN_8 = ("micro_batch.8",)
+IN_MORE = (*IN_8, "micro_batch.16", "donate_inputs+micro_batch.8")
+MORE_PARTS = {"gpt_unrolled_4": IN_MORE, "moe_2": IN_MORE, "gpt_gated_8": IN_8, "gpt_too_big": IN_8, "dense_8": IN_8,
+              "dense_wide_6": IN_8, "residual_bf16": IN_8, "residual_wide": IN_8}
 for _name in ("gpt_unrolled_4", "gpt_gated_8", "gpt_scan_10", "gpt_scan_12", "moe_2"):
     TOGETHER[_name] += PLANNED
-for _name, _more in (*ALSO.items(), *TOGETHER.items()):
+for _name, _more in (*ALSO.items(), *TOGETHER.items(), *MORE_PARTS.items()):
     FAMILIES[_name] = dataclasses.replace(FAMILIES[_name], variants=FAMILIES[_name].variants + _more)
 FAMILIES |= unseen_families(unseen.TPU | unseen.LAST_TPU | unseen.BLIND_TPU | unseen.EXAM_TPU | unseen.LIBRARY_TPU |
                             unseen.REPOS_TPU, "v5e:2x2")

@@ -657,8 +657,29 @@ class Plans(unittest.TestCase):
     def test_the_first_step_is_the_change_by_itself(self):
         for name, _, document, plan in self.plans():
             first = plan["steps"][0]
-            for key in ("predicted_total_bytes", "low_bytes", "high_bytes", "saves_bytes"):
-                self.assertEqual(first[key], by_id(document)[first["id"]][key], name)
+            alone = self.alone(document, first)
+            for key in ("predicted_total_bytes", "low_bytes", "high_bytes"):
+                self.assertEqual(first[key], alone[key], name)
+            self.assertEqual(first["saves_bytes"], document["total_bytes"] - alone["predicted_total_bytes"])
+
+    @staticmethod
+    def alone(document, step):
+        """What is told of a step's change by itself, in as many parts."""
+        item = by_id(document)[step["id"]]
+        return next((one for one in item.get("other_parts", []) if one["parts"] == step["parts"]), item)
+
+    def test_a_plan_takes_more_parts_rather_than_more_chips(self):
+        program, capacity = ADVICE / "attentive_units.hlo.pb.gz", PROGRAMS["attentive_units"]["total_bytes"] * 4 // 10
+        document = advise(program, f"--capacity={capacity}")
+        donation, parts = document["plan"]["steps"]
+        self.assertEqual((donation["id"], parts["id"], parts["parts"]), ("donate_inputs", "micro_batch", 8))
+        self.assertEqual(parts["name"], "accumulate gradients over 8 micro-batches")
+        self.assertIn("batch.reshape(8, -1", parts["code"])
+        usual = by_id(document)["micro_batch"]
+        self.assertEqual((usual["parts"], [one["parts"] for one in usual["other_parts"]]), (4, [8, 16]))
+        self.assertIn("batch.reshape(4, -1", usual["code"])
+        text = hbmview("advise", program, f"--capacity={capacity}").out
+        self.assertIn("The plan: donate the inputs and accumulate gradients over 8 micro-batches: about", text)
 
     def test_a_single_change_that_surely_fits_is_no_cheaper(self):
         for name, capacity, document in self.cases:
@@ -674,7 +695,7 @@ class Plans(unittest.TestCase):
         kinds = set()
         for name, capacity, document in self.cases:
             self.assertLessEqual(len(document["alternatives"]), 2)
-            sets = [tuple(sorted(plan["interventions"])) for plan in [document["plan"], *document["alternatives"]]]
+            sets = [tuple(sorted(plan["names"])) for plan in [document["plan"], *document["alternatives"]]]
             self.assertEqual(len(sets), len(set(sets)), (name, capacity))
             for other in document["alternatives"]:
                 kinds.add(other["kind"])

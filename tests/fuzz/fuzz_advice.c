@@ -25,7 +25,7 @@ static void check_item(const struct advice *advice, const struct advice_item *it
 // Each step goes on from the one before it, and the last is the plan.
 static void check_plan(const struct advice *advice, const struct advice_plan *plan) {
     int64_t before = advice->total_bytes;
-    assert(plan->count <= ADVICE_ID_COUNT);
+    assert(plan->count <= ADVICE_CHANGE_COUNT);
     for (size_t i = 0; i < plan->count; i++) {
         const struct advice_step *step = &plan->steps[i];
         assert(step->saves_bytes == before - step->predicted_total_bytes);
@@ -52,7 +52,7 @@ static void advise(const struct hlo_module *module, struct arena *arena, size_t 
         assert(error.code != ERROR_NONE && error.message[0] && error.offset <= (int64_t)size);
         return;
     }
-    for (int id = 0; id < ADVICE_ID_COUNT; id++) check_item(advice, &advice->items[id]);
+    for (int id = 0; id < ADVICE_CHANGE_COUNT; id++) check_item(advice, &advice->items[id]);
     check_plan(advice, &advice->plan);
     check_nearest(advice);
     for (size_t i = 0; i < advice->alternative_count; i++) check_plan(advice, &advice->alternatives[i]);

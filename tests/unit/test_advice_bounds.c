@@ -95,7 +95,7 @@ static uint32_t check_program(uint32_t *seed) {
     struct advice_request request = {.capacity_bytes = any_size(seed), .ways = 2 + next_random(seed) % 8};
     assert_true(hlo_module_load(program_build_finish(&b), &arena, &module, &error));
     assert_true(advice_make(&module, &request, &arena, advice, &error));
-    for (int id = 0; id < ADVICE_ID_COUNT; id++) {
+    for (int id = 0; id < ADVICE_CHANGE_COUNT; id++) {
         check_item(advice, &advice->items[id]);
         applying += advice->items[id].applies;
     }
@@ -155,7 +155,7 @@ static void guests_that_sum_past_int64_are_none(void **state) {
     add_huge_guests(&b);
     assert_true(hlo_module_load(program_build_finish(&b), &arena, &module, &error));
     if (!advice_make(&module, &request, &arena, advice, &error)) fail_msg("%s", error.message);
-    for (int id = 0; id < ADVICE_ID_COUNT; id++) check_item(advice, &advice->items[id]);
+    for (int id = 0; id < ADVICE_CHANGE_COUNT; id++) check_item(advice, &advice->items[id]);
     arena_free(&arena);
     program_build_free(&b);
 }

@@ -121,6 +121,21 @@ static void parts_of_a_batch_add_sums_of_gradients(void **state) {
     assert_true(is_said(item, " in 2, ") && is_said(item, " in 16"));
 }
 
+// For plans: as the change itself, but for the parts, and what they leave.
+static void more_parts_leave_less_under_the_same_name(void **state) {
+    (void)state;
+    const struct advice_item *items = advice_of("experts")->items;
+    const struct advice_item *usual = &items[ADVICE_MICRO_BATCH], *twice = &items[ADVICE_MICRO_BATCH_TWICE];
+    const struct advice_item *most = &items[ADVICE_MICRO_BATCH_FOUR_TIMES];
+    assert_true(twice->applies && twice->parts == 8 && most->applies && most->parts == 16);
+    assert_true(usual->saves_bytes < twice->saves_bytes && twice->saves_bytes < most->saves_bytes);
+    assert_string_equal(advice_id_name(twice->id), advice_id_name(usual->id));
+    assert_string_equal(usual->name, "accumulate gradients over 4 micro-batches");
+    assert_string_equal(most->name, "accumulate gradients over 16 micro-batches");
+    assert_non_null(strstr(twice->code, "batch.reshape(8, -1"));
+    assert_false(is_said(twice, "In other numbers of parts"));
+}
+
 static void what_trains_nothing_has_no_parts(void **state) {
     (void)state;
     const struct advice_item *item = &advice_of("caches_scanned")->items[ADVICE_MICRO_BATCH];
@@ -142,7 +157,7 @@ static void check_bounds(const struct advice *advice) {
     for (size_t i = 0; i < advice->together_count; i++) {
         const struct advice_together *together = &advice->together[i];
         int64_t touched = 0, added = 0;
-        for (int id = 0; id < ADVICE_ID_COUNT; id++) {
+        for (int id = 0; id < ADVICE_CHANGE_COUNT; id++) {
             if (!advice_set_has(together->set, (enum advice_id)id)) continue;
             touched += advice->items[id].touched_bytes;
             added += advice->items[id].added_bytes;
@@ -203,6 +218,7 @@ int main(void) {
         cmocka_unit_test(only_programs_that_train_nothing_have_int8_weights),
         cmocka_unit_test(int8_weights_take_a_quarter_and_caches_stay),
         cmocka_unit_test(parts_of_a_batch_add_sums_of_gradients),
+        cmocka_unit_test(more_parts_leave_less_under_the_same_name),
         cmocka_unit_test(what_trains_nothing_has_no_parts),
         cmocka_unit_test(gradients_are_summed_over_parts_once),
         cmocka_unit_test(every_pair_is_joined_and_inside_what_its_changes_touch),

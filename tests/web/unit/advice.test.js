@@ -115,6 +115,21 @@ test("an alternative that is chosen is the plan of the page", () => {
   assert.equal(adviceOf(reply, "no such kind").chosen.kind, "plan");
 });
 
+test("a plan in other parts says how many, with its own code, beside the figures of the change alone", () => {
+  const parts = { parts: 4, code: "scan over 4" };
+  const interventions = [itemOf("micro_batch", 5, parts), itemOf("donate_inputs", 1, { code: "donate" })];
+  const steps = [
+    { id: "donate_inputs", code: "donate" },
+    { id: "micro_batch", parts: 8, code: "scan over 8" },
+  ];
+  const more = { ...plan, interventions: ["donate_inputs", "micro_batch"], steps };
+  const [micro, donation] = adviceOf(replyOf({ interventions, plan: more })).applying;
+  assert.deepEqual([micro.title, micro.code], ["Micro batch, 8 in the plan", "scan over 8"]);
+  assert.deepEqual([donation.title, donation.code], ["Donate inputs", "donate"]);
+  const same = { ...more, steps: [steps[0], { ...steps[1], parts: 4, code: "scan over 4" }] };
+  assert.equal(adviceOf(replyOf({ interventions, plan: same })).applying[0].title, "Micro batch");
+});
+
 test("changes go by the server's names, sharding with its chips, unnamed ones by their id", () => {
   assert.equal(nameOfChange({ id: "donate_inputs", name: "donate the inputs" }), "Donate the inputs");
   assert.equal(nameOfChange({ id: "check_sharding" }), "Check sharding");

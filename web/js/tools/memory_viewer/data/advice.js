@@ -23,12 +23,8 @@ export function adviceOf(reply, kind = null) {
   const chosen = chosenPlan(plans, kind);
   const plan = chosen && !chosen.isChain ? chosen : reply.plan;
   const planned = plan?.interventions ?? [];
-  const changes = reply.interventions.map((one) => ({
-    ...one,
-    title: nameOfChange(one) + detailOf(one),
-    isPlanned: planned.includes(one.id),
-    isUntold: one.predicted_total_bytes === null,
-  }));
+  const stepOf = (one) => plan?.steps?.find(({ id }) => id === one.id);
+  const changes = reply.interventions.map((one) => changeOf(one, stepOf(one), planned));
   const applying = changes.filter((one) => one.applies).sort((a, b) => b.saves_bytes - a.saves_bytes);
   return {
     ...reply,
@@ -40,6 +36,17 @@ export function adviceOf(reply, kind = null) {
     untold: changes.filter((one) => one.isUntold),
     plan: { ...plan, ids: planned, state: planState(reply, capacity, planned) },
     scale: Math.max(1, reply.total_bytes, capacity ?? 0, ...applying.map((one) => one.high_bytes)),
+  };
+}
+
+/** The figures are of the change alone, the code is what its `step` of the plan wants. */
+function changeOf(one, step, planned) {
+  return {
+    ...one,
+    title: nameOfChange(one) + detailOf(one) + otherwiseIn(step, one),
+    code: step?.code ?? one.code,
+    isPlanned: planned.includes(one.id),
+    isUntold: one.predicted_total_bytes === null,
   };
 }
 
@@ -62,6 +69,10 @@ export const ADVICE_COLUMNS = [
 
 function detailOf({ dimension }) {
   return dimension ? `, ${dimension.from} → ${dimension.to}` : "";
+}
+
+function otherwiseIn(step, { parts }) {
+  return step?.parts && step.parts !== parts ? `, ${step.parts} in the plan` : "";
 }
 
 function planState({ plan, total_bytes: total }, capacity, ids) {
