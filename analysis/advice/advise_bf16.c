@@ -170,6 +170,7 @@ bool advise_bf16_parameters(struct advisor *advisor, struct advice_item *item) {
     double gradients_below = advisor->is_for_gpu ? GRADIENTS_BELOW_ON_GPU : GRADIENTS_BELOW;
     advisor_set_totals(advisor, is_known ? &computed : &stored, has_gradients ? gradients_below : STORED_BELOW,
                        has_gradients ? GRADIENTS_ABOVE : STORED_ABOVE, item);
+    advisor_widen_training(advisor, item);
     if (!is_known) tell_followed(advisor, &computed, item);
     return true;
 }

@@ -313,9 +313,9 @@ static void set_sharded_totals(struct advisor *advisor, const struct sharded *sh
     add_to_totals(advisor, sharded_added_bytes(advisor, sharded), hidden, &then);
     advisor->reach.added_bytes += sharded->waiting.most - sharded->waiting.likely + partial_sum_bytes(sharded);
     advisor_set_totals(advisor, &then, below_of(advisor, spread), spread, item);
-    sharding_widen(&sharded->habits, sharded->is_batch_split, advisor->is_for_gpu, item);
     widen_by_waiting(advisor, &sharded->waiting, item);
     item->high_bytes += partial_sum_bytes(sharded);
+    sharding_widen(&sharded->habits, sharded->is_batch_split, advisor->is_for_gpu, item);
 }
 
 static bool predict_sharded(struct advisor *advisor, bool is_batch_split, double spread, struct advice_item *item) {

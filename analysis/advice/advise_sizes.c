@@ -151,6 +151,7 @@ bool advise_batch(struct advisor *advisor, struct advice_item *item) {
     say_batch(advisor, item);
     say_odd(advisor, item);
     advisor_set_totals(advisor, &result, advisor_is_wide_untrained(advisor) ? 0.08 : 0.03, 0.02, item);
+    advisor_widen_training(advisor, item);
     if (!few_pictures_in_lanes(advisor, batch / 2)) return true;
     advice_widen(item, 0, 0.40);
     advisor_say(

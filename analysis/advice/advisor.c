@@ -134,6 +134,11 @@ void advice_widen(struct advice_item *item, double below, double above) {
     if (high > item->high_bytes) item->high_bytes = high;
 }
 
+void advisor_widen_training(const struct advisor *advisor, struct advice_item *item) {
+    const double needed = 0.049;
+    if (advisor->roles.is_training) advice_widen(item, needed, needed);
+}
+
 bool advisor_run(struct advisor *advisor, const struct what_if_change *change, struct what_if_result *result) {
     struct arena scratch;
     advisor->reach = advice_reach_join(advisor->reach, advice_reach_of(&advisor->what_if, change));

@@ -14,11 +14,11 @@ bool sharding_is_familiar(const struct sharding_habits *habits) {
 void sharding_widen(const struct sharding_habits *habits, bool is_batch_split, bool is_for_gpu,
                     struct advice_item *item) {
     if (habits->is_over_time)
-        advice_widen(item, 0.22, 0.35);
+        advice_widen(item, 0.30, 0.50);
     else if (habits->is_uneven)
-        advice_widen(item, 0.12, 0.40);
+        advice_widen(item, 0.22, 0.45);
     else if (!sharding_is_familiar(habits))
-        advice_widen(item, 0.15, 0.25);
+        advice_widen(item, 0.22, 0.45);
     else if (is_batch_split && !is_for_gpu)
-        advice_widen(item, 0.12, 0.20);
+        advice_widen(item, 0.20, 0.35);
 }
