@@ -1,8 +1,11 @@
 #include "server/http/assets.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "analysis/base/refused_memory.h"
 #include "server/app.h"
@@ -159,12 +162,22 @@ static bool read_file(FILE *file, struct output *output) {
     }
 }
 
+// A pipe without a writer would be waited for: it is no file of the page.
+static FILE *open_file(const char *path) {
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    struct stat status;
+    bool is_file = descriptor >= 0 && fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
+    FILE *file = is_file ? fdopen(descriptor, "r") : NULL;
+    if (!file && descriptor >= 0) close(descriptor);
+    return file;
+}
+
 static bool reply_from_disk(struct request *request, const char *web_dir, const char *path, struct reply *reply,
                             struct error *error) {
     struct output *output = reply_output(request, error);
     if (!output) return false;
     const char *place = disk_path(request, web_dir, path);
-    FILE *file = place ? fopen(place, "re") : NULL;
+    FILE *file = place ? open_file(place) : NULL;
     if (!file) return not_found(path, error);
     bool is_good = read_file(file, output);
     fclose(file);

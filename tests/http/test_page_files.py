@@ -1,4 +1,5 @@
 """The page's own files: from the program, below deep links, and from a folder (--web_dir)."""
+import os
 import pathlib
 import re
 import shutil
@@ -58,6 +59,12 @@ class FromAFolder(unittest.TestCase):
         self.assertEqual(self.server.get("/a.json").body, b"another")
         (self.folder / "a.json").unlink()
         self.assertEqual(self.server.get("/a.json").status, 404)
+
+    def test_what_is_no_file_is_not_waited_for(self):
+        os.mkfifo(self.folder / "pipe.js")
+        (self.folder / "folder.js").mkdir()
+        for name in ("pipe.js", "folder.js"):
+            self.assertEqual(self.server.get(f"/{name}").status, 404, name)
 
     def test_nothing_outside_of_it(self):
         for path in ("/../outside.js", "/%2e%2e/outside.js", "/js/../../outside.js", "//etc/passwd.js"):
