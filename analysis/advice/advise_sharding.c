@@ -316,6 +316,7 @@ static void set_sharded_totals(struct advisor *advisor, const struct sharded *sh
     widen_by_waiting(advisor, &sharded->waiting, item);
     item->high_bytes += partial_sum_bytes(sharded);
     sharding_widen(&sharded->habits, sharded->is_batch_split, advisor->is_for_gpu, item);
+    if (!advisor->is_for_gpu) advisor_widen_training(advisor, item);
 }
 
 static bool predict_sharded(struct advisor *advisor, bool is_batch_split, double spread, struct advice_item *item) {
