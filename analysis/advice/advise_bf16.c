@@ -220,8 +220,8 @@ bool advise_bf16_temporaries(struct advisor *advisor, struct advice_item *item) 
         "Cast the inputs of the model to bfloat16 and compute in it, x = x.astype(jnp.bfloat16), with the weights "
         "cast where they are used; keep sums and losses in float32.";
     if (!sizes) return false;
-    for (uint32_t i = 0; i < advisor->what_if.replay.span_count; i++) {
-        uint32_t buffer = advisor->what_if.replay.spans[i].buffer, leaf = advisor_leaf(advisor, buffer);
+    for (uint32_t i = 0; i < advisor_temporary_count(advisor); i++) {
+        uint32_t buffer = advisor_temporary(advisor, i), leaf = advisor_leaf(advisor, buffer);
         if (!is_f32(advisor, leaf) || !advisor->batch.marks[leaf]) continue;
         bool is_wide = shape_set_has(&exponentials, &advisor->graph.leaves[leaf]);
         *(is_wide ? &wide_bytes : &narrowed_bytes) += advisor->module->buffers[buffer].size_bytes;

@@ -101,19 +101,27 @@ static int64_t casts_added(const struct advisor *advisor) {
 
 // --- The change ---
 
-// The temporaries of one part; of the gradients that are added where they are made, the largest comes on top.
+// A temporary of one part. What a gradient had that is added where it is made, else 0.
+static int64_t cut_one(const struct advisor *advisor, int64_t parts, bool has_sums, uint32_t buffer, int64_t *sizes) {
+    uint32_t leaf = advisor_leaf(advisor, buffer);
+    if (leaf == HLO_NONE) return 0;
+    if (advisor->batch.marks[leaf]) {
+        struct array_shape part = dimension_flow_divided(&advisor->batch, leaf, parts);
+        sizes[buffer] = advisor_reshaped(advisor, buffer, &part);
+        return 0;
+    }
+    if (has_sums || !is_added_at_once(advisor, leaf)) return 0;
+    int64_t gone = sizes[buffer];
+    sizes[buffer] = 0;
+    return gone;
+}
+
+// All of them, those in outputs too; of the gradients that are added where they are made, the largest comes on top.
 static int64_t cut(const struct advisor *advisor, int64_t parts, bool has_sums, int64_t *sizes) {
     int64_t largest = 0;
-    for (uint32_t i = 0; i < advisor->what_if.replay.span_count; i++) {
-        uint32_t buffer = advisor->what_if.replay.spans[i].buffer, leaf = advisor_leaf(advisor, buffer);
-        if (leaf == HLO_NONE) continue;
-        if (advisor->batch.marks[leaf]) {
-            struct array_shape part = dimension_flow_divided(&advisor->batch, leaf, parts);
-            sizes[buffer] = advisor_reshaped(advisor, buffer, &part);
-        } else if (!has_sums && is_added_at_once(advisor, leaf)) {
-            if (sizes[buffer] > largest) largest = sizes[buffer];
-            sizes[buffer] = 0;
-        }
+    for (uint32_t i = 0; i < advisor_temporary_count(advisor); i++) {
+        int64_t gone = cut_one(advisor, parts, has_sums, advisor_temporary(advisor, i), sizes);
+        if (gone > largest) largest = gone;
     }
     return largest;
 }
@@ -127,6 +135,8 @@ static bool predict(struct advisor *advisor, int64_t parts, bool has_sums, struc
     if (!advisor_run(advisor, &change, &then)) return false;
     int64_t added = has_sums ? 0 : sum_of_weights(advisor) + largest + casts_added(advisor);
     advisor->reach.added_bytes = added;
+    then.lodged_bytes = added < then.room_bytes ? added : then.room_bytes;
+    added -= then.lodged_bytes;
     then.total_bytes += added;
     then.peak_bytes += added;
     then.temporary_bytes += added;

@@ -54,7 +54,8 @@ static int64_t beyond_replay(const struct advisor *advisor, unsigned set, enum a
         double part = part_left(advisor, (enum advice_id)other);
         if (part < least) least = part;
     }
-    return what_if_bytes((double)(told->total_bytes - told->replayed_total_bytes) * least);
+    int64_t driven_out = advice_set_has(set, ADVICE_DONATE_INPUTS) ? told->lodged_bytes : 0;
+    return what_if_bytes((double)(told->total_bytes - told->replayed_total_bytes + driven_out) * least);
 }
 
 static int64_t bounded(const struct advice *advice, unsigned set, int64_t total) {

@@ -104,6 +104,18 @@ static inline uint32_t advisor_leaf(const struct advisor *advisor, uint32_t buff
     return advisor->graph.leaf_of_buffer[buffer];
 }
 
+// The buffers of all temporaries, those that lie in outputs (residents.h) last: a TPU's replay has them already.
+static inline uint32_t advisor_temporary_count(const struct advisor *advisor) {
+    const struct what_if *what_if = &advisor->what_if;
+    return what_if->replay.span_count + (what_if->is_for_tpu ? 0 : what_if->residents.guest_count);
+}
+
+static inline uint32_t advisor_temporary(const struct advisor *advisor, uint32_t i) {
+    const struct heap_replay *replay = &advisor->what_if.replay;
+    return i < replay->span_count ? replay->spans[i].buffer
+                                  : advisor->what_if.residents.first_guest + (i - replay->span_count);
+}
+
 // Everything that grows with the marked dimensions at half their size.
 MUST_USE bool advisor_halve(struct advisor *advisor, const struct dimension_flow *flow, struct what_if_result *result);
 

@@ -47,14 +47,32 @@ static bool replay_as_is(struct what_if *what_if, struct program_graph *graph, s
     return heap_replay_run(&residents->module, residents->events, NULL, arena, &what_if->replay, error);
 }
 
+struct lodged {
+    int64_t visits;  // how much work lodging_assign was
+    int64_t bytes;   // of the peak, what outputs took
+};
+
 // The temporaries of `sizes` on heap and in outputs: a replay of all, a second of those that no output takes.
 static bool replay_lodged(const struct what_if *what_if, const int64_t *sizes, struct hlo_module *changed,
-                          struct arena *scratch, struct heap_replay *replay, int64_t *visits, struct error *error) {
+                          struct arena *scratch, struct heap_replay *replay, struct lodged *lodged,
+                          struct error *error) {
     const struct residents *residents = &what_if->residents;
     if (!heap_replay_run(changed, residents->events, NULL, scratch, replay, error)) return false;
-    if (!lodging_assign(residents, replay, sizes, changed, visits, scratch))
+    lodged->bytes = replay->peak_bytes;
+    if (!lodging_assign(residents, replay, sizes, changed, &lodged->visits, scratch))
         return error_set(error, ERROR_TOO_BIG, "no memory left to place temporaries in outputs");
-    return heap_replay_run(changed, residents->events, NULL, scratch, replay, error);
+    if (!heap_replay_run(changed, residents->events, NULL, scratch, replay, error)) return false;
+    lodged->bytes -= replay->peak_bytes;
+    return true;
+}
+
+// What outputs of `sizes` have left where `lodged` of them are taken.
+static int64_t room_in_outputs(const struct what_if *what_if, const int64_t *sizes, int64_t lodged) {
+    const struct residents *residents = &what_if->residents;
+    double room = -(double)lodged;
+    for (uint32_t h = 0; h < residents->host_count; h++)
+        room += (double)lodging_host_bytes(residents, &residents->hosts[h], sizes);
+    return room > 0 ? what_if_bytes(room) : 0;
 }
 
 // The module with its guests, as it is, to be changed. NULL: no memory.
@@ -75,14 +93,16 @@ static bool is_lodged_alike(const struct what_if *what_if) {
 }
 
 static bool lodge_as_is(struct what_if *what_if, struct arena *scratch, struct error *error) {
-    struct hlo_module lodged = what_if->residents.module;
+    struct hlo_module module = what_if->residents.module;
     struct heap_replay replay;
-    int64_t *sizes = arena_push_raw(scratch, lodged.buffer_count, sizeof *sizes);
-    lodged.buffers = copy_buffers(what_if, scratch);
-    if (!sizes || !lodged.buffers) return error_set(error, ERROR_TOO_BIG, "no memory left to replay the program");
-    for (uint32_t i = 0; i < lodged.buffer_count; i++) sizes[i] = lodged.buffers[i].size_bytes;
-    return replay_lodged(what_if, sizes, &lodged, scratch, &replay, &what_if->lodging_visits, error) &&
-           temporaries_predict(&what_if->temporaries, &lodged, &replay, scratch, &what_if->lodging_bytes, error);
+    struct lodged lodged;
+    int64_t *sizes = arena_push_raw(scratch, module.buffer_count, sizeof *sizes);
+    module.buffers = copy_buffers(what_if, scratch);
+    if (!sizes || !module.buffers) return error_set(error, ERROR_TOO_BIG, "no memory left to replay the program");
+    for (uint32_t i = 0; i < module.buffer_count; i++) sizes[i] = module.buffers[i].size_bytes;
+    if (!replay_lodged(what_if, sizes, &module, scratch, &replay, &lodged, error)) return false;
+    what_if->lodging_visits = lodged.visits;
+    return temporaries_predict(&what_if->temporaries, &module, &replay, scratch, &what_if->lodging_bytes, error);
 }
 
 static bool pack_as_is(struct what_if *what_if, struct arena *arena, struct error *error) {
@@ -152,13 +172,16 @@ static bool replay_changed(const struct what_if *what_if, struct heap_events eve
                            struct error *error) {
     struct hlo_module changed = what_if->residents.module;
     struct heap_replay replay;
+    struct lodged lodged = {0};
     bool is_lodged = has_lodgers_then(what_if, change);
     changed.buffers = copy_buffers(what_if, scratch);
     if (!changed.buffers) return error_set(error, ERROR_TOO_BIG, "no memory left to replay a change");
     for (uint32_t i = 0; i < changed.buffer_count; i++) changed.buffers[i].size_bytes = change->sizes[i];
-    if (is_lodged ? !replay_lodged(what_if, change->sizes, &changed, scratch, &replay, &result->lodging_visits, error)
+    if (is_lodged ? !replay_lodged(what_if, change->sizes, &changed, scratch, &replay, &lodged, error)
                   : !heap_replay_run(&changed, events, NULL, scratch, &replay, error))
         return false;
+    result->lodging_visits = lodged.visits;
+    result->room_bytes = is_lodged ? room_in_outputs(what_if, change->sizes, lodged.bytes) : 0;
     result->small_bytes = 0;
     for (uint32_t i = 0; i < replay.live_at_peak_count; i++) {
         int64_t size = change->sizes[replay.live_at_peak[i]];

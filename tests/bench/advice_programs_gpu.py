@@ -283,6 +283,9 @@ MODELS = {
 KINDS = (("library", {"xla_gpu_enable_triton_gemm": False}), ("triton", {"xla_gpu_enable_triton_gemm": True}))
 UNSEEN = common.unseen_families(unseen.GPU | unseen.LAST_GPU | unseen.BLIND_GPU | unseen.EXAM_GPU | unseen.LIBRARY_GPU |
                                 unseen.REPOS_GPU, H100)
+IN_PARTS = ("micro_batch", "micro_batch.8", "donate_inputs+micro_batch.8")
+for _name in ("decoder_4", "decoder_scan_12", "gated_6", "moe_2", "dense_8", "residual_bf16"):
+    MODELS[_name] = dataclasses.replace(MODELS[_name], variants=MODELS[_name].variants + IN_PARTS)
 FAMILIES = {f"{name}_{kind}": dataclasses.replace(family, options=options) for kind, options in KINDS
             for name, family in (MODELS | UNSEEN).items()}
 for _name in ("vision_4_triton", "masked_encoder_4_triton", "normed_heads_16_triton", "many_crops_9_triton",
