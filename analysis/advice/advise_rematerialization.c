@@ -318,7 +318,8 @@ enum kept { KEEPS_INPUTS, KEEPS_PRODUCTS, KEEPS_ON_HOST };
 static bool choose_kept(const struct advisor *advisor, enum kept kept, struct blocks *blocks) {
     struct block_stages *stages = &blocks->stages;
     double saved = kept == KEEPS_PRODUCTS
-                       ? saved_products_bytes(advisor, stages->blocks, blocks->residuals.loop_length > 0)
+                       ? saved_products_bytes(advisor, stages->blocks, block_stages_stream_bytes(stages),
+                                              blocks->residuals.loop_length > 0)
                        : 0;
     for (uint32_t s = 0; s < stages->count; s++) {
         struct block_stage *stage = &stages->stages[s];
@@ -372,6 +373,18 @@ static int64_t peak_with(const struct advisor *advisor, struct blocks blocks, do
     return new_peak(advisor, &blocks, dropped, waiting);
 }
 
+// What blocks keep in a GPU's outputs, where no replay of the heap sees it: others may lie there then.
+static int64_t kept_in_outputs(const struct advisor *advisor) {
+    double bytes = 0;
+    for (uint32_t i = replay_of(advisor)->span_count; i < advisor_temporary_count(advisor); i++) {
+        uint32_t buffer = advisor_temporary(advisor, i), leaf = advisor_leaf(advisor, buffer);
+        if (leaf == HLO_NONE || !advisor->batch.marks[leaf]) continue;
+        if (advisor->phases.of_node[advisor->graph.node_of_leaf[leaf]] == PHASE_FORWARD)
+            bytes += (double)advisor->module->buffers[buffer].size_bytes;
+    }
+    return what_if_bytes(bytes);
+}
+
 // From none of what is inside of a block to more than all of it; what else may be off, in parts of the prediction, is
 // as far as recompiled programs were (docs/advice.md). Layers over tokens end a little lower more often than higher.
 static void set_range(struct advisor *advisor, const struct blocks *blocks, const int64_t *dropped,
@@ -380,7 +393,7 @@ static void set_range(struct advisor *advisor, const struct blocks *blocks, cons
     int64_t likely = new_peak(advisor, blocks, dropped, waiting);
     int64_t inside = likely - peak_with(advisor, *blocks, 0, dropped, waiting);
     advice_widen(item, 0.062, 0.036);
-    item->low_bytes -= inside;
+    item->low_bytes -= inside + kept_in_outputs(advisor);
     item->high_bytes += peak_with(advisor, *blocks, AT_ONCE_MOST, dropped, waiting) - likely;
     if (inside > item->predicted_total_bytes / 2) advisor->doubt.may_go_bytes = advisor->doubt.population_bytes;
     if (advisor->has_convolutions)

@@ -21,18 +21,24 @@ static void add_product(const struct advisor *advisor, const struct weight_produ
     kinds[at].count++;
 }
 
-double saved_products_bytes(const struct advisor *advisor, double blocks, bool is_looped) {
+// The first or the last may lack it; one alone is of the head.
+static bool is_of_blocks(const struct kind *kind, double blocks, bool is_looped) {
+    return is_looped || (kind->count > 1 && kind->count + 1 >= blocks);
+}
+
+double saved_products_bytes(const struct advisor *advisor, double blocks, int64_t stream_bytes, bool is_looped) {
     struct kind kinds[KINDS_MAX];
     int count = 0;
-    double bytes = 0;
+    double bytes = 0, unread = 0;
     for (uint32_t i = 0; i < advisor->graph.node_count; i++) {
         struct weight_product product;
         if (weight_product_read(advisor, i, &product) && product.is_repeated == is_looped)
             add_product(advisor, &product, kinds, &count);
     }
     for (int k = 0; k < count; k++) {
-        bool is_of_blocks = is_looped || kinds[k].count + 1 >= blocks;  // the first or the last may lack it
-        if (is_of_blocks) bytes += kinds[k].bytes * kinds[k].count * (is_looped ? blocks : 1);
+        if (!is_of_blocks(&kinds[k], blocks, is_looped)) continue;
+        bytes += kinds[k].bytes * (is_looped ? blocks * kinds[k].count : kinds[k].count);
+        if (kinds[k].bytes == (double)stream_bytes) unread = kinds[k].bytes * blocks;
     }
-    return bytes;
+    return unread < bytes ? bytes - unread : bytes;
 }

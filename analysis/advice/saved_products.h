@@ -5,10 +5,12 @@
 //     q [8,12,512,64]   . k            -> scores               not kept: both do, so the product has batch dimensions
 //     x . head[768,32000]              -> logits               not kept: no block has it
 //
-// Does not see which of them the backward pass never reads (the last one of a block often).
+// What a block ends with is the next one's input, or is added to it: the backward pass never reads that product, so it
+// is not kept. Does not see which others it never reads.
 #pragma once
 
 #include "analysis/advice/advisor.h"
 
 // Bytes over all blocks; with `is_looped` each stands once in the body of a loop of so many turns, else once a block.
-double saved_products_bytes(const struct advisor *advisor, double blocks, bool is_looped);
+// `stream_bytes` has what is handed from block to block.
+double saved_products_bytes(const struct advisor *advisor, double blocks, int64_t stream_bytes, bool is_looped);

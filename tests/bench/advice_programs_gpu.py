@@ -284,8 +284,13 @@ KINDS = (("library", {"xla_gpu_enable_triton_gemm": False}), ("triton", {"xla_gp
 UNSEEN = common.unseen_families(unseen.GPU | unseen.LAST_GPU | unseen.BLIND_GPU | unseen.EXAM_GPU | unseen.LIBRARY_GPU |
                                 unseen.REPOS_GPU, H100)
 IN_PARTS = ("micro_batch", "micro_batch.8", "donate_inputs+micro_batch.8")
-for _name in ("decoder_4", "decoder_scan_12", "gated_6", "moe_2", "dense_8", "residual_bf16"):
-    MODELS[_name] = dataclasses.replace(MODELS[_name], variants=MODELS[_name].variants + IN_PARTS)
+OF_TRAINING, OF_SERVING = ("halve_sequence", "rematerialize_dots"), ("halve_sequence", "int8_weights")
+ALSO = {name: IN_PARTS for name in ("decoder_4", "decoder_scan_12", "gated_6", "moe_2", "dense_8", "residual_bf16")}
+DECODERS = ("decoder_4", "decoder_scan_12", "gated_6", "decoder_f32_2")
+ALSO |= {name: (*ALSO.get(name, ()), *OF_TRAINING) for name in DECODERS}
+ALSO |= {name: OF_SERVING for name in ("inference", "decode_8", "decode_scan")}
+for _name, _more in ALSO.items():
+    MODELS[_name] = dataclasses.replace(MODELS[_name], variants=MODELS[_name].variants + _more)
 FAMILIES = {f"{name}_{kind}": dataclasses.replace(family, options=options) for kind, options in KINDS
             for name, family in (MODELS | UNSEEN).items()}
 for _name in ("vision_4_triton", "masked_encoder_4_triton", "normed_heads_16_triton", "many_crops_9_triton",

@@ -134,7 +134,8 @@ class Predictions(unittest.TestCase):
                                  "gpu_inference": 16, "gpu_inference_fused": 16, "gpu_logits_in_columns": 8,
                                  "gpu_molecules": 512, "gpu_near_policy": None, "gpu_pooled": 64,
                                  "gpu_recurrent": 256, "gpu_rollout": 8, "gpu_rows_out": 8, "gpu_scanned_groups": 8,
-                                 "gpu_switched": 16, "gpu_vision_scanned": 32, "gpu_window_cache": 64})
+                                 "gpu_switched": 16, "gpu_two_blocks": 16, "gpu_vision_scanned": 32,
+                                 "gpu_window_cache": 64})
 
     def test_without_a_batch_its_half_cannot_be_told(self):
         for change in ("halve_batch", "shard_all"):
