@@ -1,5 +1,6 @@
 #include "analysis/advice/advisor.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -135,8 +136,10 @@ void advice_widen(struct advice_item *item, double below, double above) {
 }
 
 void advisor_widen_training(const struct advisor *advisor, struct advice_item *item) {
-    const double needed = 0.049;
-    if (advisor->roles.is_training) advice_widen(item, needed, needed);
+    const double needed = 0.049, both = 0.098, total = (double)item->predicted_total_bytes;
+    if (!advisor->roles.is_training || total <= 0) return;
+    double below = 1 - (double)item->low_bytes / total, above = (double)item->high_bytes / total - 1;
+    advice_widen(item, fmin(needed, both - above), fmin(needed, both - below));
 }
 
 bool advisor_run(struct advisor *advisor, const struct what_if_change *change, struct what_if_result *result) {

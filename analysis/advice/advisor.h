@@ -65,7 +65,7 @@ void advisor_set_totals(const struct advisor *advisor, const struct what_if_resu
 // The range reaches `below` and `above` the prediction at least, in parts of it.
 void advice_widen(struct advice_item *item, double below, double above);
 
-// The same to what steps of other authors needed at first sight: just below a tenth of the prediction in all.
+// The same to what steps of other authors needed at first sight, as far as it stays narrower than a tenth in all.
 void advisor_widen_training(const struct advisor *advisor, struct advice_item *item);
 
 // The change does nothing here: totals as they are. `why` is the first of the evidence. True.
