@@ -610,7 +610,7 @@ for _name in ("gpt_unrolled_4", "gpt_gated_8", "gpt_scan_10", "gpt_scan_12", "mo
 for _name, _more in (*ALSO.items(), *TOGETHER.items(), *MORE_PARTS.items()):
     FAMILIES[_name] = dataclasses.replace(FAMILIES[_name], variants=FAMILIES[_name].variants + _more)
 FAMILIES |= unseen_families(unseen.TPU | unseen.LAST_TPU | unseen.BLIND_TPU | unseen.EXAM_TPU | unseen.LIBRARY_TPU |
-                            unseen.REPOS_TPU, "v5e:2x2")
+                            unseen.REPOS_TPU | unseen.FRESH_TPU, "v5e:2x2")
 
 
 # --- Compiling ---

@@ -2,11 +2,13 @@
 
 They were written by people who had seen neither the rules nor any figure of the advice: TPU and GPU first, then those
 of advice_last.py, then BLIND_TPU and BLIND_GPU, then EXAM_TPU and EXAM_GPU, then LIBRARY_TPU and LIBRARY_GPU, whose
-models are those of libraries, then REPOS_TPU and REPOS_GPU, in the manner of public repositories. Each set was judged
-once as the rules were then, and rules were changed with it in view after that. docs/advice.md has what each said at
-first sight; the last is told apart as kept aside.
+models are those of libraries, then REPOS_TPU and REPOS_GPU, in the manner of public repositories, then FRESH_TPU and
+FRESH_GPU. Each set was judged once as the rules were then, and rules were changed with it in view after that.
+docs/advice.md has what each said at first sight; the last is told apart as kept aside.
 """
 import dataclasses
+
+import jax.numpy as jnp
 
 from advice_structures import BF16, F32
 import advice_blind as blind
@@ -20,6 +22,11 @@ import advice_exam_repos as repos
 import advice_exam_repos_scenes as repos_scenes
 import advice_exam_repos_time as repos_time
 import advice_exam_scenes as exam_scenes
+import advice_fresh as fresh
+import advice_fresh_other as fresh_other
+import advice_fresh_scenes as fresh_scenes
+import advice_fresh_serving as fresh_serving
+import advice_fresh_text as fresh_text
 import advice_last as last
 import advice_unseen as unseen
 import advice_unseen_other as other
@@ -216,38 +223,80 @@ LIBRARY_GPU = {
 REPOS_TPU = {
     "flax_electra_7": Listed(repos.named_entities({
         "num_hidden_layers": 7, "hidden_size": 624, "num_attention_heads": 13, "intermediate_size": 2496,
-        "embedding_size": 128, "num_labels": 19}, 28, 352), True, FOLLOWED),
+        "embedding_size": 128, "num_labels": 19}, 28, 352), variants=FOLLOWED),
     "flax_dinov2_6": Listed(repos.dropped_paths({
         "num_hidden_layers": 6, "hidden_size": 720, "num_attention_heads": 12, "image_size": 266, "patch_size": 14,
-        "use_swiglu_ffn": True, "drop_path_rate": 0.1, "num_labels": 1000}, 44), True),
+        "use_swiglu_ffn": True, "drop_path_rate": 0.1, "num_labels": 1000}, 44)),
     "flax_gpt_neo_6": Listed(repos.near_and_far({
         "num_layers": 6, "hidden_size": 1040, "num_heads": 13, "attention_types": [[["global", "local"], 3]],
-        "window_size": 256, "vocab_size": 46000, "max_position_embeddings": 736}, 8, 736), True),
+        "window_size": 256, "vocab_size": 46000, "max_position_embeddings": 736}, 8, 736)),
     "flax_wav2vec2_5": Listed(repos.letters_of_sound({
         "num_hidden_layers": 5, "hidden_size": 528, "num_attention_heads": 11, "intermediate_size": 2112,
-        "do_stable_layer_norm": True, "feat_extract_norm": "layer"}, 12, 160000, 96), True),
+        "do_stable_layer_norm": True, "feat_extract_norm": "layer"}, 12, 160000, 96)),
     "flax_xglm_3": Listed(repos.many_tongues({
         "num_layers": 3, "d_model": 576, "attention_heads": 12, "ffn_dim": 2304, "vocab_size": 256008,
-        "max_position_embeddings": 480}, 8, 336), True),
+        "max_position_embeddings": 480}, 8, 336)),
     "flax_opt_decode_9": Listed(libraries.next_word("FlaxOPTForCausalLM", {
         "num_hidden_layers": 9, "hidden_size": 1344, "word_embed_proj_dim": 1344, "ffn_dim": 5376,
-        "num_attention_heads": 21, "max_position_embeddings": 1200}, 40, 1200), True, INFERENCE),
-    "second_axis_decoder_11": Listed(repos.second_axis_decoder(11, 1088, 18, 3, 64, 2944, 38400, 4, 960), True),
-    "side_by_side_5": Listed(repos.side_by_side(5, 928, 11, 64, 27200, 8, 832), True),
-    "switched_decoder_6": Listed(repos.switched_decoder(6, 608, 8, 1824, 12, 28800, 12, 576, 120), True),
-    "two_views_2342": Listed(repos_scenes.two_views((2, 3, 4, 2), (192, 384, 640, 1152), 2304, 256, 176, 48), True,
-                             FOLLOWED),
-    "quantized_pictures_5": Listed(repos_scenes.quantized_pictures(208, 5, 96, 1536, 88, 112, 76), True, FOLLOWED),
-    "diagonal_states_5": Listed(repos_time.diagonal_states(5, 328, 168, 40, 35, 20, 1984), True, FOLLOWED),
-    "flowing_density_3": Listed(repos_time.flowing_density(3, 848, 63, 14, 2048), True, FOLLOWED),
-    "replayed_games_84": Listed(repos_time.replayed_games(72, 4000, 84, 528, 6, 640), True),
+        "num_attention_heads": 21, "max_position_embeddings": 1200}, 40, 1200), variants=INFERENCE),
+    "second_axis_decoder_11": Listed(repos.second_axis_decoder(11, 1088, 18, 3, 64, 2944, 38400, 4, 960)),
+    "side_by_side_5": Listed(repos.side_by_side(5, 928, 11, 64, 27200, 8, 832)),
+    "switched_decoder_6": Listed(repos.switched_decoder(6, 608, 8, 1824, 12, 28800, 12, 576, 120)),
+    "two_views_2342": Listed(repos_scenes.two_views((2, 3, 4, 2), (192, 384, 640, 1152), 2304, 256, 176, 48),
+                             variants=FOLLOWED),
+    "quantized_pictures_5": Listed(repos_scenes.quantized_pictures(208, 5, 96, 1536, 88, 112, 76), variants=FOLLOWED),
+    "diagonal_states_5": Listed(repos_time.diagonal_states(5, 328, 168, 40, 35, 20, 1984), variants=FOLLOWED),
+    "flowing_density_3": Listed(repos_time.flowing_density(3, 848, 63, 14, 2048), variants=FOLLOWED),
+    "replayed_games_84": Listed(repos_time.replayed_games(72, 4000, 84, 528, 6, 640)),
 }
 REPOS_GPU = {
-    "second_axis_decoder_13": Listed(repos.second_axis_decoder(13, 1280, 15, 5, 64, 3392, 44800, 4, 768), True),
-    "switched_decoder_8": Listed(repos.switched_decoder(8, 1024, 8, 2560, 20, 36864, 16, 640, 80), True),
+    "second_axis_decoder_13": Listed(repos.second_axis_decoder(13, 1280, 15, 5, 64, 3392, 44800, 4, 768)),
+    "switched_decoder_8": Listed(repos.switched_decoder(8, 1024, 8, 2560, 20, 36864, 16, 640, 80)),
     "flax_gpt_neo_decode_12": Listed(libraries.next_word("FlaxGPTNeoForCausalLM", {
         "num_layers": 12, "hidden_size": 1920, "num_heads": 15, "attention_types": [[["global", "local"], 6]],
-        "window_size": 512, "max_position_embeddings": 2400}, 24, 2400), True, INFERENCE),
-    "diagonal_states_7": Listed(repos_time.diagonal_states(7, 576, 288, 72, 35, 16, 2720), True, FOLLOWED),
-    "hashed_corners_15": Listed(repos_scenes.hashed_corners(15, 2 ** 20, 16, 1600, 80, 72, 20480), True),
+        "window_size": 512, "max_position_embeddings": 2400}, 24, 2400), variants=INFERENCE),
+    "diagonal_states_7": Listed(repos_time.diagonal_states(7, 576, 288, 72, 35, 16, 2720), variants=FOLLOWED),
+    "hashed_corners_15": Listed(repos_scenes.hashed_corners(15, 2 ** 20, 16, 1600, 80, 72, 20480)),
+}
+
+# Of advice_fresh.py and its neighbours.
+LONG = (*USUAL, "halve_sequence")
+FRESH_TPU = {
+    "mapped_blocks_7": Listed(fresh.mapped_blocks(7, 960, 15, 3840, 50304, 4, 4096, 512, 8), True, (
+        *LONG, "micro_batch", "rematerialize_dots")),
+    "state_chunks_8": Listed(fresh.state_chunks(8, 768, 24, 64, 128, 50280, 8, 1024, 128), True),
+    "turned_matrices_7": Listed(fresh.turned_matrices(7, 1152, 9, 50304, 4, 1280), True),
+    "grouped_answers_6": Listed(fresh_text.grouped_answers(6, 1024, 16, 4, 2816, 32000, 4, 4, 512), True, LONG),
+    "byte_weights_20": Listed(fresh_text.byte_weights(20, 2048, 16, 5504, 32000, 16, 64, 4, 512), True, (
+        *USUAL, "rematerialize_dots")),
+    "biased_text_4": Listed(fresh_text.biased_text(4, 704, 11, 64, 1792, 32128, 24, 384, 128, 3), True),
+    "masked_patches_7": Listed(fresh_scenes.masked_patches((7, 816, 12), (3, 512, 8), 224, 16, 0.75, 120), True),
+    "sharpness_aware_6": Listed(fresh_scenes.sharpness_aware(6, 640, 320, 2560, 224, 16, 88), True, FOLLOWED),
+    "sound_and_words_5": Listed(fresh_scenes.sound_and_words((64, 128, 256, 512), (5, 512, 8), 512, 1008, 64, 30000,
+                                                             48, 77), True),
+    "scaled_volumes_4": Listed(fresh_scenes.scaled_volumes((32, 64, 128, 256), 4, 80, 4), True),
+    "films_6": Listed(fresh_scenes.films(4, 2, 576, 9, 16, 224, 16, 400, 24), True),
+    "chunked_prompts_10": Listed(fresh_serving.chunked_prompts(10, 1792, 14, 7168, 48000, 8, 4096, 512, 5120), True, (
+        *INFERENCE, "halve_sequence", "int8_weights")),
+    "steered_noise_10": Listed(fresh_serving.steered_noise(10, 1024, 16, 32, 2, 4, 1000, 30, 48), True, INFERENCE),
+    "latents_to_pictures_4": Listed(fresh_serving.latents_to_pictures((512, 384, 256, 128), 2, 4, 64, 12), True,
+                                    INFERENCE),
+    "paired_atoms_6": Listed(fresh_other.paired_atoms(6, 512, 16, 1024, 128, 120, 56), True, FOLLOWED),
+    "crossed_features_7": Listed(fresh_other.crossed_features((900000, 300000, 120000, 48000, 16000, 2000, 360), 96, 6,
+                                                              13, 3, 128, 4, (1024, 512, 256), 16384), True, (
+        *USUAL, "micro_batch")),
+    "imagined_worlds_512": Listed(fresh_other.imagined_worlds(512, 512, 32, 32, 48, 64, 15, 24, 48), True),
+}
+FRESH_GPU = {
+    "mapped_blocks_6": Listed(fresh.mapped_blocks(6, 1280, 20, 5120, 50304, 12, 6144, 512, 6), True, (
+        *LONG, "rematerialize_dots")),
+    "state_chunks_9": Listed(fresh.state_chunks(9, 1024, 32, 64, 128, 50280, 12, 2048, 256), True),
+    "grouped_answers_8": Listed(fresh_text.grouped_answers(8, 1536, 12, 4, 4096, 65536, 8, 6, 640), True),
+    "chunked_prompts_12": Listed(fresh_serving.chunked_prompts(12, 2560, 20, 10240, 64000, 12, 8192, 1024, 9216), True,
+                                 INFERENCE),
+    "crossed_features_9": Listed(fresh_other.crossed_features((
+        2600000, 1200000, 700000, 260000, 96000, 30000, 8000, 1200, 180), 120, 10, 16, 4, 192, 4, (1536, 768, 256),
+        40960), True),
+    "paired_atoms_8": Listed(fresh_other.paired_atoms(8, 768, 24, 1536, 160, 120, 96), True, FOLLOWED),
+    "scaled_volumes_5": Listed(fresh_scenes.scaled_volumes((32, 64, 128, 256, 320), 3, 128, 4, jnp.float16), True),
 }
