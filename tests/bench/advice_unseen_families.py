@@ -264,12 +264,12 @@ LONG = (*USUAL, "halve_sequence")
 FRESH_TPU = {
     "mapped_blocks_7": Listed(fresh.mapped_blocks(7, 960, 15, 3840, 50304, 4, 4096, 512, 8), True, (
         *LONG, "micro_batch", "rematerialize_dots")),
-    "state_chunks_8": Listed(fresh.state_chunks(8, 768, 24, 64, 128, 50280, 8, 1024, 128), True),
-    "turned_matrices_7": Listed(fresh.turned_matrices(7, 1152, 9, 50304, 4, 1280), True),
+    "state_chunks_6": Listed(fresh.state_chunks(6, 768, 24, 64, 128, 50280, 8, 1024, 128), True),
+    "turned_matrices_5": Listed(fresh.turned_matrices(5, 1152, 9, 50304, 4, 1280), True),
     "grouped_answers_6": Listed(fresh_text.grouped_answers(6, 1024, 16, 4, 2816, 32000, 4, 4, 512), True, LONG),
     "byte_weights_20": Listed(fresh_text.byte_weights(20, 2048, 16, 5504, 32000, 16, 64, 4, 512), True, (
         *USUAL, "rematerialize_dots")),
-    "biased_text_4": Listed(fresh_text.biased_text(4, 704, 11, 64, 1792, 32128, 24, 384, 128, 3), True),
+    "biased_text_3": Listed(fresh_text.biased_text(3, 704, 11, 64, 1792, 32128, 48, 512, 176, 3), True),
     "masked_patches_7": Listed(fresh_scenes.masked_patches((7, 816, 12), (3, 512, 8), 224, 16, 0.75, 120), True),
     "sharpness_aware_6": Listed(fresh_scenes.sharpness_aware(6, 640, 320, 2560, 224, 16, 88), True, FOLLOWED),
     "sound_and_words_5": Listed(fresh_scenes.sound_and_words((64, 128, 256, 512), (5, 512, 8), 512, 1008, 64, 30000,
@@ -288,15 +288,15 @@ FRESH_TPU = {
     "imagined_worlds_512": Listed(fresh_other.imagined_worlds(512, 512, 32, 32, 48, 64, 15, 24, 48), True),
 }
 FRESH_GPU = {
-    "mapped_blocks_6": Listed(fresh.mapped_blocks(6, 1280, 20, 5120, 50304, 12, 6144, 512, 6), True, (
+    "mapped_blocks_4": Listed(fresh.mapped_blocks(4, 1280, 20, 5120, 50304, 8, 6144, 512, 6), True, (
         *LONG, "rematerialize_dots")),
-    "state_chunks_9": Listed(fresh.state_chunks(9, 1024, 32, 64, 128, 50280, 12, 2048, 256), True),
-    "grouped_answers_8": Listed(fresh_text.grouped_answers(8, 1536, 12, 4, 4096, 65536, 8, 6, 640), True),
+    "state_chunks_7": Listed(fresh.state_chunks(7, 1024, 32, 64, 128, 50280, 12, 2048, 256), True),
+    "grouped_answers_5": Listed(fresh_text.grouped_answers(5, 1536, 12, 4, 4096, 65536, 8, 6, 640), True),
     "chunked_prompts_12": Listed(fresh_serving.chunked_prompts(12, 2560, 20, 10240, 64000, 12, 8192, 1024, 9216), True,
                                  INFERENCE),
     "crossed_features_9": Listed(fresh_other.crossed_features((
         2600000, 1200000, 700000, 260000, 96000, 30000, 8000, 1200, 180), 120, 10, 16, 4, 192, 4, (1536, 768, 256),
         40960), True),
-    "paired_atoms_8": Listed(fresh_other.paired_atoms(8, 768, 24, 1536, 160, 120, 96), True, FOLLOWED),
+    "paired_atoms_5": Listed(fresh_other.paired_atoms(5, 768, 24, 1536, 160, 120, 96), True, FOLLOWED),
     "scaled_volumes_5": Listed(fresh_scenes.scaled_volumes((32, 64, 128, 256, 320), 3, 128, 4, jnp.float16), True),
 }
