@@ -270,18 +270,18 @@ FRESH_TPU = {
     "byte_weights_20": Listed(fresh_text.byte_weights(20, 2048, 16, 5504, 32000, 16, 64, 4, 512), True, (
         *USUAL, "rematerialize_dots")),
     "biased_text_3": Listed(fresh_text.biased_text(3, 704, 11, 64, 1792, 32128, 48, 512, 176, 3), True),
-    "masked_patches_7": Listed(fresh_scenes.masked_patches((7, 816, 12), (3, 512, 8), 224, 16, 0.75, 120), True),
-    "sharpness_aware_6": Listed(fresh_scenes.sharpness_aware(6, 640, 320, 2560, 224, 16, 88), True, FOLLOWED),
-    "sound_and_words_5": Listed(fresh_scenes.sound_and_words((64, 128, 256, 512), (5, 512, 8), 512, 1008, 64, 30000,
+    "masked_patches_4": Listed(fresh_scenes.masked_patches((4, 816, 12), (2, 512, 8), 224, 16, 0.75, 180), True),
+    "sharpness_aware_4": Listed(fresh_scenes.sharpness_aware(4, 640, 320, 2560, 224, 16, 88), True, FOLLOWED),
+    "sound_and_words_3": Listed(fresh_scenes.sound_and_words((64, 128, 256, 512), (3, 512, 8), 512, 1008, 64, 30000,
                                                              48, 77), True),
     "scaled_volumes_4": Listed(fresh_scenes.scaled_volumes((32, 64, 128, 256), 4, 80, 4), True),
-    "films_6": Listed(fresh_scenes.films(4, 2, 576, 9, 16, 224, 16, 400, 24), True),
+    "films_3": Listed(fresh_scenes.films(2, 1, 576, 9, 16, 224, 16, 400, 24), True),
     "chunked_prompts_10": Listed(fresh_serving.chunked_prompts(10, 1792, 14, 7168, 48000, 8, 4096, 512, 5120), True, (
         *INFERENCE, "halve_sequence", "int8_weights")),
     "steered_noise_10": Listed(fresh_serving.steered_noise(10, 1024, 16, 32, 2, 4, 1000, 30, 48), True, INFERENCE),
     "latents_to_pictures_4": Listed(fresh_serving.latents_to_pictures((512, 384, 256, 128), 2, 4, 64, 12), True,
                                     INFERENCE),
-    "paired_atoms_6": Listed(fresh_other.paired_atoms(6, 512, 16, 1024, 128, 120, 56), True, FOLLOWED),
+    "paired_atoms_4": Listed(fresh_other.paired_atoms(4, 512, 16, 1024, 128, 120, 56), True, FOLLOWED),
     "crossed_features_7": Listed(fresh_other.crossed_features((900000, 300000, 120000, 48000, 16000, 2000, 360), 96, 6,
                                                               13, 3, 128, 4, (1024, 512, 256), 16384), True, (
         *USUAL, "micro_batch")),
