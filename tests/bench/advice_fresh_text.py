@@ -2,7 +2,7 @@
 import jax
 import jax.numpy as jnp
 
-from advice_exam_libraries import as_kind, clipped_adamw, computed, next_word_loss, placed, random_key, warmed_up
+from advice_exam_libraries import as_kind, clipped_adamw, computed, next_word_loss, placed
 from advice_fresh import maybe_checkpointed, root_normed, shaped, trained_in_parts
 from advice_structures import BF16, F32
 
@@ -115,98 +115,4 @@ def byte_weights(layers, width, heads, hidden, vocabulary, rank, span, batch, le
         ids = arrays.batch((batch // change.batch_divisor, length), jnp.int32)
         return train_step, (placed(arrays, params), placed(arrays, jax.eval_shape(optimizer.init, params)), frozen,
                             ids), (0, 1)
-    return make
-
-
-# --- T5 ---
-
-def buckets(queries, keys, count, both_ways):
-    """How far apart two places are: exactly where that is near, by its logarithm where far."""
-    apart = jnp.arange(keys) - jnp.arange(queries)[:, None]
-    first = 0
-    if both_ways:
-        count //= 2
-        first = jnp.where(apart > 0, count, 0)
-        apart = abs(apart)
-    else:
-        apart = -jnp.minimum(apart, 0)
-    exact = count // 2
-    far = exact + (jnp.log(jnp.maximum(apart, 1) / exact) / jnp.log(128 / exact) * (count - exact)).astype(jnp.int32)
-    return first + jnp.where(apart < exact, apart, jnp.minimum(far, count - 1))
-
-
-def biased_text(layers, width, heads, side, hidden, vocabulary, batch, source, target, pieces, kind=BF16):
-    """T5 1.1 in haiku, drops numbers of all words at once; pieces of the batch in Python's own loop; by Adafactor."""
-    def make(arrays, change):
-        import haiku as hk
-        import optax
-
-        def norm(x):
-            return hk.RMSNorm(-1)(x)
-
-        def dropped(x):
-            kept = jax.random.bernoulli(hk.next_rng_key(), 0.9, (*x.shape[:-2], 1, x.shape[-1]))
-            return jnp.where(kept, x / 0.9, 0).astype(x.dtype)
-
-        def mixed(x, seen, bias):
-            def linear(x, name):
-                return hk.Linear(heads * side, False, name=name)(x).reshape(*x.shape[:2], heads, side)
-            query, key, value = linear(x, "q"), linear(seen, "k"), linear(seen, "v")
-            scores = jnp.einsum("bqhd,bkhd->bhqk", query, key).astype(F32) + bias
-            weights = dropped(jax.nn.softmax(scores).astype(x.dtype))
-            made = jnp.einsum("bhqk,bkhd->bqhd", weights, value).reshape(*x.shape[:2], -1)
-            return dropped(hk.Linear(width, False, name="o")(made))
-
-        def units(x):
-            h = norm(x)
-            inner = jax.nn.gelu(hk.Linear(hidden, False)(h)) * hk.Linear(hidden, False)(h)
-            return x + dropped(hk.Linear(width, False)(dropped(inner)))
-
-        def encode(x, bias):
-            h = norm(x)
-            return units(x + mixed(h, h, bias))
-
-        def decode(x, seen, bias):
-            h = norm(x)
-            x = x + mixed(h, h, bias)
-            return units(x + mixed(norm(x), seen, 0.0))
-
-        def bias_of(length, both_ways, name):
-            table = hk.get_parameter(name, (32, heads), init=hk.initializers.RandomNormal())
-            bias = jnp.moveaxis(table.astype(F32)[buckets(length, length, 32, both_ways)], -1, 0)
-            return bias if both_ways else jnp.where(jnp.tril(jnp.ones((length, length), bool)), bias, -1e9)
-
-        def forward(sources, targets):
-            one, other = (hk.remat(block) if change.rematerialize else block for block in (encode, decode))
-            embed = hk.Embed(vocabulary, width)
-            seen, bias = dropped(embed(sources)), bias_of(sources.shape[1], True, "near")
-            for _ in range(layers):
-                seen = one(seen, bias)
-            seen, x = dropped(norm(seen)), dropped(embed(targets))
-            bias = bias_of(targets.shape[1], False, "before")
-            for _ in range(layers):
-                x = other(x, seen, bias)
-            return hk.Linear(vocabulary, False, name="lm_head")(dropped(norm(x)))
-
-        net, size = hk.transform(forward), batch // change.batch_divisor
-        sources, targets = (arrays.batch((size, length), jnp.int32) for length in (source, target))
-        few = [jax.ShapeDtypeStruct((1, length), jnp.int32) for length in (source, target)]
-        params = as_kind(jax.eval_shape(net.init, jax.random.key(0), *few), change.stored)
-        optimizer = optax.adafactor(warmed_up(1e-2), weight_decay_rate=1e-4)
-
-        def loss_of(params, sources, targets, key):
-            logits = net.apply(as_kind(params, computed(change, kind)), key, sources, targets)
-            return next_word_loss(logits, targets)
-
-        def train_step(params, state, sources, targets, key):
-            total, sums = 0.0, jax.tree.map(jnp.zeros_like, params)
-            for i in range(pieces):
-                some = slice(i, None, pieces)
-                one, grads = jax.value_and_grad(loss_of)(params, sources[some], targets[some],
-                                                         jax.random.fold_in(key, i))
-                total, sums = total + one / pieces, jax.tree.map(lambda s, g: s + g / pieces, sums, grads)
-            updates, state = optimizer.update(sums, state, params)
-            return optax.apply_updates(params, updates), state, total
-        return train_step, (placed(arrays, params), placed(arrays, jax.eval_shape(optimizer.init, params)), sources,
-                            targets, random_key(arrays)), (0, 1)
     return make

@@ -269,7 +269,6 @@ FRESH_TPU = {
     "grouped_answers_6": Listed(fresh_text.grouped_answers(6, 1024, 16, 4, 2816, 32000, 4, 4, 512), True, LONG),
     "byte_weights_20": Listed(fresh_text.byte_weights(20, 2048, 16, 5504, 32000, 16, 64, 4, 512), True, (
         *USUAL, "rematerialize_dots")),
-    "biased_text_3": Listed(fresh_text.biased_text(3, 704, 11, 64, 1792, 32128, 48, 512, 176, 3), True),
     "masked_patches_4": Listed(fresh_scenes.masked_patches((4, 816, 12), (2, 512, 8), 224, 16, 0.75, 180), True),
     "sharpness_aware_4": Listed(fresh_scenes.sharpness_aware(4, 640, 320, 2560, 224, 16, 88), True, FOLLOWED),
     "sound_and_words_3": Listed(fresh_scenes.sound_and_words((64, 128, 256, 512), (3, 512, 8), 512, 1008, 64, 30000,
