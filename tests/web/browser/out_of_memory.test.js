@@ -234,6 +234,12 @@ test("the answer stands in order: who holds it, the plan, other changes, the adv
   assert.ok(await fix.locator("pre").isVisible());
   assert.equal(await page.locator('[data-fix="donate_inputs"]').count(), 0, "the program excludes it");
   const chips = await page.$$eval(".oom-chip", (all) => all.map((one) => one.textContent.split(", ")[0].toLowerCase()));
+  const codes = await page.$$eval("pre", (all) => all.map((one) => one.textContent));
+  const parts = /over (\d+) micro-batches/.exec(chips.join())[1];
+  assert.ok(
+    codes.some((code) => code.includes(`batch.reshape(${parts}, -1`)),
+    "the code is not that of the plan",
+  );
   await page.click("text=All advice");
   await page.waitForSelector(".advice-table");
   await settle(page);

@@ -41,25 +41,25 @@ function missesText(message, mode) {
 }
 
 function contentOf(plan, plans, show, { message, capacity, mode }) {
-  const chips = plan.interventions.map((id) => chip(id, message));
+  const steps = plan.interventions.map((id) => stepOf(id, plan, message));
   const today = message.joined?.totals.total_allocation_bytes ?? 0;
   return [
-    el("p", { class: "oom-plan" }, ...chips, figures(plan, mode)),
+    el("p", { class: "oom-plan" }, ...steps.map(chip), figures(plan, mode)),
     planChoice(plans, plan, show, `plan-of-line-${message.line}`),
     el("div", { class: "oom-plan-steps" }, waterfallChart(plan, { today, capacity, mode })),
-    ...plan.interventions.map((id) => codeOf(id, message)),
+    ...steps.map(({ code }) => (code ? copyable(code, "copy the code") : null)),
   ].filter((node) => node !== null);
 }
 
-const fixOf = (id, message) => message.fixes.find((fix) => fix.id === id);
-
-function chip(id, message) {
-  return el("span", { class: "oom-chip" }, nameOfChange(fixOf(id, message) ?? { id }));
+/** A change as the plan makes it, which may be in other parts than by itself. */
+function stepOf(id, plan, message) {
+  const fix = message.fixes.find((one) => one.id === id);
+  const step = plan.steps?.find((one) => one.id === id);
+  return { id, ways: fix?.ways, name: step?.name ?? fix?.name, code: step?.code ?? fix?.how };
 }
 
-function codeOf(id, message) {
-  const how = fixOf(id, message)?.how;
-  return how ? copyable(how, "copy the code") : null;
+function chip(step) {
+  return el("span", { class: "oom-chip" }, nameOfChange(step));
 }
 
 function figures(plan, mode) {
