@@ -1,15 +1,11 @@
 #include "analysis/advice/advise.h"
 
-#include <math.h>
-
 #include "analysis/advice/advise_together.h"
 #include "analysis/advice/change_code.h"
 #include "analysis/advice/data_kind.h"
 #include "analysis/advice/loop_steps.h"
 #include "analysis/hlo/parameter_sharding.h"
 #include "analysis/program/op_name.h"
-
-#define LITTLE_UNDERSTOOD 0.49  // less than half: understanding.h
 
 enum { ADVICE_WORTH_DIVISOR = 1000 };  // a thousandth of the total is worth saying, and changing something for
 
@@ -138,24 +134,10 @@ static int64_t most_saved(const struct advisor *advisor, const struct advice_ite
     return followed ? advisor->what_if.total_bytes - followed : item->saves_bytes;
 }
 
-// Chips that share a program and save nothing are hard to believe where the range has a tenth of it.
-static bool may_share_much(const struct advisor *advisor, const struct advice_item *item) {
-    enum { MUCH_DIVISOR = 10 };
-    int64_t total = advisor->what_if.total_bytes;
-    return item->ways && item->low_bytes < total - total / MUCH_DIVISOR;
-}
-
 // A change that brings next to nothing is none. One that costs is told with what it costs.
 static void withdraw_little(struct advisor *advisor, struct advice_item *item) {
     int64_t little = advisor->what_if.total_bytes / ADVICE_WORTH_DIVISOR, saved = most_saved(advisor, item);
     if (!item->applies || saved <= -little || saved >= little) return;
-    if (may_share_much(advisor, item)) {
-        item->cannot_tell = true;
-        item->understood = fmin(item->understood, LITTLE_UNDERSTOOD);
-        withdraw(advisor, why_too_wide(advisor, item), item);
-        hold_bounds(advisor, item);
-        return;
-    }
     const char *why = saved <= 0
                           ? "It would save nothing."
                           : arena_printf(advisor->arena, "It would save %s, less than a thousandth of the total.",

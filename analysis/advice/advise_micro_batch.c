@@ -6,6 +6,9 @@
 //            /----------\  gradients     state:       as it is; one update a step as before
 //     then   |\_|\_|\_|\_|  summed
 //
+// The change itself is told in the usual number of parts; plans may take two or four times as many, as changes of their
+// own (advice.h). On a GPU the sums lie in the outputs, which are empty until the update, as far as these have room.
+//
 // A program that sums gradients over a loop already has the sums. Gradients that a scan stacks over layers are whole
 // before they are added, others are added one by one.
 #include "analysis/advice/advisor.h"

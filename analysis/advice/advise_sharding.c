@@ -236,6 +236,15 @@ static void doubt_joined(struct advisor *advisor, const struct sharded *sharded)
         "their pieces wait for each other.";
 }
 
+// Parameters and batch are most of any program: where chips that share them save nothing, how it is split is not seen.
+static void doubt_nothing_saved(struct advisor *advisor, const struct advice_item *item) {
+    enum { LITTLE_DIVISOR = 1000 };
+    if (item->saves_bytes > advisor->what_if.total_bytes / LITTLE_DIVISOR) return;
+    advisor->doubt.may_stay_bytes = advisor->doubt.population_bytes;
+    advisor->doubt.help = "By the replay chips that share it would save nothing: how the partitioner splits it is not "
+                          "seen. Compile it sharded to know.";
+}
+
 static void add_to_totals(struct advisor *advisor, int64_t added, int64_t hidden, struct what_if_result *then) {
     advisor->reach.added_bytes = hidden + (added > 0 ? added : 0);
     if (added < 0) advisor->reach.temporary_bytes -= added;
@@ -328,6 +337,7 @@ static bool predict_sharded(struct advisor *advisor, bool is_batch_split, double
     doubt_joined(advisor, &sharded);
     if (is_batch_split && advisor->roles.batch < 2) advisor->doubt = advisor_doubt_without_batch(advisor);
     set_sharded_totals(advisor, &sharded, spread, item);
+    if (is_batch_split) doubt_nothing_saved(advisor, item);
     if (is_batch_split) say_table(advisor, &sharded.split, item);
     say_sharded(advisor, &sharded, item);
     return say_constraint(advisor, &sharded, item);

@@ -1,4 +1,4 @@
-// The line of code of a change (change.h), filled in with what the program tells.
+// The name and the line of code of a change (change.h), filled in with what the program tells.
 //
 //     inputs' op_names   params['w']  params['b']  state[0].mu['w']  tokens     all but the tokens are to be donated:
 //     arguments          0 params                  1 state           2 tokens   donate_argnums=(0, 1)  # params, state

@@ -73,7 +73,14 @@ class Predictions(unittest.TestCase):
         untold = [(name, change) for name, program in PROGRAMS.items() for change in program["after"]
                   if by_id(self.documents[name])[change]["predicted_total_bytes"] is None]
         self.assertEqual(untold, [("convolutions", "shard_all"), ("recurrent", "shard_parameters"),
-                                  ("classifier", "shard_all"), ("gpu_hashed", "shard_parameters")])
+                                  ("classifier", "shard_all"), ("gpu_hashed", "shard_parameters"),
+                                  ("pair_biases", "shard_all")])
+
+    def test_chips_that_share_all_do_not_save_nothing(self):
+        item = by_id(self.documents["pair_biases"])["shard_all"]
+        self.assertLess(PROGRAMS["pair_biases"]["after"]["shard_all"], PROGRAMS["pair_biases"]["total_bytes"] / 4)
+        self.assertIn("chips that share it would save nothing", item["evidence"][0])
+        self.assertEqual((item["applies"], item["understood"]), (False, 0))
 
     def test_the_total_before_is_the_compilers(self):
         for name, program in PROGRAMS.items():
