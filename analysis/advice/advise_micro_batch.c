@@ -19,23 +19,6 @@
 
 enum { PARTS_USUAL = 4, PARTS_MAX = 16, CAST_SHAPES_MAX = 256 };
 
-static size_t place_of(struct bytes text, struct bytes part) {
-    for (size_t i = 0; i + part.size <= text.size; i++) {
-        if (memcmp(text.data + i, part.data, part.size) == 0) return i;
-    }
-    return text.size;
-}
-
-// Forward and backward pass inside of a loop of the user's: op names have the loop before the transposition.
-static bool is_accumulating(const struct program_graph *graph) {
-    for (uint32_t i = 0; i < graph->node_count; i++) {
-        struct bytes name = graph->nodes[i].op_name;
-        size_t backward = place_of(name, BYTES("transpose(jvp"));
-        if (backward < name.size && place_of(name, BYTES("while/body")) < backward) return true;
-    }
-    return false;
-}
-
 static bool is_stacked_by_loop(const struct advisor *advisor, uint32_t leaf) {
     const struct graph_node *node = &advisor->graph.nodes[advisor->graph.node_of_leaf[leaf]];
     if (node->computation != advisor->graph.entry) return true;
@@ -47,17 +30,6 @@ static bool is_added_at_once(const struct advisor *advisor, uint32_t leaf) {
     if (advisor->batch.marks[leaf] || is_stacked_by_loop(advisor, leaf)) return false;
     return advisor->phases.of_node[advisor->graph.node_of_leaf[leaf]] == PHASE_BACKWARD &&
            understanding_is_like_state(&advisor->graph, &advisor->roles, &advisor->batch, leaf);
-}
-
-static int64_t sum_of_weights(const struct advisor *advisor) {
-    double bytes = 0;
-    for (uint32_t i = 0; i < advisor->roles.input_count; i++) {
-        int64_t one = advisor_is_weight(advisor, i) && !advisor->roles.inputs[i].is_frozen
-                          ? array_shape_bytes(&advisor->graph.leaves[advisor->roles.inputs[i].leaf])
-                          : 0;
-        bytes += one > 0 ? (double)one : 0;
-    }
-    return what_if_bytes(bytes);
 }
 
 // --- Copies of weights in bfloat16: made once, before the loop over the parts, and alive all through it ---
@@ -136,7 +108,7 @@ static bool predict(struct advisor *advisor, int64_t parts, bool has_sums, struc
     if (!sizes) return false;
     int64_t largest = cut(advisor, parts, has_sums, sizes);
     if (!advisor_run(advisor, &change, &then)) return false;
-    int64_t added = has_sums ? 0 : sum_of_weights(advisor) + largest + casts_added(advisor);
+    int64_t added = has_sums ? 0 : advisor_trained_bytes(advisor) + largest + casts_added(advisor);
     advisor->reach.added_bytes = added;
     then.lodged_bytes = added < then.room_bytes ? added : then.room_bytes;
     added -= then.lodged_bytes;
@@ -201,7 +173,7 @@ static void say_parts(struct advisor *advisor, bool has_sums, struct advice_item
         advisor_say(advisor, item, "The program sums gradients over a loop already: the sums are there.");
     else
         advisor_say(advisor, item, "The sums of the gradients are as large as the weights, %s, all the time.",
-                    size_string(sum_of_weights(advisor), advisor->arena));
+                    size_string(advisor_trained_bytes(advisor), advisor->arena));
 }
 
 bool advise_micro_batch(struct advisor *advisor, struct advice_item *item) {
@@ -216,7 +188,7 @@ bool advise_micro_batch(struct advisor *advisor, struct advice_item *item) {
         return advisor_no_use(advisor, item, "The step takes one example: there are no parts of a batch.");
     if (advisor->roles.is_graph && !advisor->roles.graphs)
         return advisor_no_use(advisor, item, "The inputs are one graph: a part of its edges is another graph.");
-    bool has_sums = is_accumulating(&advisor->graph);
+    bool has_sums = advisor_is_accumulating(advisor);
     advisor->doubt = advisor_doubt_of_batch(advisor);
     int64_t parts = parts_of(program_roles_examples(&advisor->roles), item->id);
     if (!parts) return advisor_no_use(advisor, item, "The batch has no divisor from 2 to 16.");

@@ -314,6 +314,12 @@ static bool doubt_loops(struct advisor *advisor, const struct residuals *residua
 
 enum kept { KEEPS_INPUTS, KEEPS_PRODUCTS, KEEPS_ON_HOST };
 
+// A loop sends one turn's input before the next. Without one the compiler may send all of them late and fetch them
+// early: compiled programs had as much on the device as if nothing were sent, and at worst as much again.
+static bool sends_each(const struct blocks *blocks) {
+    return blocks->residuals.loop_length > 0;
+}
+
 // What blocks keep with each policy; of products, each stage its part. False: there are none of these.
 static bool choose_kept(const struct advisor *advisor, enum kept kept, struct blocks *blocks) {
     struct block_stages *stages = &blocks->stages;
@@ -323,7 +329,7 @@ static bool choose_kept(const struct advisor *advisor, enum kept kept, struct bl
                        : 0;
     for (uint32_t s = 0; s < stages->count; s++) {
         struct block_stage *stage = &stages->stages[s];
-        if (kept == KEEPS_ON_HOST) stage->kept_bytes = 0;
+        if (kept == KEEPS_ON_HOST && sends_each(blocks)) stage->kept_bytes = 0;
         stage->saved_bytes = saved * (stage->dropped_bytes / ((double)blocks->residuals.dropped_bytes + 1));
         stage->kept_bytes += stage->saved_bytes;
     }
@@ -336,9 +342,17 @@ static double saved_bytes(const struct block_stages *stages) {
     return saved;
 }
 
+static void say_sent(struct advisor *advisor, double on_device_bytes, struct advice_item *item) {
+    if (on_device_bytes <= 0) return;
+    advisor_say(advisor, item,
+                "Without a loop over the blocks their inputs, %s, may lie on the device until they are sent, and again "
+                "from when they are fetched.",
+                size_string(what_if_bytes(on_device_bytes), advisor->arena));
+}
+
 static void say_kept(struct advisor *advisor, enum kept kept, const struct block_stages *stages,
                      struct advice_item *item) {
-    if (kept == KEEPS_ON_HOST) return;
+    if (kept == KEEPS_ON_HOST) return say_sent(advisor, block_stages_kept_bytes(stages), item);
     const char *stream = size_string(block_stages_stream_bytes(stages), advisor->arena);
     if (stages->count == 1)
         advisor_say(advisor, item, "About %.0f blocks; each would keep its input of %s.", stages->blocks, stream);
@@ -402,11 +416,25 @@ static void set_range(struct advisor *advisor, const struct blocks *blocks, cons
         advice_widen(item, 0.24, is_over_time ? 0.35 : 0.25);
 }
 
+// What is sent to the host may be on the device or not, and once more when it is fetched.
+static void widen_by_sent(const struct blocks *blocks, struct advice_item *item) {
+    int64_t sent = what_if_bytes(block_stages_kept_bytes(&blocks->stages));
+    item->low_bytes -= sent;
+    item->high_bytes += sent;
+}
+
+static void doubt_offloading(struct advisor *advisor, const struct blocks *blocks) {
+    if (!advisor->has_convolutions || sends_each(blocks)) return;
+    doubt_all(advisor, "Inputs of blocks of convolutions that wait on the host were compiled to anything from half of "
+                       "today's total to more than that. Compile it so to know.");
+}
+
 static bool advise_on_blocks(struct advisor *advisor, enum kept kept, struct advice_item *item) {
     struct blocks blocks;
     if (!find_blocks(advisor, &blocks)) return false;
     advisor->doubt = doubt_of_blocks(advisor, &blocks);
     if (!doubt_loops(advisor, &blocks.residuals)) return false;
+    if (kept == KEEPS_ON_HOST) doubt_offloading(advisor, &blocks);
     if (!advisor->roles.is_training || blocks.residuals.dropped_count == 0 || blocks.stages.blocks < 2)
         return say_no_use(advisor, item, "No repeated block keeps arrays of its forward pass for the backward pass.");
     if (!choose_kept(advisor, kept, &blocks))
@@ -429,6 +457,7 @@ static bool advise_on_blocks(struct advisor *advisor, enum kept kept, struct adv
     advisor->reach.added_bytes = what_if_bytes(saved_bytes(&blocks.stages));
     advisor_set_totals(advisor, &then, 0, 0, item);
     set_range(advisor, &blocks, dropped, waiting, item);
+    if (kept == KEEPS_ON_HOST) widen_by_sent(&blocks, item);
     return true;
 }
 

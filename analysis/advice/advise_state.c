@@ -52,8 +52,8 @@ static const char *why_not(const int64_t *bytes_of) {
 }
 
 // No change saves much more than the bytes that it moves, however large the program around them is.
-static void hold_low(int64_t moved, struct advice_item *item) {
-    int64_t least = item->predicted_total_bytes - moved / BEYOND_MOVED_DIVISOR;
+static void hold_low(int64_t without, int64_t moved, struct advice_item *item) {
+    int64_t least = without - moved / BEYOND_MOVED_DIVISOR;
     if (item->low_bytes < least) item->low_bytes = least;
 }
 
@@ -89,14 +89,51 @@ bool advise_donation(struct advisor *advisor, struct advice_item *item) {
     then.indefinite_bytes -= saved;
     double below = advisor->roles.is_training ? DONATION_BELOW : CACHES_BELOW;
     advisor_set_totals(advisor, &then, below, donation_above(advisor, then.total_bytes, item), item);
-    hold_low(saved, item);
+    hold_low(item->predicted_total_bytes, saved, item);
     return true;
 }
 
-// At worst all of the state is on the device at once while it is updated: then nothing is saved.
+// On TPUs a step that has convolutions was compiled to as much as half more than today's, however small its state.
+static void doubt_offloading(struct advisor *advisor) {
+    if (advisor->is_for_gpu || !advisor->has_convolutions) return;
+    advisor->doubt.population_bytes = advisor->doubt.may_stay_bytes = (double)advisor->what_if.total_bytes;
+    advisor->doubt.help = "With convolutions the compiler lays out the whole step otherwise once an argument is on the "
+                          "host, and may take more than today. Compile it so to know.";
+}
+
+// What is on its way to the host or from it lies on the device: the compiler fetches early and sends late. On TPUs the
+// update then has the gradients, all of the state as it was and as it will be, and new weights; what was at the peak
+// before is gone. XLA:GPU fetches before anything else, and so does any compiler before a loop over parts of the batch.
+static int64_t offloading_saves(const struct advisor *advisor, int64_t state, int64_t moved) {
+    int64_t update = 2 * (advisor_trained_bytes(advisor) + state) - advisor->what_if.temporary_bytes;
+    int64_t saved = moved - (update > 0 ? update : 0);
+    bool is_fetched_first = advisor->is_for_gpu || advisor_is_accumulating(advisor);
+    if (is_fetched_first && saved > moved / 2) saved = moved / 2;
+    return saved > 0 ? saved : 0;
+}
+
+// From all of it to none: compiled programs that look alike were that far from each other.
+static void set_offloaded(struct advisor *advisor, int64_t saved, int64_t moved, struct advice_item *item) {
+    struct what_if_result then = advisor_now(advisor);
+    int64_t most = advisor->what_if.total_bytes;
+    advisor->offloaded_part = (double)saved / (double)moved;
+    then.total_bytes -= saved;
+    then.peak_bytes -= saved;
+    then.indefinite_bytes -= moved;
+    then.temporary_bytes += moved - saved;
+    advisor_set_totals(advisor, &then, 0.02, 0.02, item);
+    item->low_bytes -= moved - saved;
+    hold_low(most - moved, moved, item);
+    item->high_bytes = most;
+    advisor_say(advisor, item,
+                "While they are fetched and until they are sent they lie on the device: of the %s that move, %s are "
+                "expected to be saved, and anything from none to all is possible.",
+                size_string(moved, advisor->arena), size_string(saved, advisor->arena));
+}
+
 bool advise_offload_optimizer(struct advisor *advisor, struct advice_item *item) {
     const struct program_roles *roles = &advisor->roles;
-    int64_t saved = 0;
+    int64_t state = 0, moved = 0;
     uint32_t count = 0;
     item->how =
         "Keep the optimizer's state with memory_kind=\"pinned_host\" in its NamedSharding, and jax.device_put it to "
@@ -104,22 +141,18 @@ bool advise_offload_optimizer(struct advisor *advisor, struct advice_item *item)
     for (uint32_t i = 0; i < roles->input_count; i++) {
         const struct entry_input *input = &roles->inputs[i];
         if (!input->is_state || advisor_is_weight(advisor, i)) continue;
-        saved += input_bytes(advisor, input) * (input->is_donated ? 1 : 2);
+        state += input_bytes(advisor, input);
+        moved += input_bytes(advisor, input) * (input->is_donated ? 1 : 2);
         count++;
     }
-    if (!saved) return advisor_no_use(advisor, item, "No state was found that only the optimizer reads.");
-    advisor->reach.indefinite_bytes = saved;
+    if (!moved) return advisor_no_use(advisor, item, "No state was found that only the optimizer reads.");
+    advisor->reach.indefinite_bytes = moved;
     item->applies = true;
     advisor_say(advisor, item,
                 count == 1 ? "%u input is updated but not read by the forward pass; with its output it holds %s."
                            : "%u inputs are updated but not read by the forward pass; with their outputs they hold %s.",
-                count, size_string(saved, advisor->arena));
-    struct what_if_result then = advisor_now(advisor);
-    then.total_bytes -= saved;
-    then.peak_bytes -= saved;
-    then.indefinite_bytes -= saved;
-    advisor_set_totals(advisor, &then, 0.02, 0.20, item);
-    hold_low(saved, item);
-    if (item->high_bytes > advisor->what_if.total_bytes) item->high_bytes = advisor->what_if.total_bytes;
+                count, size_string(moved, advisor->arena));
+    set_offloaded(advisor, offloading_saves(advisor, state, moved), moved, item);
+    doubt_offloading(advisor);
     return true;
 }

@@ -31,7 +31,8 @@ static int64_t state_that_goes(const struct advisor *advisor, unsigned set, cons
         bool is_donated = advice_set_has(set, ADVICE_DONATE_INPUTS) && advisor->donations[i] == DONATION_FREES;
         bool is_on_host = advice_set_has(set, ADVICE_HOST_OFFLOAD_OPTIMIZER) && input->is_state &&
                           !advisor_is_weight(advisor, i);
-        int copies = is_on_host ? (input->is_donated ? 1 : 2) : is_donated ? 1 : 0;
+        double copies = is_donated ? 1 : 0, left = input->is_donated || is_donated ? 1 : 2;
+        if (is_on_host) copies += left * advisor->offloaded_part;
         const struct hlo_allocation *a = &advisor->module->allocations[input->allocation];
         gone += copies * (double)what_if_resized(advisor->what_if.module, a, sizes);
     }

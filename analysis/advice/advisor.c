@@ -83,6 +83,34 @@ bool advisor_is_over_time(const struct advisor *advisor) {
     return has_stacks;
 }
 
+static size_t place_of(struct bytes text, struct bytes part) {
+    for (size_t i = 0; i + part.size <= text.size; i++) {
+        if (memcmp(text.data + i, part.data, part.size) == 0) return i;
+    }
+    return text.size;
+}
+
+bool advisor_is_accumulating(const struct advisor *advisor) {
+    const struct program_graph *graph = &advisor->graph;
+    for (uint32_t i = 0; i < graph->node_count; i++) {
+        struct bytes name = graph->nodes[i].op_name;
+        size_t backward = place_of(name, BYTES("transpose(jvp"));
+        if (backward < name.size && place_of(name, BYTES("while/body")) < backward) return true;
+    }
+    return false;
+}
+
+int64_t advisor_trained_bytes(const struct advisor *advisor) {
+    double bytes = 0;
+    for (uint32_t i = 0; i < advisor->roles.input_count; i++) {
+        int64_t one = advisor_is_weight(advisor, i) && !advisor->roles.inputs[i].is_frozen
+                          ? array_shape_bytes(&advisor->graph.leaves[advisor->roles.inputs[i].leaf])
+                          : 0;
+        bytes += one > 0 ? (double)one : 0;
+    }
+    return what_if_bytes(bytes);
+}
+
 // Of several tries of one change, the one that saves most is told.
 static void keep_told(const struct advisor *advisor, const struct what_if_result *result, enum advice_id id) {
     struct what_if_result *told = &advisor->told[id];

@@ -35,6 +35,7 @@ struct advisor {
     struct advice_doubt doubt;  // about it
     struct peak_bytes at_peak;
     int64_t sequence;        // 0: not found
+    double offloaded_part;   // of state on the host and its outputs, what is saved
     bool is_for_gpu;         // compiled by XLA:GPU
     bool is_for_tpu;         // by libtpu: target.h
     bool has_convolutions;   // of the user's: XLA:TPU writes dots as convolutions too, but keeps the user's names
@@ -123,6 +124,13 @@ MUST_USE bool advisor_halve(struct advisor *advisor, const struct dimension_flow
 static inline bool advisor_is_wide_untrained(const struct advisor *advisor) {
     return !advisor->roles.is_training && !advisor->is_for_gpu;
 }
+
+// Are gradients summed over parts already? Then forward and backward pass are inside of a loop of the user's: op names
+// have the loop before the transposition.
+bool advisor_is_accumulating(const struct advisor *advisor);
+
+// Of the weights that are trained, one of each: as many are their gradients.
+int64_t advisor_trained_bytes(const struct advisor *advisor);
 
 // What of the batch's bytes is not known.
 struct advice_doubt advisor_doubt_of_batch(const struct advisor *advisor);

@@ -22,6 +22,7 @@ os.environ.setdefault("TPU_ACCELERATOR_TYPE", "v5litepod-4")
 import jax  # noqa: E402
 import jax.numpy as jnp  # noqa: E402
 import numpy as np  # noqa: E402
+from jax.ad_checkpoint import checkpoint_name  # noqa: E402
 from jax.experimental import topologies  # noqa: E402
 from jax.sharding import Mesh, NamedSharding, PartitionSpec  # noqa: E402
 
@@ -49,6 +50,7 @@ class Change:
     parts: int = 1                # of the batch, one after the other; their gradients are summed
     keeps: str = ""               # what a rematerialized block keeps: a policy of jax.checkpoint_policies
     quantized: bool = False       # weights of two dimensions and more as int8, with a scale for each column
+    offload: str = ""             # to the host: "optimizer" (its state) or "activations" (inputs of blocks)
 
 
 CHANGES = {
@@ -69,6 +71,8 @@ CHANGES = {
     "micro_batch.16": Change(parts=16),
     "rematerialize_dots": Change(rematerialize=True, keeps="dots_with_no_batch_dims_saveable"),
     "int8_weights": Change(quantized=True),
+    "host_offload_optimizer": Change(offload="optimizer"),
+    "host_offload_activations": Change(offload="activations"),
 }
 USUAL = ("donate_inputs", "bf16_parameters", "halve_batch", "rematerialize", "shard_parameters", "shard_all")
 TWO = ("donate_inputs+rematerialize", "donate_inputs+halve_batch", "bf16_parameters+halve_batch")  # both at once
@@ -189,7 +193,36 @@ def widened(step):
     return wide_step
 
 
+def with_state_on_host(step, arguments, donated):
+    """The step and its arguments with all state but the parameters, which come first, in the host's memory."""
+    kept = [i for i in donated if i > 0]
+    put = {i: jax.tree.map(lambda a: a.sharding.with_memory_kind("pinned_host"), arguments[i]) for i in kept}
+
+    def moved(values, place):
+        return tuple(jax.device_put(value, place(i)) if i in kept else value for i, value in enumerate(values))
+
+    def on_host(i):
+        return jax.tree.map(lambda a, sharding: jax.ShapeDtypeStruct(a.shape, a.dtype, sharding=sharding),
+                            arguments[i], put[i])
+
+    def offloaded_step(*arguments):
+        fetched = moved(arguments, lambda i: jax.tree.map(lambda s: s.with_memory_kind("device"), put[i]))
+        return moved(step(*fetched), put.get)
+    offloaded_step.__name__ = step.__name__
+    return offloaded_step, tuple(on_host(i) if i in kept else one for i, one in enumerate(arguments))
+
+
+def with_input_on_host(block):
+    """A rematerialized block whose input, its last argument, waits in the host's memory for the backward pass."""
+    policy = jax.checkpoint_policies.save_and_offload_only_these_names(
+        names_which_can_be_saved=[], names_which_can_be_offloaded=["input"], offload_src="device",
+        offload_dst="pinned_host")
+    return jax.checkpoint(lambda *rest: block(*rest[:-1], checkpoint_name(rest[-1], "input")), policy=policy)
+
+
 def maybe_remat(change, block):
+    if change.offload == "activations":
+        return with_input_on_host(block)
     policy = getattr(jax.checkpoint_policies, change.keeps) if change.keeps else None
     return jax.checkpoint(block, policy=policy) if change.rematerialize else block
 
@@ -605,12 +638,22 @@ IN_8 = ("micro_batch.8",)
 IN_MORE = (*IN_8, "micro_batch.16", "donate_inputs+micro_batch.8")
 MORE_PARTS = {"gpt_unrolled_4": IN_MORE, "moe_2": IN_MORE, "gpt_gated_8": IN_8, "gpt_too_big": IN_8, "dense_8": IN_8,
               "dense_wide_6": IN_8, "residual_bf16": IN_8, "residual_wide": IN_8}
+OFFLOADED = ("host_offload_optimizer", "host_offload_activations")
+ON_HOST = {name: OFFLOADED for name in (
+    "gpt_unrolled_4", "gpt_donated_3", "gpt_gated_8", "gpt_too_big", "gpt_scan_12", "gpt_scan_10", "gpt_scan_too_big",
+    "gpt_f32_2", "moe_2", "moe_scan_6", "dense_8", "dense_wide_6", "residual", "residual_wide", "residual_bf16",
+    "accumulate_6", "accumulate_donated_4")}
 for _name in ("gpt_unrolled_4", "gpt_gated_8", "gpt_scan_10", "gpt_scan_12", "moe_2"):
     TOGETHER[_name] += PLANNED
-for _name, _more in (*ALSO.items(), *TOGETHER.items(), *MORE_PARTS.items()):
+for _name, _more in (*ALSO.items(), *TOGETHER.items(), *MORE_PARTS.items(), *ON_HOST.items()):
     FAMILIES[_name] = dataclasses.replace(FAMILIES[_name], variants=FAMILIES[_name].variants + _more)
 FAMILIES |= unseen_families(unseen.TPU | unseen.LAST_TPU | unseen.BLIND_TPU | unseen.EXAM_TPU | unseen.LIBRARY_TPU |
                             unseen.REPOS_TPU | unseen.FRESH_TPU, "v5e:2x2")
+for _name in ("lstm_1024", "gru_768", "text_to_text_4", "rotary_decoder_8", "normed_heads_12", "latent_keys_9",
+              "preferred_answers_8", "flax_gpt2_5", "flax_llama_7", "second_axis_decoder_11", "mapped_blocks_7",
+              "state_chunks_6", "grouped_answers_6", "masked_patches_4", "sharpness_aware_4", "turned_matrices_5",
+              "byte_weights_20", "films_3", "paired_atoms_4", "crossed_features_7"):
+    FAMILIES[_name] = dataclasses.replace(FAMILIES[_name], variants=FAMILIES[_name].variants + OFFLOADED[:1])
 
 
 # --- Compiling ---
@@ -623,6 +666,8 @@ COMPILE_SECONDS, POLL_SECONDS = 600, 0.2
 def compile_all(family, change, dump):
     """The whole compilation, which takes its time only after the module and its buffers are written."""
     program, arguments, donated = family.make(change)
+    if change.offload == "optimizer":
+        program, arguments = with_state_on_host(program, arguments, donated)
     lowered = jax.jit(program, donate_argnums=donated if change.donate else ()).lower(*arguments)
     try:
         lowered.compile(compiler_options={"xla_dump_to": dump, "xla_dump_hlo_as_proto": True, **family.options})

@@ -289,6 +289,10 @@ ALSO = {name: IN_PARTS for name in ("decoder_4", "decoder_scan_12", "gated_6", "
 DECODERS = ("decoder_4", "decoder_scan_12", "gated_6", "decoder_f32_2")
 ALSO |= {name: (*ALSO.get(name, ()), *OF_TRAINING) for name in DECODERS}
 ALSO |= {name: OF_SERVING for name in ("inference", "decode_8", "decode_scan")}
+ON_HOST = ("decoder_4", "decoder_scan_12", "gated_6", "moe_2", "dense_8", "residual_bf16", "accumulate_4", "vision_4",
+           "vision_scan_8", "flash_scan_6")
+ALSO |= {name: (*ALSO.get(name, ()), "host_offload_activations") for name in ON_HOST}  # jax lets go of the place of
+# an argument where the device is not there: what host_offload_optimizer makes is in docs/advice.md, from one that was
 for _name, _more in ALSO.items():
     MODELS[_name] = dataclasses.replace(MODELS[_name], variants=MODELS[_name].variants + _more)
 FAMILIES = {f"{name}_{kind}": dataclasses.replace(family, options=options) for kind, options in KINDS

@@ -20,12 +20,14 @@ IDS = ["donate_inputs", "halve_batch", "bf16_parameters", "bf16_temporaries", "r
        "halve_sequence", "micro_batch", "rematerialize_dots", "int8_weights"]
 KEYS = {"id", "applies", "understood", "predicted_total_bytes", "predicted_peak_bytes", "saves_bytes", "low_bytes",
         "high_bytes", "changes_numerics", "evidence", "how"}
-WITHIN = {"rematerialize": 0.25, "rematerialize_dots": 0.25}  # of the compiled total; 15 % for the others
+WITHIN = {"rematerialize": 0.25, "rematerialize_dots": 0.25,  # of the compiled total; 15 % for the others
+          "host_offload_activations": 0.25}
 FOLLOWED_HAIKU, FOLLOWED_FLAX = 289431492, 2471141928  # compiled with parameters, and so all layers, in bfloat16
 UNPADDED = {("waves_beside_words", "shard_parameters"): 0.25}  # states of 192 are laid out so that they pad nothing
 GIB = 1 << 30
 UNDERSTOOD, TELL_FROM = 0.8, 0.5  # below: a wider range; no figure
-WIDE = {"shard_parameters", "shard_all", "rematerialize", "rematerialize_dots", "host_offload_activations"}
+WIDE = {"shard_parameters", "shard_all", "rematerialize", "rematerialize_dots", "host_offload_optimizer",
+        "host_offload_activations"}
 NULLABLE = ["predicted_total_bytes", "low_bytes", "high_bytes"]
 PADDED, = (FIXTURES / "xla_dump" / "v5e_padded").glob("*after_optimizations.hlo.pb.gz")
 GOOD, USAGE, UNREADABLE = 0, 2, 3
@@ -72,7 +74,8 @@ class Predictions(unittest.TestCase):
     def test_little_is_not_told(self):
         untold = [(name, change) for name, program in PROGRAMS.items() for change in program["after"]
                   if by_id(self.documents[name])[change]["predicted_total_bytes"] is None]
-        self.assertEqual(untold, [("convolutions", "shard_all"), ("recurrent", "shard_parameters"),
+        self.assertEqual(untold, [("convolutions", "shard_all"), ("convolutions", "host_offload_optimizer"),
+                                  ("recurrent", "shard_parameters"),
                                   ("classifier", "shard_all"), ("gpu_hashed", "shard_parameters"),
                                   ("pair_biases", "shard_all")])
 
@@ -80,6 +83,12 @@ class Predictions(unittest.TestCase):
         item = by_id(self.documents["pair_biases"])["shard_all"]
         self.assertLess(PROGRAMS["pair_biases"]["after"]["shard_all"], PROGRAMS["pair_biases"]["total_bytes"] / 4)
         self.assertIn("chips that share it would save nothing", item["evidence"][0])
+        self.assertEqual((item["applies"], item["understood"]), (False, 0))
+
+    def test_state_on_the_host_is_not_told_where_the_compiler_needs_more_for_it(self):
+        item, program = by_id(self.documents["convolutions"])["host_offload_optimizer"], PROGRAMS["convolutions"]
+        self.assertGreater(program["after"]["host_offload_optimizer"], program["total_bytes"] * 1.4)
+        self.assertIn("lays out the whole step otherwise", item["evidence"][0])
         self.assertEqual((item["applies"], item["understood"]), (False, 0))
 
     def test_the_total_before_is_the_compilers(self):
@@ -105,7 +114,8 @@ class Predictions(unittest.TestCase):
                 width = item["high_bytes"] - item["low_bytes"]
                 is_squeezed = "has squeezed this program" in " ".join(item["evidence"])  # may be wider: docs/advice.md
                 has_pictures = item["id"] == "halve_batch" and "pictures" in " ".join(item["evidence"])
-                if item["understood"] >= UNDERSTOOD and item["id"] not in WIDE and not is_squeezed and not has_pictures:
+                may_be_wide = item["id"] in WIDE or is_squeezed or has_pictures or "followed_total_bytes" in item
+                if item["understood"] >= UNDERSTOOD and not may_be_wide:
                     self.assertLessEqual(width, 0.301 * item["predicted_total_bytes"], item["id"])
                 self.assertLessEqual(item["low_bytes"], item["predicted_total_bytes"])
                 self.assertGreaterEqual(item["high_bytes"], item["predicted_total_bytes"])

@@ -108,7 +108,7 @@ static void every_prediction_is_one_that_the_buffers_allow(void **state) {
     (void)state;
     uint32_t seed = 14, applying = 0;
     for (int i = 0; i < 2000; i++) applying += check_program(&seed);
-    assert_true(applying > 4000);
+    assert_true(applying > 3500);  // and so there was something to hold
 }
 
 // --- Sizes that no chip has ---
