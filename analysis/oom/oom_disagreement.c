@@ -53,13 +53,14 @@ static void check_row(struct oom_facts *facts, const char *row, int64_t bytes, c
 
 void oom_disagree_on_size(struct oom_facts *facts) {
     const struct memory_totals *totals = &facts->evidence->totals;
-    bool is_load = facts->message->kind == OOM_PROGRAM_LOAD;
+    enum oom_kind kind = facts->message->kind;
+    bool is_load = kind == OOM_PROGRAM_LOAD, is_of_gpu = kind == OOM_GPU_ALLOCATION;
+    const char *has = is_load ? "brings constants and temporaries of" : is_of_gpu ? "has temporaries of" : "takes";
     add(facts, arena_printf(facts->arena,
                             "The sizes do not match: the message %s %s, this program %s %s. It is another program "
                             "or another compilation of it, so nothing here is concluded from its buffers.",
-                            is_load ? "asks for" : "needs", oom_size(facts, oom_size_told(facts->message)),
-                            is_load ? "brings constants and temporaries of" : "takes",
-                            oom_size(facts, oom_size_of(facts->message, totals))));
+                            is_load || is_of_gpu ? "asks for" : "needs", oom_size(facts, oom_size_told(facts->message)),
+                            has, oom_size(facts, oom_size_of(facts->message, totals))));
 }
 
 void oom_disagreements(struct oom_facts *facts) {

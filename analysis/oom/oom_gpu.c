@@ -44,6 +44,22 @@ bool oom_parse_gpu_report(struct oom_cursor *cursor, struct arena *arena, struct
     return true;
 }
 
+// "with allocator GPU_0_bfc on device 0. [executable_name='jit_train_step'] [tf-allocator-allocation-error='']", the
+// brackets in any order.
+static void take_executable(struct oom_cursor *cursor, struct arena *arena, struct oom_message *message) {
+    struct oom_cursor at = *cursor;
+    int64_t device;
+    if (!oom_take(&at, "with allocator")) return;
+    const char *allocator = oom_take_name(&at, "_-:/", " ", arena);
+    if (!allocator || !oom_take(&at, "on device") || !oom_take_digits(&at, false, &device)) return;
+    message->allocator = allocator;
+    *cursor = at;
+    for (oom_take(&at, "."); oom_take(&at, "["); *cursor = at) {
+        if (oom_take(&at, "executable_name='")) message->module = oom_take_name(&at, "_.-()", "'", arena);
+        if (!oom_find(&at, "]", HEAD_BYTES)) return;
+    }
+}
+
 bool oom_parse_gpu(struct oom_cursor *cursor, struct arena *arena, struct oom_message *message) {
     struct oom_cursor at = *cursor;
     bool is_size = oom_take_size_before(&at, "bytes", &message->requested_bytes);
@@ -54,6 +70,8 @@ bool oom_parse_gpu(struct oom_cursor *cursor, struct arena *arena, struct oom_me
         return next == cursor->end || oom_is_digit(*next);
     }
     *cursor = at;
+    take_executable(cursor, arena, message);
+    at = *cursor;
     oom_take(&at, ".");
     if (oom_find(&at, "BufferAssignment OOM Debugging", HEAD_BYTES)) {
         *cursor = at;

@@ -11,11 +11,18 @@ static int64_t apart(int64_t a, int64_t b) {
     return a > b ? a - b : b - a;
 }
 
+// XLA:GPU names the program whose temporaries, one allocation, found no room.
+static bool is_of_temporaries(const struct oom_message *message) {
+    return message->kind == OOM_GPU_ALLOCATION && message->module;
+}
+
 int64_t oom_size_told(const struct oom_message *message) {
-    return message->kind == OOM_PROGRAM_LOAD ? message->requested_bytes : message->needed_bytes;
+    bool is_request = message->kind == OOM_PROGRAM_LOAD || is_of_temporaries(message);
+    return is_request ? message->requested_bytes : message->needed_bytes;
 }
 
 int64_t oom_size_of(const struct oom_message *message, const struct memory_totals *totals) {
+    if (is_of_temporaries(message)) return totals->bytes[ALLOCATION_TEMPORARY];
     if (message->kind != OOM_PROGRAM_LOAD) return totals->total_bytes;
     return oom_loaded_program_of(NULL, totals, true).size_bytes;
 }

@@ -7,6 +7,7 @@
 // A message rounds its figures and counts what no HLO holds (the code, what is reserved), so sizes within a tenth are
 // one; tiles are left out of shapes, because the compiler settles them after it has told of them. A program that found
 // no room (0101) tells what loading it reserves, which is what oom_loaded.h counts; arguments and outputs are no part.
+// A GPU's that is named asks for its temporaries, which are one allocation.
 #pragma once
 
 #include "analysis/hlo/hlo_module.h"
@@ -16,8 +17,8 @@
 // What the message says of the program's size; OOM_ABSENT when it does not.
 int64_t oom_size_told(const struct oom_message *message);
 
-// What of a program that is to be compared with: all of HBM, or what loading it reserves. `totals` are those of
-// memory space 0.
+// What of a program that is to be compared with: all of HBM, what loading it reserves, or its temporaries. `totals` are
+// those of memory space 0.
 int64_t oom_size_of(const struct oom_message *message, const struct memory_totals *totals);
 
 // How far such a program is from what the message says; OOM_ABSENT when it does not say.

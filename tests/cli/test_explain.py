@@ -15,7 +15,7 @@ LOGDIR = FIXTURES / "logdir"
 KEYS = {"kind", "error_code", "memory_space", "module", "needed_bytes", "capacity_bytes", "exceeded_bytes",
         "requested_bytes", "free_bytes", "reservable_bytes", "tensorcore_bytes", "sparsecore_bytes", "breakdown",
         "largest", "scenario", "scenario_reason", "cause", "causes", "fixes", "joined", "count", "line"}
-KINDS = {"gpu_allocator": "gpu_allocator", "gpu_out_of_memory": "gpu_allocation",
+KINDS = {"gpu_allocator": "gpu_allocator", "h200_step_oom": "gpu_allocation", "gpu_out_of_memory": "gpu_allocation",
          "tpu_allocation_exceeds": "allocation_exceeds_memory", "tpu_hbm_used": "compile_oom",
          "tpu_program_load_big": "program_load", "tpu_program_load_fragmented": "program_load",
          "tpu_runtime_allocation": "runtime_allocation", "tpu_smem_used": "compile_oom",
@@ -52,6 +52,21 @@ class Explain(unittest.TestCase):
                 self.assertTrue(fix["name"])
                 self.assertIsNone(fix["predicted_total_bytes"], "no program, no prediction")
             self.assertGreater(len(message["fixes"]), 2, name)
+
+    def of_a_gpu(self, size):
+        told = message_file("h200_step_oom").read_bytes().replace(b"jit_train_step", b"jit_gpt_large")
+        arguments = "-", f"--logdir={LOGDIR}", "--session=h100_programs", "--format=json"
+        [message] = json.loads(self.piped(told.replace(b"102.06GiB", size), *arguments)[1])["messages"]
+        return message
+
+    def test_a_gpus_program_is_found_by_its_name_and_temporaries(self):
+        report = hbmview("report", LOGDIR, "--session=h100_programs", "--module=jit_gpt_large", "--format=json").json()
+        temporaries = report["modules"][0]["memory_spaces"][0]["temporary_bytes"]
+        found, other = self.of_a_gpu(b"%.2fGiB" % (temporaries / GIB)), self.of_a_gpu(b"102.06GiB")
+        self.assertEqual((found["module"], found["allocator"]), ("jit_gpt_large", "GPU_0_bfc"))
+        self.assertTrue(found["joined"]["module"].startswith("jit_gpt_large"))
+        self.assertTrue(any(fix["predicted_total_bytes"] for fix in found["fixes"]))
+        self.assertFalse(any(fix["predicted_total_bytes"] for fix in other["fixes"]), "another compilation of it")
 
     def kept_by_the_programs_of(self, session):
         report = hbmview("report", LOGDIR, f"--session={session}", "--format=json").json()

@@ -1,7 +1,7 @@
 // The messages of tests/fixtures/oom_messages, and what a cut or noisy copy of one may say.
 //
-// Four are libtpu's own words (v5e_*); the others have the shapes that XLA, the TPU runtime and the BFC allocator
-// write, with figures of our own.
+// Four are libtpu's own words (v5e_*), one is XLA:GPU's on an H200 (h200_*); the others have the shapes that XLA, the TPU
+// runtime and the BFC allocator write, with figures of our own.
 #pragma once
 
 #include <stdio.h>
@@ -11,14 +11,14 @@
 #include "analysis/oom/oom_log.h"
 #include "tests/unit/cmocka_all.h"
 
-enum { SAMPLE_BYTES_MAX = 1 << 14, SAMPLE_COUNT = 14 };
+enum { SAMPLE_BYTES_MAX = 1 << 14, SAMPLE_COUNT = 15 };
 
 static const char *const sample_names[SAMPLE_COUNT] = {
     "gpu_allocator",          "gpu_out_of_memory",    "tpu_allocation_exceeds",
     "tpu_hbm_used",           "tpu_program_load_big", "tpu_program_load_fragmented",
     "tpu_runtime_allocation", "tpu_smem_used",        "tpu_tensorcore_sparsecore",
     "tpu_vmem_scoped",        "v5e_arguments_oom",    "v5e_gpt_12layer_oom",
-    "v5e_readme_oom",         "v5e_replicated_oom",
+    "v5e_readme_oom",         "v5e_replicated_oom",   "h200_step_oom",
 };
 
 // The bytes of a sample, on `arena`.

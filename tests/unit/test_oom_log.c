@@ -128,6 +128,10 @@ static void test_runtime_and_gpu_figures(void **state) {
     assert_int_equal(oom_message_row(&gpu, "constant allocation"), 196);
     assert_string_equal(gpu.entries[1].shape, "f32[50304,8004]");
     assert_true(gpu.entries[1].is_entry_parameter);
+    struct oom_message step = sample_message("h200_step_oom", &arena);
+    assert_int_equal(step.kind, OOM_GPU_ALLOCATION);
+    assert_string_equal(step.module, "jit_train_step");
+    assert_string_equal(step.allocator, "GPU_0_bfc");
     struct oom_message bfc = sample_message("gpu_allocator", &arena);
     assert_int_equal(bfc.capacity_bytes, 15728640000);
     assert_int_equal(bfc.requested_bytes, 2516582400);

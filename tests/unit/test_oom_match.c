@@ -42,10 +42,23 @@ static void a_loaded_program_by_what_loading_reserves(void **state) {
     assert_false(oom_is_size_near(&message, &totals));
 }
 
+static void a_gpus_named_program_by_its_temporaries(void **state) {
+    (void)state;
+    struct memory_totals totals = totals_of_twelve();
+    struct oom_message message = oom_message_empty(OOM_GPU_ALLOCATION);
+    message.requested_bytes = 12 * GIB;
+    assert_true(oom_is_size_near(&message, &totals));
+    message.module = "jit_train_step";
+    assert_false(oom_is_size_near(&message, &totals));
+    message.requested_bytes = 9 * GIB;
+    assert_int_equal(oom_size_distance(&message, &totals), 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_compiled_program_is_compared_as_a_whole),
         cmocka_unit_test(a_loaded_program_by_what_loading_reserves),
+        cmocka_unit_test(a_gpus_named_program_by_its_temporaries),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
