@@ -1,7 +1,7 @@
 // The messages of tests/fixtures/oom_messages, and what a cut or noisy copy of one may say.
 //
-// Four are libtpu's own words (v5e_*), one is XLA:GPU's on an H200 (h200_*); the others have the shapes that XLA, the TPU
-// runtime and the BFC allocator write, with figures of our own.
+// Four are libtpu's own words (v5e_*), one is XLA:GPU's on an H200 (h200_*); the others have the shapes that XLA, the
+// TPU runtime and the BFC allocator write, with figures of our own.
 #pragma once
 
 #include <stdio.h>
