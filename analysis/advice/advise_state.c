@@ -105,8 +105,9 @@ static void doubt_offloading(struct advisor *advisor) {
 // update then has the gradients, all of the state as it was and as it will be, and new weights; what was at the peak
 // before is gone. XLA:GPU fetches before anything else, and so does any compiler before a loop over parts of the batch.
 static int64_t offloading_saves(const struct advisor *advisor, int64_t state, int64_t moved) {
-    int64_t update = 2 * (advisor_trained_bytes(advisor) + state) - advisor->what_if.temporary_bytes;
-    int64_t saved = moved - (update > 0 ? update : 0);
+    double update = 2 * ((double)advisor_trained_bytes(advisor) + (double)state);
+    double beyond = update - (double)advisor->what_if.temporary_bytes;
+    int64_t saved = moved - what_if_bytes(beyond > 0 ? beyond : 0);
     bool is_fetched_first = advisor->is_for_gpu || advisor_is_accumulating(advisor);
     if (is_fetched_first && saved > moved / 2) saved = moved / 2;
     return saved > 0 ? saved : 0;
