@@ -22,12 +22,26 @@ static uint32_t handed_leaf(const struct advisor *advisor, uint32_t node) {
     return is_flat ? tuple->first_leaf + (uint32_t)source->number : HLO_NONE;
 }
 
-static void mark_taken(const struct advisor *advisor, const struct graph_node *loop, uint8_t use, uint8_t *uses) {
-    uint32_t given = graph_operand(&advisor->graph, loop, 0);
+struct stacks {  // of each leaf
+    uint8_t *uses;
+    uint32_t *mapped_by;  // the loop of the forward pass that fills it, if its turns hand on nothing; or HLO_NONE
+};
+
+static bool maps(const struct advisor *advisor, uint32_t loop) {
+    int64_t length;
+    return loop_steps_carried(&advisor->steps, &advisor->batch, loop, &length) == 0;
+}
+
+static void mark_taken(const struct advisor *advisor, uint32_t loop, uint8_t use, const struct stacks *stacks) {
+    uint32_t given = graph_operand(&advisor->graph, &advisor->graph.nodes[loop], 0);
     if (given == HLO_NONE || advisor->graph.nodes[given].opcode != OPCODE_TUPLE) return;
     for (uint32_t i = 0; i < advisor->graph.nodes[given].operand_count; i++) {
         uint32_t leaf = handed_leaf(advisor, graph_operand(&advisor->graph, &advisor->graph.nodes[given], i));
-        if (leaf != HLO_NONE) uses[leaf] |= use;
+        if (leaf == HLO_NONE) continue;
+        stacks->uses[leaf] |= use;
+        if (use != STACK_FORWARD || !loop_steps_is_filled(&advisor->steps, loop, i)) continue;
+        stacks->uses[leaf] |= STACK_FILLED;
+        if (maps(advisor, loop)) stacks->mapped_by[leaf] = loop;
     }
 }
 
@@ -50,15 +64,42 @@ static bool is_copy(const struct advisor *advisor, uint32_t node) {
                array_shape_elements(&advisor->graph.leaves[copy->first_leaf]);
 }
 
+// Do several loops fill what one fusion begins?
+static bool begins_for_several(const struct advisor *advisor, const struct graph_node *node,
+                               const uint32_t *mapped_by) {
+    uint32_t first = HLO_NONE;
+    if (node->opcode != OPCODE_FUSION || !advisor->is_for_gpu) return false;
+    for (uint32_t leaf = node->first_leaf; leaf < node->first_leaf + node->leaf_count; leaf++) {
+        if (mapped_by[leaf] == HLO_NONE) continue;
+        if (first != HLO_NONE && mapped_by[leaf] != first) return true;
+        first = mapped_by[leaf];
+    }
+    return false;
+}
+
+static void mark_begun_together(const struct advisor *advisor, const struct stacks *stacks) {
+    for (uint32_t i = 0; i < advisor->graph.node_count; i++) {
+        const struct graph_node *node = &advisor->graph.nodes[i];
+        if (!begins_for_several(advisor, node, stacks->mapped_by)) continue;
+        for (uint32_t leaf = node->first_leaf; leaf < node->first_leaf + node->leaf_count; leaf++) {
+            if (stacks->mapped_by[leaf] != HLO_NONE) stacks->uses[leaf] |= STACK_TOGETHER;
+        }
+    }
+}
+
 uint8_t *loop_stacks_find(const struct advisor *advisor) {
     const struct program_graph *graph = &advisor->graph;
-    uint8_t *uses = arena_new(advisor->arena, uint8_t, graph->leaf_count + 1u);
-    for (uint32_t i = 0; uses && i < graph->node_count; i++) {
+    struct stacks stacks = {arena_new(advisor->arena, uint8_t, graph->leaf_count + 1u),
+                            arena_push_raw(advisor->arena, graph->leaf_count + 1u, sizeof *stacks.mapped_by)};
+    if (!stacks.uses || !stacks.mapped_by) return NULL;
+    for (uint32_t leaf = 0; leaf < graph->leaf_count; leaf++) stacks.mapped_by[leaf] = HLO_NONE;
+    for (uint32_t i = 0; i < graph->node_count; i++) {
         enum phase phase = (enum phase)advisor->phases.of_node[i];
         bool is_loop = graph->nodes[i].opcode == OPCODE_WHILE;
-        if (is_loop && phase == PHASE_FORWARD) mark_taken(advisor, &graph->nodes[i], STACK_FORWARD, uses);
-        if (is_loop && phase == PHASE_BACKWARD) mark_taken(advisor, &graph->nodes[i], STACK_BACKWARD, uses);
-        if (!is_loop && is_copy(advisor, i)) uses[graph->nodes[i].first_leaf] |= STACK_COPY;
+        if (is_loop && phase == PHASE_FORWARD) mark_taken(advisor, i, STACK_FORWARD, &stacks);
+        if (is_loop && phase == PHASE_BACKWARD) mark_taken(advisor, i, STACK_BACKWARD, &stacks);
+        if (!is_loop && is_copy(advisor, i)) stacks.uses[graph->nodes[i].first_leaf] |= STACK_COPY;
     }
-    return uses;
+    mark_begun_together(advisor, &stacks);
+    return stacks.uses;
 }

@@ -7,11 +7,16 @@
 //     s1  begins beside s0, in one fusion, but only a loop of the backward pass fills it: gradients, which blocks that
 //         run again need too
 //     t0  a copy of s0 in another order, made whole before the backward loop: goes where s0 goes
+//
+// Of unrolled layers that have a loop each, XLA:GPU begins the stacks of all loops at once, in one fusion: all are there
+// from the first loop on, and of layers that run again likewise.
 #pragma once
 
 #include "analysis/advice/advisor.h"
 
-enum stack_use { STACK_FORWARD = 1, STACK_BACKWARD = 2, STACK_COPY = 4 };  // bits: a loop of that pass takes it; a copy
+// Bits: a loop of that pass takes it; a copy; turns of the forward pass fill it, not only read it; those of several loops
+// are begun by one fusion.
+enum stack_use { STACK_FORWARD = 1, STACK_BACKWARD = 2, STACK_COPY = 4, STACK_FILLED = 8, STACK_TOGETHER = 16 };
 
 // Bits for each leaf of the graph, on the advisor's arena; NULL at its limit.
 uint8_t *loop_stacks_find(const struct advisor *advisor);

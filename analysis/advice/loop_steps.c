@@ -94,6 +94,13 @@ int64_t loop_steps_carried(const struct dimension_flow *steps, const struct dime
     return carried;
 }
 
+bool loop_steps_is_filled(const struct dimension_flow *steps, uint32_t loop, uint32_t element) {
+    const struct program_graph *graph = steps->graph;
+    uint32_t body = body_of(graph, &graph->nodes[loop]);
+    return body != HLO_NONE && loop_steps_is_stack(steps, graph->nodes[loop].first_leaf + element) &&
+           !is_unchanged(graph, body, element);
+}
+
 // --- All of a program ---
 
 bool loop_steps_find(const struct program_graph *graph, struct arena *arena, struct dimension_flow *steps) {

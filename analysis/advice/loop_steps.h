@@ -18,6 +18,9 @@ bool loop_steps_find(const struct program_graph *graph, struct arena *arena, str
 int64_t loop_steps_carried(const struct dimension_flow *steps, const struct dimension_flow *marked, uint32_t loop,
                            int64_t *length);
 
+// Of a loop's arrays, is that one a stack that its turns fill? Others it only takes ones of.
+bool loop_steps_is_filled(const struct dimension_flow *steps, uint32_t loop, uint32_t element);
+
 // Is an array a stack: does a loop take one of its first dimension at a time?
 static inline bool loop_steps_is_stack(const struct dimension_flow *steps, uint32_t leaf) {
     return leaf != HLO_NONE && (steps->marks[leaf] & 1);

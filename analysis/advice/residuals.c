@@ -10,22 +10,27 @@ static const struct heap_replay *replay_of(const struct advisor *advisor) {
     return &advisor->what_if.replay;
 }
 
-// What may be kept: what follows the batch, and what packed weights are unpacked to.
+// What may be kept: what follows the batch, what packed weights are unpacked to, and what else a loop's turns stack up.
 struct kept {
     const uint8_t *stacks;
     const bool *unpacked;
 };
+
+static bool may_be_kept(const struct advisor *advisor, const struct kept *kept, uint32_t instruction, uint32_t leaf) {
+    return advisor->batch.marks[leaf] || kept->unpacked[instruction] || (kept->stacks[leaf] & STACK_FILLED);
+}
 
 static bool is_residual(const struct advisor *advisor, const struct kept *kept, const struct heap_span *span) {
     const uint8_t *stacks = kept->stacks;
     uint32_t instruction = advisor->module->buffers[span->buffer].instruction;
     uint32_t leaf = advisor_leaf(advisor, span->buffer);
     if (instruction == HLO_NONE || leaf == HLO_NONE) return false;
-    if (!advisor->batch.marks[leaf] && !kept->unpacked[instruction]) return false;
+    if (stacks[leaf] & STACK_TOGETHER) return false;
+    if (!may_be_kept(advisor, kept, instruction, leaf)) return false;
     if (stacks[leaf] & STACK_COPY) return true;
     if (stacks[leaf] == STACK_BACKWARD && loop_steps_is_stack(&advisor->steps, leaf)) return false;
-    uint32_t turn = advisor->phases.turn_step;
-    return span->start_step < turn && span->end_step > turn && advisor->phases.of_node[instruction] != PHASE_BACKWARD;
+    return span->end_step > advisor->phases.next_turn[span->start_step] &&
+           advisor->phases.of_node[instruction] != PHASE_BACKWARD;
 }
 
 static uint32_t group_for(struct residuals *residuals, const struct array_shape *shape, bool is_stacked) {

@@ -2,6 +2,8 @@
 
 #include "analysis/program/op_name.h"
 
+#include <math.h>
+
 static bool is_moving(enum opcode opcode) {
     return opcode == OPCODE_COPY || opcode == OPCODE_COPY_START || opcode == OPCODE_COPY_DONE ||
            opcode == OPCODE_BITCAST || opcode == OPCODE_GET_TUPLE_ELEMENT || opcode == OPCODE_ASYNC_START ||
@@ -27,31 +29,74 @@ static bool tells_of_turn(const struct heap_replay *replay, const struct heap_sp
            !bytes_contains(replay->instruction_names[span->start_step], BYTES(".remat"));
 }
 
-// The step before which the forward arrays are written and after which the backward ones are: where least is on the
-// wrong side, in bytes times how long they are kept, so that neither a step that was scheduled early decides nor a
-// large array that is gone soon.
-static uint32_t find_turn(const struct program_graph *graph, const struct heap_replay *replay, double *wrong,
-                          const struct phases *phases) {
-    uint32_t turn = replay->step_count;
+// What begins at each step, in bytes times how long they are kept, so that neither a step that was scheduled early
+// decides nor a large array that is gone soon: less than nothing where that is forward arrays. False: nothing is backward.
+static bool weigh_steps(const struct program_graph *graph, const struct heap_replay *replay,
+                        const struct phases *phases, double *weights) {
     bool has_backward = false;
-    double least = 0, sum = 0;
     for (uint32_t i = 0; i < replay->span_count; i++) {
         const struct hlo_buffer *buffer = &graph->module->buffers[replay->spans[i].buffer];
         enum phase phase = buffer->instruction == HLO_NONE ? PHASE_OTHER : phases->of_node[buffer->instruction];
         has_backward |= phase == PHASE_BACKWARD;
         if (!tells_of_turn(replay, &replay->spans[i])) continue;
         double kept = (double)buffer->size_bytes * (replay->spans[i].end_step - replay->spans[i].start_step);
-        if (phase == PHASE_BACKWARD) wrong[replay->spans[i].start_step] += kept;
-        if (phase == PHASE_FORWARD) wrong[replay->spans[i].start_step] -= kept;
+        if (phase == PHASE_BACKWARD) weights[replay->spans[i].start_step] += kept;
+        if (phase == PHASE_FORWARD) weights[replay->spans[i].start_step] -= kept;
     }
-    for (uint32_t step = 0; step < replay->step_count && has_backward; step++) {
-        if (sum < least || turn == replay->step_count) {
-            least = sum;
+    return has_backward;
+}
+
+enum turn { TURNS_HERE = 1, BEGINS_AGAIN = 2 };  // bits: before a step, where it is for the best
+
+// Stretches of forward and of backward steps by turns, so that the sum of the weights of the forward ones is least, and
+// a `price` for each forward stretch but the first.
+static void find_best_turns(const double *weights, uint32_t step_count, double price, uint8_t *best) {
+    double forward = 0, backward = INFINITY;
+    for (uint32_t step = 0; step < step_count; step++) {
+        double turned = forward, again = backward + price;
+        best[step] = (uint8_t)((turned < backward ? TURNS_HERE : 0) | (again < forward ? BEGINS_AGAIN : 0));
+        backward = fmin(backward, turned);
+        forward = fmin(forward, again) + weights[step];
+    }
+}
+
+// From the end, which is backward.
+static void follow_turns(const uint8_t *best, uint32_t step_count, uint32_t *next_turn) {
+    uint32_t turn = UINT32_MAX;
+    for (uint32_t step = step_count; step-- > 0;) {
+        next_turn[step] = turn;
+        if (turn != UINT32_MAX && best[step] & BEGINS_AGAIN)
+            turn = UINT32_MAX;
+        else if (turn == UINT32_MAX && best[step] & TURNS_HERE)
             turn = step;
-        }
-        sum += wrong[step];
     }
-    return turn;
+}
+
+// Several gradients one after the other (of a model and its judge, or once more a step up the first) have a forward
+// pass each: another one has to bring a good part of all forward arrays to the right side.
+static double price_of_another(const double *weights, uint32_t step_count) {
+    const double good_part = 0.1;
+    double all = 0;
+    for (uint32_t step = 0; step < step_count; step++) all -= fmin(weights[step], 0);
+    return good_part * all;
+}
+
+static bool find_turns(const struct program_graph *graph, const struct heap_replay *replay, struct arena *arena,
+                       struct phases *phases) {
+    uint32_t step_count = replay->step_count;
+    double *weights = arena_new(arena, double, (size_t)step_count + 1);
+    uint8_t *best = arena_new(arena, uint8_t, (size_t)step_count + 1);
+    phases->turn_step = step_count;
+    phases->next_turn = arena_push_raw(arena, (size_t)step_count + 1, sizeof *phases->next_turn);
+    if (!weights || !best || !phases->next_turn) return false;
+    for (uint32_t step = 0; step <= step_count; step++) phases->next_turn[step] = step_count;
+    if (step_count == 0 || !weigh_steps(graph, replay, phases, weights)) return true;
+    find_best_turns(weights, step_count, INFINITY, best);
+    follow_turns(best, step_count, phases->next_turn);
+    phases->turn_step = phases->next_turn[0] == UINT32_MAX ? 0 : phases->next_turn[0];
+    find_best_turns(weights, step_count, price_of_another(weights, step_count), best);
+    follow_turns(best, step_count, phases->next_turn);
+    return true;
 }
 
 // Only the type or the order of the elements of one value is another. XLA:GPU wraps what it does so in a fusion.
@@ -123,9 +168,7 @@ bool phases_find(const struct program_graph *graph, const struct heap_replay *re
     phases->is_read_forward = arena_new(arena, uint8_t, graph->node_count);
     uint8_t *is_walked_by_loops = arena_new(arena, uint8_t, graph->node_count);
     uint8_t *is_walked_by_readers = arena_new(arena, uint8_t, graph->node_count);
-    double *wrong = arena_new(arena, double, (size_t)replay->step_count + 1);
-    if (!phases->of_node || !phases->source || !phases->is_read_forward || !wrong || !is_walked_by_loops ||
-        !is_walked_by_readers)
+    if (!phases->of_node || !phases->source || !phases->is_read_forward || !is_walked_by_loops || !is_walked_by_readers)
         return false;
     for (uint32_t i = 0; i < graph->node_count; i++) {
         phases->source[i] = find_source(graph, i);
@@ -133,6 +176,5 @@ bool phases_find(const struct program_graph *graph, const struct heap_replay *re
     }
     follow_loops(graph, phases, is_walked_by_loops);
     find_readers(graph, phases, is_walked_by_readers);
-    phases->turn_step = find_turn(graph, replay, wrong, phases);
-    return true;
+    return find_turns(graph, replay, arena, phases);
 }

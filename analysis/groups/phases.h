@@ -5,8 +5,8 @@
 //     jit(step)/transpose(jvp())/dot_general   backward
 //     jit(step)/sub                            neither: the optimizer
 //
-// A buffer that is written before `turn_step` and freed after it by a backward step is a residual. Steps are events of
-// the heap simulator trace.
+// A buffer that is written before a turn and freed after it by a backward step is a residual. Several gradients one
+// after the other have a turn each. Steps are events of the heap simulator trace.
 #pragma once
 
 #include "analysis/program/op_name.h"
@@ -18,6 +18,7 @@ struct phases {
     uint32_t *source;  // of each node: the node whose value it copies, through copies, bitcasts, asynchronous pairs
     uint8_t *is_read_forward;  // of each node: a forward step of the entry reads its value
     uint32_t turn_step;        // the first backward step that stays backward; step_count when there is none
+    uint32_t *next_turn;       // of each step of a forward pass: the one that turns it backward; UINT32_MAX for others
 };
 
 // False at the arena's limit.

@@ -149,6 +149,7 @@ class Predictions(unittest.TestCase):
                                  "gpu_convolutions": 128, "gpu_dense": 4096, "gpu_experts": 16,
                                  "gpu_flax_scanned": 16, "gpu_frames": 48, "gpu_haiku": 4, "gpu_hashed": 8192,
                                  "gpu_inference": 16, "gpu_inference_fused": 16, "gpu_logits_in_columns": 8,
+                                 "gpu_mapped_blocks": 8,
                                  "gpu_molecules": 512, "gpu_near_policy": None, "gpu_pooled": 64,
                                  "gpu_recurrent": 256, "gpu_rollout": 8, "gpu_rows_out": 8, "gpu_scanned_groups": 8,
                                  "gpu_switched": 16, "gpu_two_blocks": 16, "gpu_vision_scanned": 32,
@@ -402,11 +403,30 @@ class Predictions(unittest.TestCase):
         truth = PROGRAMS["gpu_recurrent"]["after"]["rematerialize"]
         self.assertLessEqual(abs(item["predicted_total_bytes"] - truth), 0.2 * truth)
 
+    def test_what_a_loop_makes_of_weights_at_each_turn_goes_too(self):
+        for change in ("rematerialize", "rematerialize_dots"):  # bfloat16 of bytes and scales, 1.9 GiB
+            truth = PROGRAMS["unpacked_bytes"]["after"][change]
+            item = by_id(self.documents["unpacked_bytes"])[change]
+            self.assertLess(abs(item["predicted_total_bytes"] - truth), 0.05 * truth)
+
+    def test_each_of_several_gradients_has_a_forward_pass(self):
+        truth = PROGRAMS["two_gradients"]["after"]["rematerialize"]
+        item = by_id(self.documents["two_gradients"])["rematerialize"]
+        self.assertLess(abs(item["predicted_total_bytes"] - truth), 0.15 * truth)
+        self.assertTrue(item["low_bytes"] <= truth <= item["high_bytes"], item)
+
+    def test_stacks_that_a_gpu_begins_for_all_layers_at_once_stay(self):
+        for change in ("rematerialize", "rematerialize_dots"):
+            truth = PROGRAMS["gpu_mapped_blocks"]["after"][change]
+            item = by_id(self.documents["gpu_mapped_blocks"])[change]
+            self.assertLess(abs(item["predicted_total_bytes"] - truth), 0.05 * truth)
+            self.assertTrue(item["low_bytes"] <= truth <= item["high_bytes"], item)
+
     def test_copies_of_stacks_go_with_them(self):
         item = by_id(self.documents["gpu_vision_scanned"])["rematerialize"]
         truth = 835094280  # compiled; the rest of it is what a block that runs again holds in outputs
         self.assertLess(item["predicted_total_bytes"], 1.5 * truth)
-        self.assertTrue(item["evidence"][0].startswith("24 arrays"), item["evidence"])  # three are transposed copies
+        self.assertTrue(item["evidence"][0].startswith("25 arrays"), item["evidence"])  # three are transposed copies
 
     def test_what_the_compiler_rounds_for_a_product_is_no_input_of_a_block(self):
         evidence = by_id(self.documents["dilated"])["rematerialize"]["evidence"]  # its stream is float32
@@ -810,17 +830,17 @@ class Document(unittest.TestCase):
 
     def test_where_no_set_fits_the_nearest_says_how_far_it_is_off_and_who_holds_it(self):
         program = ADVICE / "transformer_scanned.hlo.pb.gz"
-        document = advise(program, "--capacity=400MiB")
+        document = advise(program, "--capacity=300MiB")
         near, least = document["nearest"], document["least_ways"]
         self.assertFalse(document["plan"]["fits"] or near["fits"])
-        self.assertEqual(near["over_bytes"], near["predicted_total_bytes"] - 400 * (1 << 20))
+        self.assertEqual(near["over_bytes"], near["predicted_total_bytes"] - 300 * (1 << 20))
         self.assertGreater(near["over_bytes"], 0)
         self.assertEqual([step["id"] for step in near["steps"]], near["interventions"])
         for chain in document["chains"]:
             self.assertLessEqual(near["predicted_total_bytes"], chain["predicted_total_bytes"])
         self.assertEqual(near["held_by"][0], "TPU v2")
         self.assertIsNone(least, "its batch of 4 goes no farther")
-        text = hbmview("advise", program, "--capacity=400MiB").out
+        text = hbmview("advise", program, "--capacity=300MiB").out
         self.assertRegex(text, r"Nearest: donate the inputs.* too much; one of these would hold it: TPU v2, ")
         self.assertIsNone(advise(program, "--capacity=8GiB")["nearest"])
 

@@ -25,8 +25,8 @@ static void add(struct by_hand *t, const char *op_name, const char *instruction,
     t->names[start] = bytes_of(instruction);
 }
 
-static uint32_t turn_of(struct by_hand *t) {
-    struct arena arena;
+// The turns of a program's steps, on `arena`.
+static struct phases phases_of(struct by_hand *t, struct arena *arena) {
     struct phases phases;
     struct graph_computation entry = {.is_entry = true, .root = HLO_NONE};
     struct hlo_module module = {.buffers = t->buffers, .buffer_count = t->count};
@@ -34,10 +34,16 @@ static uint32_t turn_of(struct by_hand *t) {
         .module = &module, .nodes = t->nodes, .node_count = t->count, .computations = &entry, .computation_count = 1};
     struct heap_replay replay = {
         .step_count = STEPS, .instruction_names = t->names, .spans = t->spans, .span_count = t->count};
-    arena_init(&arena, 0);
-    assert_true(phases_find(&graph, &replay, &arena, &phases));
+    arena_init(arena, 0);
+    assert_true(phases_find(&graph, &replay, arena, &phases));
+    return phases;
+}
+
+static uint32_t turn_of(struct by_hand *t) {
+    struct arena arena;
+    uint32_t turn = phases_of(t, &arena).turn_step;
     arena_free(&arena);
-    return phases.turn_step;
+    return turn;
 }
 
 static struct by_hand with_layers(void) {
@@ -76,12 +82,29 @@ static void test_a_forward_pass_alone_has_no_turn(void **state) {
     assert_int_equal(turn_of(&t), STEPS);
 }
 
+static void test_each_of_two_gradients_has_a_turn(void **state) {
+    (void)state;
+    struct arena arena;
+    struct by_hand t = {.count = 0};
+    add(&t, forward, "dot.1", 100, 1, 30);
+    add(&t, backward, "dot.2", 100, 20, 40);
+    add(&t, forward, "dot.3", 100, 50, 80);
+    add(&t, backward, "dot.4", 100, 70, 90);
+    struct phases phases = phases_of(&t, &arena);
+    assert_in_range(phases.next_turn[1], 2, 20);
+    assert_int_equal(phases.next_turn[20], UINT32_MAX);  // backward
+    assert_in_range(phases.next_turn[50], 51, 70);
+    assert_int_equal(phases.next_turn[70], UINT32_MAX);
+    arena_free(&arena);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_between_forward_and_backward),
         cmocka_unit_test(test_a_large_array_that_is_soon_gone_does_not_decide),
         cmocka_unit_test(test_what_is_computed_again_does_not_decide),
         cmocka_unit_test(test_a_forward_pass_alone_has_no_turn),
+        cmocka_unit_test(test_each_of_two_gradients_has_a_turn),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
