@@ -225,6 +225,16 @@ static void doubt_looked_up_numbers(struct advisor *advisor, const struct sharde
                           "numbers alone are much of this program.";
 }
 
+// Each table's gradient takes rows of all examples: XLA:GPU begins to gather those of many tables together.
+static void doubt_looked_up_rows(struct advisor *advisor, const struct sharded *sharded) {
+    enum { MUCH_DIVISOR = 8 };
+    int64_t bytes = looked_up_rows_bytes(advisor, &sharded->split);
+    if (!advisor->roles.is_training || bytes <= sharded->then.total_bytes / MUCH_DIVISOR) return;
+    advisor->doubt.may_stay_bytes = advisor->doubt.population_bytes;
+    advisor->doubt.help = "Compile it sharded: the rows that are looked up in tables which the chips share are much of "
+                          "this program, and their gradients may be gathered whole, all at once.";
+}
+
 // With the batch whole, pieces of an array that the chips send each other may be there all at once.
 static void doubt_joined(struct advisor *advisor, const struct sharded *sharded) {
     enum { MUCH_DIVISOR = 10 };
@@ -334,6 +344,7 @@ static bool predict_sharded(struct advisor *advisor, bool is_batch_split, double
     doubt_split(advisor, &sharded);
     doubt_looked_up(advisor, &sharded);
     doubt_looked_up_numbers(advisor, &sharded);
+    doubt_looked_up_rows(advisor, &sharded);
     doubt_joined(advisor, &sharded);
     if (is_batch_split && advisor->roles.batch < 2) advisor->doubt = advisor_doubt_without_batch(advisor);
     set_sharded_totals(advisor, &sharded, spread, item);

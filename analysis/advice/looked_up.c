@@ -9,7 +9,7 @@ uint32_t looked_up_table(const struct advisor *advisor, uint32_t index) {
 
 enum { ROWS_MAX = 64 };
 
-struct rows {  // how many numbers are looked up at once, each once
+struct rows {  // elements of what is looked up at once, or of what it is looked up in; each once
     int64_t elements[ROWS_MAX];
     uint32_t count;
 };
@@ -75,6 +75,31 @@ int64_t looked_up_numbers_bytes(const struct advisor *advisor, const struct shar
         if (bytes > most) most = bytes;
     }
     return most;
+}
+
+static bool note_table(struct rows *tables, const struct array_shape *table) {
+    if (has_elements(tables, table) || tables->count == ROWS_MAX) return false;
+    tables->elements[tables->count++] = array_shape_elements(table);
+    return true;
+}
+
+static int64_t add_bytes(int64_t sum, const struct array_shape *shape) {
+    int64_t bytes = array_is(shape) ? array_shape_bytes(shape) : 0;
+    return bytes > 0 && sum < INT64_MAX - bytes ? sum + bytes : sum;
+}
+
+int64_t looked_up_rows_bytes(const struct advisor *advisor, const struct sharding_split *split) {
+    enum { SEVERAL = 4 };
+    struct rows tables = {.count = 0};
+    int64_t rows_bytes = 0, tables_bytes = 0;
+    for (uint32_t i = 0; advisor->is_for_gpu && i < advisor->graph.node_count; i++) {
+        uint32_t table = looked_up_table(advisor, i);
+        if (table == HLO_NONE || advisor->batch.marks[table] || !sharding_split_marks(split, table)) continue;
+        if (!note_table(&tables, &advisor->graph.leaves[table])) continue;
+        rows_bytes = add_bytes(rows_bytes, &advisor->graph.leaves[advisor->graph.nodes[i].first_leaf]);
+        tables_bytes = add_bytes(tables_bytes, &advisor->graph.leaves[table]);
+    }
+    return tables.count >= SEVERAL && tables_bytes > rows_bytes ? rows_bytes : 0;
 }
 
 int64_t looked_up_most_bytes(const struct advisor *advisor, const uint8_t *looked_up) {

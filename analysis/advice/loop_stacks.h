@@ -8,14 +8,14 @@
 //         run again need too
 //     t0  a copy of s0 in another order, made whole before the backward loop: goes where s0 goes
 //
-// Of unrolled layers that have a loop each, XLA:GPU begins the stacks of all loops at once, in one fusion: all are there
-// from the first loop on, and of layers that run again likewise.
+// Of unrolled layers that have a loop each, XLA:GPU begins the stacks of all loops at once, in one fusion: all are
+// there from the first loop on, and of layers that run again likewise.
 #pragma once
 
 #include "analysis/advice/advisor.h"
 
-// Bits: a loop of that pass takes it; a copy; turns of the forward pass fill it, not only read it; those of several loops
-// are begun by one fusion.
+// Bits: a loop of that pass takes it; a copy; turns of the forward pass fill it, not only read it; those of several
+// loops are begun by one fusion.
 enum stack_use { STACK_FORWARD = 1, STACK_BACKWARD = 2, STACK_COPY = 4, STACK_FILLED = 8, STACK_TOGETHER = 16 };
 
 // Bits for each leaf of the graph, on the advisor's arena; NULL at its limit.

@@ -30,7 +30,8 @@ static bool tells_of_turn(const struct heap_replay *replay, const struct heap_sp
 }
 
 // What begins at each step, in bytes times how long they are kept, so that neither a step that was scheduled early
-// decides nor a large array that is gone soon: less than nothing where that is forward arrays. False: nothing is backward.
+// decides nor a large array that is gone soon: less than nothing where that is forward arrays. False: nothing is
+// backward.
 static bool weigh_steps(const struct program_graph *graph, const struct heap_replay *replay,
                         const struct phases *phases, double *weights) {
     bool has_backward = false;
