@@ -59,6 +59,24 @@ struct worker {
     bool has_thread;
 };
 
+static struct {
+    atomic_size_t at_work;  // for items, in the whole process
+} threads;
+
+// Takes up to half of those that are left, so that the next who asks finds some.
+static size_t take_threads(size_t wanted) {
+    size_t taken = atomic_load(&threads.at_work), count;
+    do {
+        size_t half = (PARALLEL_THREADS_MAX - taken + 1) / 2;
+        count = wanted < half ? wanted : half;
+    } while (!atomic_compare_exchange_weak(&threads.at_work, &taken, taken + count));
+    return count;
+}
+
+static void give_threads(size_t count) {
+    atomic_fetch_sub(&threads.at_work, count);
+}
+
 static bool do_next(struct items *items, size_t worker) {
     size_t item = atomic_fetch_add(&items->next, 1);
     if (item >= items->count) return false;
@@ -76,7 +94,8 @@ static void *run_worker(void *argument) {
 static void run_together(struct items *items) {
     struct worker workers[PARALLEL_EACH_MAX];
     size_t left = items->count - atomic_load(&items->next);
-    size_t count = left < PARALLEL_EACH_MAX ? left : PARALLEL_EACH_MAX;
+    size_t wanted = left < PARALLEL_EACH_MAX ? left : PARALLEL_EACH_MAX;
+    size_t count = 1 + take_threads(wanted ? wanted - 1 : 0);
     for (size_t i = 1; i < count; i++) {
         workers[i] = (struct worker){.items = items, .number = i};
         workers[i].has_thread = pthread_create(&workers[i].thread, NULL, run_worker, &workers[i]) == 0;
@@ -86,6 +105,7 @@ static void run_together(struct items *items) {
         if (workers[i].has_thread) pthread_join(workers[i].thread, NULL);
         memory_refusals_add(workers[i].refusals);
     }
+    give_threads(count - 1);
 }
 
 void parallel_each(void (*run)(void *context, size_t item, size_t worker), void *context, size_t count) {

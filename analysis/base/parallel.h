@@ -5,12 +5,14 @@
 //     parallel_each    items 0 1 2 3 ... n: this thread begins; as soon as that has taken a moment, others take the
 //                      next item each, whoever is free: a thousand quick items cost no thread, slow ones wait together
 //
-// Both return when all have returned. A thread that cannot be had is no error: the others do its part.
+// Both return when all have returned. A thread that cannot be had is no error: the others do its part. However many
+// call parallel_each at a time, they have PARALLEL_THREADS_MAX threads among them: each takes at most half of those
+// that are left, and who finds none does its items itself.
 #pragma once
 
 #include <stddef.h>
 
-enum { PARALLEL_MAX = 8, PARALLEL_EACH_MAX = 32 };
+enum { PARALLEL_MAX = 8, PARALLEL_EACH_MAX = 32, PARALLEL_THREADS_MAX = 96 };
 
 // `count` is at most PARALLEL_MAX.
 void parallel_run(void (*run)(void *context, size_t index), void *context, size_t count);
