@@ -21,10 +21,6 @@ static bool fail_in_header(const struct file_cursor *cursor, const struct header
     return fail(cursor, ERROR_MALFORMED, ran_out ? "a field that stays inside its message" : expected, error);
 }
 
-static void step_to(struct file_cursor *cursor, const struct header *header, const uint8_t *start) {
-    cursor->at += (uint64_t)(header->wire.at - start);
-}
-
 static bool cut(const struct file_cursor *cursor, struct file_field *field, uint64_t reached, struct error *error) {
     (void)error_in(error, ERROR_TRUNCATED, byte_source_path(cursor->source), (int64_t)cursor->at,
                    "a field of %llu bytes starts here, but the file ends after %llu of them",
@@ -34,19 +30,21 @@ static bool cut(const struct file_cursor *cursor, struct file_field *field, uint
     return false;
 }
 
-static bool skip_payload(struct file_cursor *cursor, const struct header *header, const uint8_t *start,
-                         struct file_field *field, struct error *error) {
-    field->payload_offset = cursor->at + (uint64_t)(header->wire.at - start);
+bool file_cursor_skip(struct file_cursor *cursor, struct file_field *field, struct error *error) {
     uint64_t end, reached;
     if (__builtin_add_overflow(field->payload_offset, field->payload_size, &end)) end = UINT64_MAX;
+    cursor->has_failed = true;
     if (end > cursor->end) return fail(cursor, ERROR_MALFORMED, "a length that stays inside its message", error);
-    if (!byte_source_reach(cursor->source, end, &reached, error)) {
-        field->payload_size = reached - field->payload_offset;
-        field->is_cut = true;
-        return false;
+    if (field->type == WIRE_LEN) {
+        if (!byte_source_reach(cursor->source, end, &reached, error)) {
+            field->payload_size = reached - field->payload_offset;
+            field->is_cut = true;
+            return false;
+        }
+        if (reached < end) return cut(cursor, field, reached, error);
     }
-    if (reached < end) return cut(cursor, field, reached, error);
     cursor->at = end;
+    cursor->has_failed = false;
     return true;
 }
 
@@ -56,23 +54,22 @@ static uint64_t little_endian(const uint8_t *at, size_t size) {
     return result;
 }
 
-static bool read_fixed(struct file_cursor *cursor, struct header *header, const uint8_t *start, size_t size,
-                       struct file_field *field, struct error *error) {
+static bool read_fixed(const struct file_cursor *cursor, struct header *header, size_t size, struct file_field *field,
+                       struct error *error) {
     if ((size_t)(header->wire.end - header->wire.at) < size) return fail_in_header(cursor, header, size, "", error);
     field->value = little_endian(header->wire.at, size);
     header->wire.at += size;
-    step_to(cursor, header, start);
     return true;
 }
 
-static bool read_value(struct file_cursor *cursor, struct header *header, const uint8_t *start,
-                       struct file_field *field, struct error *error) {
+static bool read_value(const struct file_cursor *cursor, struct header *header, struct file_field *field,
+                       struct error *error) {
     uint64_t number;
     switch (field->type) {
         case WIRE_FIXED64:
-            return read_fixed(cursor, header, start, 8, field, error);
+            return read_fixed(cursor, header, 8, field, error);
         case WIRE_FIXED32:
-            return read_fixed(cursor, header, start, 4, field, error);
+            return read_fixed(cursor, header, 4, field, error);
         case WIRE_VARINT:
         case WIRE_LEN:
             break;
@@ -81,16 +78,14 @@ static bool read_value(struct file_cursor *cursor, struct header *header, const 
     }
     if (!wire_next_varint(&header->wire, &number))
         return fail_in_header(cursor, header, LONGEST_VARINT_BYTES, "a varint of at most 10 bytes", error);
-    if (field->type == WIRE_LEN) {
+    if (field->type == WIRE_LEN)
         field->payload_size = number;
-        return skip_payload(cursor, header, start, field, error);
-    }
-    field->value = number;
-    step_to(cursor, header, start);
+    else
+        field->value = number;
     return true;
 }
 
-static bool read_field(struct file_cursor *cursor, struct header *header, const uint8_t *start,
+static bool read_field(const struct file_cursor *cursor, struct header *header, const uint8_t *start,
                        struct file_field *field, struct error *error) {
     uint64_t key;
     if (!wire_next_varint(&header->wire, &key))
@@ -99,10 +94,12 @@ static bool read_field(struct file_cursor *cursor, struct header *header, const 
         return fail(cursor, ERROR_MALFORMED, "a field number from 1 to 2^29-1", error);
     field->number = (uint32_t)(key >> 3);
     field->type = (enum wire_type)(key & 7);
-    return read_value(cursor, header, start, field, error);
+    if (!read_value(cursor, header, field, error)) return false;
+    field->payload_offset = cursor->at + (uint64_t)(header->wire.at - start);
+    return true;
 }
 
-bool file_cursor_next(struct file_cursor *cursor, struct file_field *field, struct error *error) {
+bool file_cursor_see(struct file_cursor *cursor, struct file_field *field, struct error *error) {
     uint64_t left = cursor->end - cursor->at;
     if (left == 0) return false;
     *field = (struct file_field){0};
@@ -113,4 +110,8 @@ bool file_cursor_next(struct file_cursor *cursor, struct file_field *field, stru
     struct header header = {wire_open(view), view.size < asked};
     cursor->has_failed = !is_good || !read_field(cursor, &header, view.data, field, error);
     return !cursor->has_failed;
+}
+
+bool file_cursor_next(struct file_cursor *cursor, struct file_field *field, struct error *error) {
+    return file_cursor_see(cursor, field, error) && file_cursor_skip(cursor, field, error);
 }

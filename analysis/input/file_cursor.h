@@ -22,7 +22,7 @@ struct file_field {
     uint32_t number;
     enum wire_type type;
     uint64_t value;           // VARINT, FIXED64, FIXED32
-    uint64_t payload_offset;  // LEN
+    uint64_t payload_offset;  // LEN; of the others where the field ends
     uint64_t payload_size;    // LEN
     bool is_cut;              // only after an error, see below
 };
@@ -46,3 +46,8 @@ static inline struct file_cursor file_cursor_inside(struct byte_source *source, 
 // to the cut: then field->is_cut says that the field's payload runs past the end of the content, and payload_size is
 // what is there of it.
 MUST_USE bool file_cursor_next(struct file_cursor *cursor, struct file_field *field, struct error *error);
+
+// The same in two steps, for whoever judges a field before anything of its payload is read (or inflated): its key and
+// its value or length, as they stand there, and then the step to what follows it.
+MUST_USE bool file_cursor_see(struct file_cursor *cursor, struct file_field *field, struct error *error);
+MUST_USE bool file_cursor_skip(struct file_cursor *cursor, struct file_field *field, struct error *error);
