@@ -1,12 +1,12 @@
 #include "analysis/device_memory/device_memory_load.h"
 
 #include "analysis/device_memory/pprof_load.h"
+#include "analysis/input/device_memory_look.h"
 
 static bool load_blob(struct byte_source *source, struct arena *arena, struct bytes *blob, struct error *error) {
     uint64_t size;
+    if (!device_memory_begins(source, DEVICE_MEMORY_MAX_BYTES, error)) return false;
     if (!byte_source_reach(source, (uint64_t)DEVICE_MEMORY_MAX_BYTES + 1, &size, error)) return false;
-    if (size == 0)
-        return error_at(error, ERROR_TRUNCATED, 0, "the file is empty; it should be a device memory profile");
     return byte_source_load(source, 0, size, DEVICE_MEMORY_MAX_BYTES, arena, blob, error);
 }
 

@@ -1,5 +1,5 @@
-// From an open file to a device memory profile: the file is loaded whole, its parts are counted, then read
-// (pprof_load.h).
+// From an open file to a device memory profile: what begins as a pprof is loaded whole, its parts are counted, then
+// read (pprof_load.h).
 #pragma once
 
 #include "analysis/device_memory/device_memory_profile.h"

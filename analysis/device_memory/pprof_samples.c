@@ -27,6 +27,9 @@ static bool read_value_type(const struct pprof_loader *loader, struct bytes mess
 }
 
 static bool is_other_profile(const struct pprof_loader *loader, struct bytes type, struct bytes unit) {
+    if (loader->counts.names == 0)
+        return error_at(loader->error, ERROR_TRUNCATED, (int64_t)loader->blob.size,
+                        "expected the names of the sample types of a device memory profile, the file ends here");
     return error_set(loader->error, ERROR_MALFORMED,
                      "not a device memory profile: it measures %.*s/%.*s, and not allocations/count and space/bytes as "
                      "jax.profiler.save_device_memory_profile does",

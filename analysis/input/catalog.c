@@ -297,11 +297,19 @@ static bool is_no_profile(const char *path, const char *why, struct error *error
     return error_in(error, ERROR_BAD_REQUEST, path, ERROR_WHOLE_FILE, "%s; %s", why, WHAT_TO_OPEN);
 }
 
+static bool is_no_device_memory(const struct input_place *place, struct error *error) {
+    struct error why;
+    bool is_told = device_memory_name_fits(bytes_of(folder_last_name(place->path))) &&
+                   device_memory_file_is_none(place->storage, place->path, &why);
+    if (!is_told) return is_no_profile(place->path, "its name is not that of a profile", error);
+    return error_in(error, why.code, place->path, why.offset, "%.300s; %s", why.message, WHAT_TO_OPEN);
+}
+
 // A file whose name says nothing: a device memory profile may have any.
 static bool scan_other_file(struct scan *scan, const struct input_place *place, struct error *error) {
     struct session_files files;
     if (!session_files_list(place, SESSION_DEVICE_MEMORY, scan->arena, &files, error)) return false;
-    if (files.file_count == 0) return is_no_profile(place->path, "its name is not that of a profile", error);
+    if (files.file_count == 0) return is_no_device_memory(place, error);
     add_device_memory(scan, &files.files[0], files.files[0].name);
     return true;
 }

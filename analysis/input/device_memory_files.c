@@ -1,12 +1,10 @@
 #include "analysis/input/device_memory_files.h"
 
+#include "analysis/base/refused_memory.h"
 #include "analysis/base/text_scan.h"
-#include "analysis/input/file_cursor.h"
+#include "analysis/input/device_memory_look.h"
 #include "analysis/input/file_stamp.h"
 #include "analysis/input/input_name.h"
-#include "proto/pprof_fields.h"
-
-enum { MAX_TYPES = 8, LONGEST_TYPE_BYTES = 22, MAX_PPROF_FIELD = 15 };
 
 // --- The name ---
 
@@ -18,100 +16,62 @@ bool device_memory_name_fits(struct bytes file_name) {
            text_cut_ending(&file_name, BYTES(".pb"));
 }
 
+bool device_memory_name_promises(struct bytes file_name) {
+    if (!device_memory_name_fits(file_name)) return false;
+    (void)text_cut_ending(&file_name, BYTES(".gz"));
+    return bytes_ends_with(file_name, BYTES(".prof")) || bytes_ends_with(file_name, BYTES(".pprof"));
+}
+
 // --- The content ---
 
-struct type_names {  // string indexes
-    uint64_t type, unit;
-    bool is_space, is_bytes;
+struct content {
+    const struct storage *storage;
+    const char *path;
+    const struct file_version *version;
 };
 
-struct look {
-    struct byte_source *source;
-    struct type_names types[MAX_TYPES];
-    size_t type_count;
-    uint64_t name_count;  // names passed so far
-    uint64_t last_name;   // the largest index among the types
-    struct error why;     // the last that could not be read
-};
-
-static bool is_type(struct bytes message, struct type_names *names) {
-    struct wire w = wire_open(message);
-    struct wire_field f;
-    *names = (struct type_names){0};
-    while (wire_next(&w, &f)) {
-        if (f.type != WIRE_VARINT || (f.number != PPROF_VALUE_TYPE_TYPE && f.number != PPROF_VALUE_TYPE_UNIT))
-            return false;
-        if (f.number == PPROF_VALUE_TYPE_TYPE) names->type = f.value;
-        if (f.number == PPROF_VALUE_TYPE_UNIT) names->unit = f.value;
-    }
-    return !w.fault && names->type && names->unit;
+// A version that was seen before the look and after it is that of what was looked at.
+static bool is_of_version(const struct byte_source *source, const struct file_version *version) {
+    struct file_version opened = byte_source_version(source);
+    return file_version_equal(&opened, version) && byte_source_is_unchanged(source);
 }
 
-static bool take_type(struct look *look, const struct file_field *field) {
-    struct bytes message;
+static enum device_memory_verdict look_at(const struct content *content, bool *lasts, struct error *why) {
+    uint64_t refusals = memory_refusals();
+    *lasts = false;
+    struct byte_source *source = byte_source_open(content->storage, content->path, why);
+    if (!source) return why->code == ERROR_NOT_FOUND ? DEVICE_MEMORY_IS_ANOTHER : DEVICE_MEMORY_UNTOLD;
+    enum device_memory_verdict verdict = device_memory_look(source, why);
+    if (memory_refusals() != refusals) verdict = DEVICE_MEMORY_UNTOLD;
+    *lasts = verdict != DEVICE_MEMORY_UNTOLD && is_of_version(source, content->version);
+    byte_source_close(source);
+    return verdict;
+}
+
+static unsigned look_and_keep(const void *context, bool *lasts) {
     struct error ignored;
-    struct type_names names;
-    if (field->payload_size > LONGEST_TYPE_BYTES || look->type_count == MAX_TYPES) return false;
-    if (!byte_source_peek(look->source, field->payload_offset, (size_t)field->payload_size, &message, &ignored) ||
-        message.size != field->payload_size || !is_type(message, &names))
-        return false;
-    look->types[look->type_count++] = names;
-    uint64_t last = names.type > names.unit ? names.type : names.unit;
-    if (last > look->last_name) look->last_name = last;
-    return true;
+    return look_at(context, lasts, &ignored);
 }
 
-static void take_name(struct look *look, const struct file_field *field) {
-    struct bytes name = {0};
-    size_t size = field->payload_size < BYTE_SOURCE_PEEK_BYTES ? (size_t)field->payload_size : BYTE_SOURCE_PEEK_BYTES;
-    if (!byte_source_peek(look->source, field->payload_offset, size, &name, &look->why)) name.size = 0;
-    for (size_t i = 0; i < look->type_count; i++) {
-        if (look->types[i].type == look->name_count) look->types[i].is_space = bytes_equal(name, BYTES("space"));
-        if (look->types[i].unit == look->name_count) look->types[i].is_bytes = bytes_equal(name, BYTES("bytes"));
-    }
-    look->name_count++;
+static enum device_memory_verdict verdict_of(const struct content *content) {
+    bool ignored;
+    struct kept_looks *kept = content->storage->kept_looks;
+    if (!kept || !file_version_is_known(content->version)) return look_and_keep(content, &ignored);
+    return (enum device_memory_verdict)kept->look(kept, content->version, look_and_keep, content);
 }
 
-static bool measures_space(const struct look *look) {
-    for (size_t i = 0; i < look->type_count; i++) {
-        if (look->types[i].is_space && look->types[i].is_bytes) return true;
-    }
-    return false;
+bool device_memory_file_fits(const struct storage *storage, const char *path, const struct file_version *version,
+                             bool *is_broken) {
+    const struct content content = {storage, path, version};
+    enum device_memory_verdict verdict = verdict_of(&content);
+    *is_broken = verdict == DEVICE_MEMORY_IS_BROKEN && device_memory_name_promises(bytes_of(folder_last_name(path)));
+    return *is_broken || verdict == DEVICE_MEMORY_IS_ONE || verdict == DEVICE_MEMORY_UNTOLD;
 }
 
-// False where the field belongs to no pprof.
-static bool take_field(struct look *look, const struct file_field *field) {
-    bool is_message = field->number <= PPROF_STRING_TABLE;
-    if (field->number > MAX_PPROF_FIELD || (is_message && field->type != WIRE_LEN)) return false;
-    if (look->type_count == 0 && field->number != PPROF_SAMPLE_TYPE) return false;
-    if (field->number == PPROF_SAMPLE_TYPE) return look->name_count == 0 && take_type(look, field);
-    if (field->number == PPROF_STRING_TABLE) take_name(look, field);
-    return true;
-}
-
-static bool look_inside(struct look *look) {
-    struct file_cursor cursor = file_cursor_over(look->source);
-    struct file_field field;
-    while (cursor.at < DEVICE_MEMORY_LOOK_BYTES) {
-        if (!file_cursor_next(&cursor, &field, &look->why)) return cursor.has_failed && look->type_count > 0;
-        if (!take_field(look, &field)) return false;
-        if (look->name_count > look->last_name) return measures_space(look);
-    }
-    return true;
-}
-
-// Nobody knows what is in it: whoever opens it learns why.
-static bool is_unreadable(const struct error *why) {
-    return why->code == ERROR_UNREADABLE || why->code == ERROR_NO_MEMORY;
-}
-
-bool device_memory_content_fits(const struct storage *storage, const char *path) {
-    struct look look = {.why.code = ERROR_NONE};
-    look.source = byte_source_open(storage, path, &look.why);
-    if (!look.source) return is_unreadable(&look.why);
-    bool fits = look_inside(&look) || is_unreadable(&look.why);
-    byte_source_close(look.source);
-    return fits;
+bool device_memory_file_is_none(const struct storage *storage, const char *path, struct error *why) {
+    bool ignored;
+    const struct content content = {storage, path, &(struct file_version){0}};
+    return look_at(&content, &ignored, why) != DEVICE_MEMORY_IS_ONE;
 }
 
 bool device_memory_files_any(const struct folder *folder) {

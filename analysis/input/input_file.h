@@ -25,6 +25,7 @@ struct input_file {
     char *host;        // xplane: file name minus .xplane.pb[.gz]; an HLO file among others: its name; else ""
     char *program;     // of a dump: what its module is called, "jit_f(39)"; else NULL
     enum profile_file_kind kind;
+    bool is_broken;               // it was looked into, and is not at all what its name promises: opening it says why
     struct file_version version;  // when it was listed
 };
 

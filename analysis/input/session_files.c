@@ -115,7 +115,8 @@ static void ask_about(void *context, size_t i, size_t worker) {
     if (one->kind == ENTRY_LINK && !is_link_good(&one->link)) return;
     one->is_there = is_there(storage, one->file.path, &one->file.version);
     one->fits = one->is_there &&
-                (candidates->wanted != WANT_DEVICE_MEMORY || device_memory_content_fits(storage, one->file.path));
+                (candidates->wanted != WANT_DEVICE_MEMORY ||
+                 device_memory_file_fits(storage, one->file.path, &one->file.version, &one->file.is_broken));
 }
 
 // False when memory ran out.
@@ -207,7 +208,8 @@ static bool list_single_file(const struct input_place *place, const struct file_
         return out_of_memory(place->path, error);
     file.version = *version;
     if (wants_device_memory != (file.kind == PROFILE_FILE_DEVICE_MEMORY)) return true;
-    if (wants_device_memory && !device_memory_content_fits(place->storage, file.path)) return true;
+    if (wants_device_memory && !device_memory_file_fits(place->storage, file.path, version, &file.is_broken))
+        return true;
     if (!growing_array_add(arena, files->files, files->file_count, file)) return out_of_memory(place->path, error);
     files->host_count = file.kind == PROFILE_FILE_XPLANE;
     return true;

@@ -6,7 +6,8 @@
 //     memory.prof                                   listed apart from all these (device_memory_files.h)
 //
 // NO_MODULE.hlo_proto.pb is never a module. Links are followed while they stay inside the root; what is left out is
-// listed with its reason. Opens none but those whose names leave it open whether they are device memory profiles.
+// listed with its reason. Opens none but those whose names leave it open whether they are device memory profiles, and
+// these once for each of their versions where the storage keeps what was found in them.
 #pragma once
 
 #include "analysis/base/arena.h"

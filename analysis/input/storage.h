@@ -15,6 +15,14 @@
 #include "analysis/input/folder.h"
 #include "analysis/input/reading.h"
 
+// What looks into files found, numbers of whoever looks, kept by the version of the file: one that was looked into is
+// not again, and whoever asks for one that somebody is at gets that answer. Kept is what `look` says to last.
+typedef unsigned kept_looks_look(const void *context, bool *lasts);
+struct kept_looks {
+    unsigned (*look)(struct kept_looks *kept, const struct file_version *version, kept_looks_look *look,
+                     const void *context);
+};
+
 struct storage {
     const struct storage_calls *calls;
     bool follows_links;  // also where they lead out of a root
@@ -22,7 +30,8 @@ struct storage {
     bool appears_whole;  // a file is there only when all of it is, as in a bucket
     bool is_aside;       // beside the profiles: a folder of very many names is refused (ERROR_TOO_BIG), not listed
     const void *state;
-    struct reading *reading;  // who follows what is read here, and may stop it; NULL: nobody
+    struct reading *reading;        // who follows what is read here, and may stop it; NULL: nobody
+    struct kept_looks *kept_looks;  // of its files; NULL: nothing is kept
 };
 
 // The same place, read on behalf of `reading` (NULL: of nobody). What is listed through a storage points to it.

@@ -112,7 +112,7 @@ static struct file_sums sum_files(const struct glance *glance, struct work *work
     }
     for (size_t i = 0; i < others->files.file_count; i++) {
         const struct input_file *now = file_store_look(work, others, i, &ignored);
-        add_file(&sums, now ? now : &others->files.files[i], now != NULL);
+        add_file(&sums, now ? now : &others->files.files[i], now && !now->is_broken);
     }
     return sums;
 }

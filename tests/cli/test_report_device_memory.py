@@ -1,8 +1,10 @@
 """`hbmview report` on device memory profiles: alone, beside modules, in every format, damaged."""
 import csv
+import gzip
 import io
 import json
 import pathlib
+import re
 import shutil
 import tempfile
 import unittest
@@ -114,6 +116,37 @@ class DeviceMemory(unittest.TestCase):
         (root / "cpu.prof").write_bytes(b"{(\x01\x00\x00\x00s")
         done = self.report(root / "cpu.prof", code=UNREADABLE)
         self.assertEqual(done.out, "")
+        self.assertRegex(done.errors, r"/cpu\.prof.*expected a device memory profile, .*\(cProfile\)")
+        self.assertNotIn("its name is not that of a profile", done.errors)
+
+    def test_an_empty_cut_or_senseless_one_is_told(self):
+        whole = gzip.decompress(FILE.read_bytes())
+        broken = {"memory.prof": (b"", "the file is empty"),
+                  "cut.prof": (whole[:1], "begins with a sample type of pprof"),
+                  "types.prof": (whole[:12], "a device memory profile"),
+                  "cut.prof.gz": (FILE.read_bytes()[:9], "the gzip stream ends early"),
+                  "noise.pprof": (b"no such thing", "begins with a sample type of pprof"),
+                  "other.prof": (b"\x12\x00", "expected the names of the sample types")}
+        root = self.folder()
+        run = root / "plugins" / "profile" / "run"
+        run.mkdir(parents=True)
+        shutil.copy(FILE, run / "good.prof")
+        for name, (content, words) in broken.items():
+            with self.subTest(name):
+                (root / name).write_bytes(content)
+                for path in (root / name, root):
+                    done = self.report(path, code=UNREADABLE)
+                    self.assertRegex(done.errors, rf"/{re.escape(name)}.*{re.escape(words)}")
+                    self.assertNotIn("its name", done.errors)
+                error = json.loads(self.report(root / name, "--format=json", code=UNREADABLE).out)["errors"][0]
+                self.assertTrue(error["file"].endswith(name))
+                self.assertIn(words, error["message"])
+                self.assertGreaterEqual(error["offset"], 0)
+                (root / name).rename(run / name)  # beside a good one
+                done = self.report(root, code=UNREADABLE)
+                self.assertRegex(done.errors, rf"/{re.escape(name)}.*{re.escape(words)}")
+                self.assertIn("Device memory: run / good.prof", done.out)
+                (run / name).unlink()
 
 
 if __name__ == "__main__":
