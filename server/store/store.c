@@ -13,6 +13,7 @@
 #include "server/steady_wait.h"
 #include "server/storage/object_storage.h"
 #include "server/storage/opened_storage.h"
+#include "server/store/kept_looks.h"
 #include "server/store/place.h"
 #include "server/text/utf8.h"
 
@@ -39,6 +40,7 @@ struct store {
     struct error refusal;  // why not
     const char *logdir;
     struct stillness *stillness;
+    struct kept_looks *kept_looks;
     pthread_mutex_t lock;
     pthread_cond_t scanned;
     struct snapshot *current;
@@ -55,9 +57,10 @@ struct store *store_new(const char *logdir, const struct storage_settings *setti
     store->has_storage = opened_storage_begin(&store->opened, logdir, settings, &store->refusal);
     store->logdir = store->opened.path;
     store->stillness = stillness_new(store->opened.storage, store->logdir);
+    store->kept_looks = kept_looks_new();
     pthread_mutex_init(&store->lock, NULL);
     steady_condition_init(&store->scanned);
-    if (store->stillness) return store;
+    if (store->stillness && store->kept_looks) return store;
     store_free(store);
     return NULL;
 }
@@ -77,6 +80,7 @@ void store_free(struct store *store) {
     if (!store) return;
     snapshot_release(store->current);
     stillness_free(store->stillness);
+    kept_looks_free(store->kept_looks);
     opened_storage_end(&store->opened);
     pthread_cond_destroy(&store->scanned);
     pthread_mutex_destroy(&store->lock);
@@ -116,6 +120,7 @@ static bool scan_directory(const struct store *store, struct reading *reading, c
     *error = store->refusal;
     if (!store->has_storage) return false;
     struct storage followed = storage_read_for(store->opened.storage, reading);
+    followed.kept_looks = store->kept_looks;
     bool is_good = catalog_scan_again(&followed, store->logdir, before ? &before->catalog : NULL, &snapshot->arena,
                                       &snapshot->catalog, error);
     if (snapshot->catalog.storage) snapshot->catalog.storage->reading = NULL;  // of whoever wanted the scan

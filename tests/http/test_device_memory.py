@@ -2,15 +2,21 @@
 import collections
 import contextlib
 import gzip
+import http.client
 import json
 import pathlib
+import re
+import select
 import shutil
 import tempfile
+import time
 import unittest
 
+from call_counter import CallCounter
 from log_folders import age, listing, xplane
 from pprof_decode import samples
 from server_fixture import FIXTURES, Server
+from slow_files import SlowFiles
 
 FILE = FIXTURES / "device_memory" / "two_devices.memory.prof"
 HELD = json.loads((FIXTURES / "device_memory" / "two_devices.expected.json").read_text())
@@ -35,6 +41,10 @@ def log_directory(files):
 def columns(table):
     """Rows of a columnar reply."""
     return [dict(zip(table, row)) for row in zip(*table.values())]
+
+
+def threads_of(server):
+    return int(re.search(r"Threads:\s+(\d+)", pathlib.Path(f"/proc/{server.process.pid}/status").read_text())[1])
 
 
 class OneFile(unittest.TestCase):
@@ -217,6 +227,67 @@ class LogDirectory(unittest.TestCase):
                 answer = server.get("/api/v1/device_memory/profile", {"session": "run", "file": "bad.prof"})
                 self.assertEqual(answer.status, 422)
                 self.assertEqual(answer.json()["error"]["message"], bad["error"]["message"])
+
+    def test_a_broken_one_is_told_and_hides_no_other(self):
+        run = "plugins/profile/run/"
+        files = {run + "empty.prof": b"", run + "good.prof": FILE.read_bytes(), run + "noise.pprof": b"no such thing",
+                 run + "cpu.prof": b"{(\x01\x00\x00\x00s", run + "graph.pb": b"no such thing", "memory.prof": b""}
+        with log_directory(files) as root, Server(logdir=root) as server:
+            told = {file["name"]: file["error"]
+                    for file in server.get("/api/v1/device_memory", {"session": "run"}).json()["files"]}
+            self.assertEqual(sorted(told), ["empty.prof", "good.prof", "noise.pprof"])
+            self.assertEqual(told["good.prof"], None)
+            self.assertIn("the file is empty", told["empty.prof"]["message"])
+            self.assertIn("begins with a sample type of pprof", told["noise.pprof"]["message"])
+            for name in ("empty.prof", "noise.pprof"):
+                self.assertEqual(told[name]["offset"], 0)
+                self.assertTrue(told[name]["file"].endswith("/" + name))
+            glance = server.get("/api/v1/session", {"session": "run"}).json()
+            self.assertEqual((glance["files"], glance["unreadable_files"], glance["tools"]), (3, 2, ["device_memory"]))
+            listed = server.get("/api/v1/sessions").json()["device_memory"]
+            self.assertEqual([session["name"] for session in listed], ["memory.prof"])
+            answer = server.get("/api/v1/device_memory/profile", {"session": "memory.prof"})
+            self.assertEqual(answer.status, 422)
+            self.assertIn("the file is empty", answer.json()["error"]["message"])
+
+    def test_files_are_looked_into_once_for_each_version(self):
+        run = "plugins/profile/run/"
+        files = {f"{run}{name}": content for i in range(10)
+                 for name, content in {f"noise{i}.prof": b"no such thing", f"graph{i}.pb": b"no such thing",
+                                       f"cpu{i}.prof": b"{(\x01\x00\x00\x00s"}.items()}
+        with log_directory(files) as root, CallCounter() as counter:
+            with Server(logdir=root, environment=counter.environment) as server:
+                ask = lambda: [server.get(f"/api/v1/{what}", {"session": "run"}).json()["files"]
+                               for what in ("session", "device_memory")]
+                first = ask()
+                self.assertEqual((first[0], len(first[1])), (10, 10))
+                before = counter.read()
+                self.assertEqual(ask(), first)
+                self.assertLess((counter.read() - before).files, 10)
+                (root / run / "cpu3.prof").write_bytes(FILE.read_bytes())
+                self.assertEqual(len(ask()[1]), 11)
+
+    def test_many_who_ask_at_once_have_few_threads(self):
+        """40 files on a disk that is slow and 60 requests: a thread for each of these, and what they share."""
+        run, requests, shared, others = "plugins/profile/run/", 60, 96, 40
+        files = {f"{run}cpu{i}.prof": b"{(\x01\x00\x00\x00s" for i in range(40)}
+        with log_directory(files) as root, SlowFiles(root / run, wait_ms=0) as slow, \
+             Server(logdir=root, environment=slow.environment) as server:
+            self.assertEqual(server.get("/api/v1/sessions").status, 200)
+            slow.slow_reads(400)
+            idle = most = threads_of(server)
+            askers = [http.client.HTTPConnection("127.0.0.1", server.port, source_address=(f"127.0.0.{i + 2}", 0))
+                      for i in range(requests)]
+            self.addCleanup(lambda: [asker.close() for asker in askers])
+            for asker in askers:
+                asker.request("GET", "/api/v1/device_memory?session=run")
+            waiting = [asker.sock for asker in askers]
+            while waiting:
+                answered, _, _ = select.select(waiting, [], [], 0.01)
+                waiting = [one for one in waiting if one not in answered]
+                most = max(most, threads_of(server))
+            self.assertLess(most, idle + requests + shared + others)
+            self.assertLessEqual(slow.read().most_at_once, len(files))  # of each file one read
 
     def test_a_replaced_file_is_read_anew(self):
         with log_directory({"memory.prof": FILE.read_bytes()}) as root, Server(logdir=root) as server:
