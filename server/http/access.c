@@ -13,7 +13,7 @@
 #include "server/http/machine_names.h"
 #include "server/text/etag.h"
 
-enum { HOST_BYTES = 256, TOKEN_RANDOM_BYTES = 16, TOKEN_GIVEN_MIN = 16, HTTP_PORT = 80, HTTPS_PORT = 443 };
+enum { HOST_BYTES = 256, TOKEN_RANDOM_BYTES = 16, HTTP_PORT = 80, HTTPS_PORT = 443 };
 
 // --- Set up ---
 
@@ -47,7 +47,7 @@ static bool make_token(char token[ACCESS_TOKEN_BYTES]) {  // hex digits
 bool access_token_is_plain(const char *token) {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~";
     size_t size = strlen(token);
-    return size >= TOKEN_GIVEN_MIN && size < ACCESS_TOKEN_BYTES && strspn(token, letters) == size;
+    return size >= ACCESS_TOKEN_TOLD_BYTES && size < ACCESS_TOKEN_BYTES && strspn(token, letters) == size;
 }
 
 bool access_frame_sources_are_plain(const char *sources) {
@@ -287,7 +287,7 @@ static bool is_named(const char *argument, const char *name) {
     return !*at || *at == '=' || *at == '&';
 }
 
-const char *access_plain_target(const char *target, struct arena *arena) {
+char *access_plain_target(const char *target, struct arena *arena) {
     char *result = arena_string(arena, bytes_of(target));
     char *query = result ? strchr(result, '?') : NULL;
     if (!query) return result;
@@ -304,4 +304,41 @@ const char *access_plain_target(const char *target, struct arena *arena) {
     }
     *to = '\0';
     return result;
+}
+
+// The character there, however often it was percent-encoded ("%41", "%2541"). What comes after it.
+static const char *next_character(const char *at, char *c) {
+    *c = *at++;
+    while (*c == '%' && hex_digit(at[0]) >= 0 && hex_digit(at[1]) >= 0) {
+        *c = (char)(hex_digit(at[0]) * 16 + hex_digit(at[1]));
+        at += 2;
+    }
+    return at;
+}
+
+// Behind as much of the token as begins there; NULL: too little.
+static const char *behind_token(const char *at, const char *token) {
+    size_t count = 0;
+    for (char c; token[count] && *at; count++) {
+        const char *next = next_character(at, &c);
+        if (c != token[count]) break;
+        at = next;
+    }
+    return count >= ACCESS_TOKEN_TOLD_BYTES ? at : NULL;
+}
+
+void access_hide_token(const struct access *access, char *text) {
+    if (!access || !access->token[0]) return;
+    char *to = text;
+    for (const char *at = text; *at;) {
+        const char *behind = behind_token(at, access->token);
+        if (behind) {
+            memcpy(to, ACCESS_HIDDEN, sizeof ACCESS_HIDDEN - 1);
+            to += sizeof ACCESS_HIDDEN - 1;
+            at = behind;
+        } else {
+            *to++ = *at++;
+        }
+    }
+    *to = '\0';
 }

@@ -86,7 +86,15 @@ const char *access_outer_url(const struct access *access, const struct access_re
 
 // `target` (path?query, as it came) without our own arguments (the token, ACCESS_RETRY), on `arena`. NULL without
 // memory.
-const char *access_plain_target(const char *target, struct arena *arena);
+char *access_plain_target(const char *target, struct arena *arena);
+
+// Takes the token out of a text that says what was asked, wherever it stands: as it is, percent-encoded, or cut off
+// after ACCESS_TOKEN_TOLD_BYTES of it or more. ACCESS_HIDDEN stands there then. For the log, and whoever has the token:
+// others would see by it whether a guess is right. NULL for `access`: there is no token.
+void access_hide_token(const struct access *access, char *text);
+
+enum { ACCESS_TOKEN_TOLD_BYTES = 16 };  // no token is shorter
+#define ACCESS_HIDDEN "..."
 
 // A browser holds back a SameSite=Strict cookie when the link was clicked on another site (a chat, a mail), even after
 // our redirect. So the refusal lets the page ask once more from here, with this argument, and then the cookie comes.

@@ -127,7 +127,8 @@ bool exchange_answer_at_once(struct exchange *exchange) {
 
 void exchange_goes_under_way(struct exchange *exchange) {
     struct request *request = &exchange->request;
-    const char *target = access_plain_target(request->target, &request->work.arena);
+    char *target = access_plain_target(request->target, &request->work.arena);
+    if (target) access_hide_token(request->app->access, target);
     exchange->under_way.target = target ? target : "";
     request->body = body_bytes(&exchange->body);
     under_way_begin(request->app->under_way, &exchange->under_way);
@@ -175,10 +176,11 @@ static const char *printable_or_none(struct exchange *exchange, const char *text
 static void log_exchange(struct exchange *exchange) {
     const char *target = exchange->request.target;
     const char *plain = target ? access_plain_target(target, &exchange->request.work.arena) : NULL;
-    const char *line = arena_printf(&exchange->request.work.arena, "%s %s %u %llu bytes %.2f ms",
-                                    printable_or_none(exchange, exchange->request.method),
-                                    printable_or_none(exchange, plain), exchange->is_sent ? exchange->reply.status : 0,
-                                    (unsigned long long)exchange->reply_bytes, (double)took_ns(exchange) / 1e6);
+    char *line = arena_printf(&exchange->request.work.arena, "%s %s %u %llu bytes %.2f ms",
+                              printable_or_none(exchange, exchange->request.method), printable_or_none(exchange, plain),
+                              exchange->is_sent ? exchange->reply.status : 0, (unsigned long long)exchange->reply_bytes,
+                              (double)took_ns(exchange) / 1e6);
+    if (line) access_hide_token(exchange->request.app->access, line);
     request_log_add(exchange->request.app->log, line ? line : "a request, and no memory to say which");
 }
 

@@ -143,6 +143,7 @@ bool gate_let_in(struct request *request, struct reply *reply, enum reply_family
     enum access_verdict verdict = judge(request);
     bool is_page = family == REPLY_PAGE, is_retry = request_query(request, ACCESS_RETRY) != NULL;
     bool is_known = verdict == ACCESS_GRANTED || verdict == ACCESS_GRANTED_BY_LINK;
+    request->has_token = is_known;
     if (is_known && is_of_other_site(request)) {
         refuse_other_site(request, reply, family);
         return false;

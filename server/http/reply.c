@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "analysis/base/refused_memory.h"
+#include "server/app.h"
+#include "server/http/access.h"
 #include "server/text/error_json.h"
 #include "server/http/gzip.h"
 
@@ -60,16 +62,27 @@ unsigned reply_status_of(enum error_code code) {
     return HTTP_SERVER_ERROR;
 }
 
+// Words of the request may be the token, which comes back to nobody. Whoever has not shown it sees what was sent: else
+// it would tell whether a guess is right.
+static struct error told_error(const struct request *request, const struct error *error) {
+    struct error told = *error;
+    if (!request->has_token) return told;
+    access_hide_token(request->app->access, told.message);
+    access_hide_token(request->app->access, told.file);
+    return told;
+}
+
 void reply_json_error(struct request *request, struct reply *reply, unsigned status, const char *code,
                       const struct error *error) {
     struct error ignored;
+    const struct error told = told_error(request, error);
     reply_short(reply, status, REPLY_JSON, "{\"error\":{\"code\":\"out_of_memory\",\"message\":\"out of memory\"}}");
     struct output *output = reply_output(request, &ignored);
     if (!output) return;
     struct json_writer w = json_writer_on(output);
     json_open_object(&w);
     json_key(&w, "error");
-    error_json_write_as(&w, code ? code : error_code_name(error->code), error);
+    error_json_write_as(&w, code ? code : error_code_name(error->code), &told);
     json_close_object(&w);
     if (!output->failed) reply->body = output_bytes(output);
 }
@@ -87,8 +100,9 @@ void reply_error(struct request *request, struct reply *reply, enum reply_family
         reply_json_error(request, reply, status, NULL, error);
         return;
     }
-    const char *text = error->file[0] ? arena_printf(&request->work.arena, "%s: %s\n", error->file, error->message)
-                                      : arena_printf(&request->work.arena, "%s\n", error->message);
+    const struct error told = told_error(request, error);
+    const char *text = told.file[0] ? arena_printf(&request->work.arena, "%s: %s\n", told.file, told.message)
+                                    : arena_printf(&request->work.arena, "%s\n", told.message);
     reply_short(reply, status, REPLY_TEXT, text ? text : "out of memory\n");
 }
 

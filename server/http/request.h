@@ -33,6 +33,7 @@ struct request {
     struct request_headers headers;
     const struct forwarded *forwarded;  // what a trusted proxy tells; NULL: nothing
     struct client_address client;       // as a trusted proxy tells it, where there is one
+    bool has_token;                     // or needs none: it was let in
     struct bytes body;
 };
 

@@ -106,6 +106,29 @@ class Shared(unittest.TestCase):
                 self.assertNotEqual(answer.status, 403, path)
                 self.assertNotIn(self.token.encode(), answer.body, path)
 
+    def odd_places(self):
+        """Addresses that have the token where it is not read."""
+        encoded = "".join(f"%{ord(c):02x}" for c in self.token)
+        for value in (self.token, encoded, encoded.replace("%", "%25")):
+            for before in ("?a=1;token=", "%3Ftoken=", "?token%00=", "?x=%26token=", "?to+ken=", "?%2574oken=",
+                           "?session=", ""):
+                yield before + value
+
+    def test_no_refusal_repeats_it_wherever_it_stands(self):
+        bearer = {"Authorization": "Bearer " + self.token}
+        for path in ("/api/v1/session", "/api/v1/modules", "/api/v1/", "/data/plugin/profile/hosts", "/nothing/"):
+            for place in self.odd_places():
+                answer = self.server.get(path + place, headers=bearer)
+                self.assertNotIn(self.token.encode(), answer.body, path + place)
+        answer = self.server.get("/api/v1/session?session=" + self.token, headers=bearer)
+        self.assertIn("\"...\"", answer.json()["error"]["message"])
+
+    def test_a_refusal_does_not_tell_whether_a_guess_is_right(self):
+        """Whoever is refused has not shown it, and would see by what is left out that it had it."""
+        answer = self.server.get("/api/v1/sessions", headers={"Host": self.token})
+        self.assertEqual(answer.status, 403)
+        self.assertIn(self.token, answer.json()["error"]["message"])
+
     def ask_with_token(self, method, path, query, body=None):
         """The token by all three ways at once; what came, without the cookie that is the third."""
         headers = {"Authorization": "Bearer " + self.token, "Cookie": f"hbmview_{self.server.port}={self.token}"}
@@ -194,6 +217,15 @@ class Shared(unittest.TestCase):
             if "GET /api/v1/sessions 200" in self.server.errors():
                 break
         self.assertNotIn(self.token, self.server.errors())
+
+    def test_the_log_has_no_token_wherever_it_stands(self):
+        for number, place in enumerate(self.odd_places()):
+            self.server.get("/" + place)
+            self.server.get(f"/api/v1/after/{number}")
+            for _ in until_complete():
+                if f"GET /api/v1/after/{number} 403" in (told := self.server.errors()):
+                    break
+            self.assertNotIn(self.token, urllib.parse.unquote(urllib.parse.unquote(told)), place)
 
 
 class SharedWithoutToken(unittest.TestCase):

@@ -158,6 +158,37 @@ static void the_token_leaves_the_address(void **state) {
     arena_free(&arena);
 }
 
+static void the_token_is_hidden_wherever_it_stands(void **state) {
+    (void)state;
+    static const char *const cases[][2] = {
+        {"", ""},
+        {"/a?b=0123456789abcde", "/a?b=0123456789abcde"},  // too little of it
+        {"/0123456789abcdef0123456789abcdef", "/..."},
+        {"/a?b;token=0123456789abcdef0123456789abcdef&c", "/a?b;token=...&c"},
+        {"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef", "......"},
+        {"x%30%31%323456789abcdef0123456789abcde0", "x...0"},  // all but its end
+        {"%30123456789abcdef0123456789abcde%66.", "...."},
+        {"%2530%25253123456789abcdef0123456789abcdef/%", ".../%"},
+        {"There is no \"0123456789abcdef01\xE2\x80\xA6", "There is no \"...\xE2\x80\xA6"},  // shortened
+        {"00123456789abcdef0123456789abcdef0", "0...0"},
+        {"%", "%"},
+        {"%3", "%3"},
+    };
+    struct fixture f;
+    open_fixture(&f, NULL, true, false);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char *text = arena_string(&f.arena, bytes_of(cases[i][0]));
+        access_hide_token(&f.access, text);
+        assert_string_equal(text, cases[i][1]);
+    }
+    f.access.token[0] = '\0';
+    char text[] = "there is none to hide";
+    access_hide_token(&f.access, text);
+    access_hide_token(NULL, text);
+    assert_string_equal(text, "there is none to hide");
+    arena_free(&f.arena);
+}
+
 static void other_names_are_allowed_one_by_one(void **state) {
     (void)state;
     struct arena arena;
@@ -365,6 +396,7 @@ int main(void) {
         cmocka_unit_test(only_this_machine_needs_no_token),
         cmocka_unit_test(tokens_are_random_and_in_the_links),
         cmocka_unit_test(the_token_leaves_the_address),
+        cmocka_unit_test(the_token_is_hidden_wherever_it_stands),
         cmocka_unit_test(other_names_are_allowed_one_by_one),
         cmocka_unit_test(a_proxy_is_told_from_a_rebound_name),
         cmocka_unit_test(forwarded_headers_are_read_with_care),
