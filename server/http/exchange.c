@@ -10,7 +10,8 @@
 #include "server/text/printable.h"
 
 enum {
-    BODY_SWALLOWED_MAX_BYTES = 64 << 20,  // in all, whatever is kept: else it would tell who has the token
+    BODY_ANNOUNCED_MAX_BYTES = 64 << 20,  // of one that is larger nothing is read
+    BODY_SWALLOWED_MAX_BYTES = 1 << 30,   // of one of which it is not known how large it is
     FIRST_BLOCK_BYTES = 1 << 10,  // is enough for an answer at hand, and as much as malloc has ready for its thread
 };
 
@@ -86,6 +87,13 @@ static void refuse_body(struct exchange *exchange, enum body_fate fate) {
     const char *code = fate == BODY_TOO_LARGE ? "too_big" : fate == BODY_NO_MEMORY ? "out_of_memory" : "busy";
     refuse(exchange, fate == BODY_TOO_LARGE ? HTTP_TOO_LARGE : HTTP_UNAVAILABLE, code,
            why ? why : "The request body is too large.");
+}
+
+bool exchange_refuses_length(struct exchange *exchange) {
+    if (exchange->announced_bytes <= BODY_ANNOUNCED_MAX_BYTES) return false;
+    refuse_body(exchange, BODY_TOO_LARGE);
+    exchange->reply.is_last = true;
+    return true;
 }
 
 // It has been read: while the answer goes out its room is for others.

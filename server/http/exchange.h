@@ -24,13 +24,14 @@ struct exchange {
     struct body body;             // what the client sends
     struct unsent_answer unsent;  // what it is sent
     size_t body_limit;
-    size_t came_bytes;     // of the body, kept or not
-    bool has_begun;        // the head is known
-    bool has_bad_name;     // an argument has a NUL inside, or there are too many
-    bool is_answered;      // `reply` is there
-    bool is_sent;          // and handed on
-    uint64_t reply_bytes;  // a stream's grow as it goes
-    char target[];         // as it came: not on the arena, so that whether it lives can be asked without any room
+    uint64_t announced_bytes;  // of the body; 0: there is none, or it is not known
+    size_t came_bytes;         // of the body, kept or not
+    bool has_begun;            // the head is known
+    bool has_bad_name;         // an argument has a NUL inside, or there are too many
+    bool is_answered;          // `reply` is there
+    bool is_sent;              // and handed on
+    uint64_t reply_bytes;      // a stream's grow as it goes
+    char target[];             // as it came: not on the arena, so that whether it lives can be asked without any room
 };
 
 // NULL: no memory. `target` as it came.
@@ -40,8 +41,12 @@ struct exchange *exchange_begin(const struct app *app, const char *target, int s
 bool exchange_add_argument(struct exchange *exchange, const char *name, size_t name_size, const char *value,
                            size_t value_size);
 
-// A body that is too large is read to its end, so that its sender gets to see the answer, but not kept. False for one
-// that does not end.
+// Whether so large a body is announced that it is answered before any of it is read. Another one that is too large is
+// read to its end, so that its sender gets to see the answer, but not kept: whatever is kept, as many bytes are read,
+// else that would tell who has the token.
+bool exchange_refuses_length(struct exchange *exchange);
+
+// False for a body that does not end.
 bool exchange_take_body(struct exchange *exchange, struct bodies *bodies, struct bytes piece);
 
 // All of it is there. True: what it asks is for a worker (exchange_answer); else `reply` says already why not.

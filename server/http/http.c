@@ -13,6 +13,7 @@
 #include "server/http/access.h"
 #include "server/http/door.h"
 #include "server/http/exchange.h"
+#include "server/http/farewell.h"
 #include "server/http/head.h"
 #include "server/http/http_tls.h"
 #include "server/http/listener.h"
@@ -38,6 +39,7 @@ struct http_server {
     struct workers *workers;
     struct bodies *bodies;
     struct unsent *unsent;
+    struct farewells *farewells;
     // The lock is held for what follows.
     pthread_mutex_t lock;
     struct connection *waiting;  // streams that have nothing to say now
@@ -53,6 +55,7 @@ struct connection {
     struct guest guest;
     struct exchange *exchange;
     struct connection *next_waiting;
+    bool sends_on;  // it was answered before all of its request was there
 };
 
 // --- Making the request ---
@@ -160,6 +163,8 @@ static bool read_head(struct MHD_Connection *connection, const char *method, con
     MHD_get_connection_values_n(connection, MHD_GET_ARGUMENT_KIND, add_argument, exchange);
     if (request->target && strstr(request->target, "%00")) exchange->has_bad_name = true;
     exchange->body_limit = request->app->body_limit(request);
+    const char *length = head.values[HEAD_CONTENT_LENGTH];
+    exchange->announced_bytes = length ? strtoull(length, NULL, 10) : 0;
     return !head_is_ambiguous(&head);
 }
 
@@ -297,6 +302,17 @@ static enum MHD_Result take_body(struct http_server *server, struct connection *
     return exchange_take_body(connection->exchange, server->bodies, piece) ? MHD_YES : MHD_NO;
 }
 
+// The head is there. What is refused for it alone is answered while the body may still come.
+static enum MHD_Result begin_answer(struct connection *connection, bool is_clear) {
+    struct exchange *exchange = connection->exchange;
+    if (!is_clear)
+        exchange_refuse_head(exchange);
+    else if (!exchange_refuses_length(exchange))
+        return MHD_YES;
+    connection->sends_on = true;
+    return send_reply(connection);
+}
+
 // --- What libmicrohttpd calls ---
 
 static enum MHD_Result handle(void *server, struct MHD_Connection *handle, const char *path, const char *method,
@@ -307,9 +323,7 @@ static enum MHD_Result handle(void *server, struct MHD_Connection *handle, const
     if (!exchange || !connection) return MHD_NO;
     if (!exchange->has_begun) {
         exchange->has_begun = true;
-        if (read_head(handle, method, path, exchange)) return MHD_YES;
-        exchange_refuse_head(exchange);
-        return send_reply(connection);
+        return begin_answer(connection, read_head(handle, method, path, exchange));
     }
     if (exchange->is_sent) return MHD_YES;
     if (*upload_size) {
@@ -358,6 +372,7 @@ static struct connection *welcome(struct http_server *server, struct MHD_Connect
 
 static void take_leave(struct http_server *server, struct connection *connection) {
     if (!connection) return;
+    if (connection->sends_on) farewells_take(server->farewells, connection->guest.socket);
     exchange_free(connection->exchange);
     lobby_leave(server->lobby, &connection->guest);
     free(connection);
@@ -444,6 +459,7 @@ static void free_server(struct http_server *server) {
     lobby_free(server->lobby);
     bodies_free(server->bodies);
     unsent_free(server->unsent);
+    farewells_free(server->farewells);
     pthread_mutex_destroy(&server->lock);
     free(server);
 }
@@ -459,7 +475,8 @@ struct http_server *http_start(const struct app *app, int listening_socket) {
     server->lobby = server->unsent ? lobby_new(connections_max, connections_max * 3 / 4, tick, server) : NULL;
     server->bodies = bodies_new(share_of(BODIES_MAX_BYTES));
     server->door = door_new(connections_most, let_in, server);
-    bool is_good = server->workers && server->lobby && server->bodies && server->door;
+    server->farewells = farewells_new();
+    bool is_good = server->workers && server->lobby && server->bodies && server->door && server->farewells;
     if (is_good) live_on_news(app->live, hear_news, server);
     if (is_good && start_serving(server, listening_socket, connections_most)) return server;
     if (is_good) live_on_news(app->live, NULL, NULL);

@@ -2,6 +2,7 @@
 import contextlib
 import gzip
 import http.client
+import json
 import re
 import socket
 import threading
@@ -116,6 +117,38 @@ class Http(ServedCase):
             connection.request("POST", "/api/v1/sessions", body=b"x" * (1 << 20))
             self.assertEqual(connection.getresponse().status, 413)
         self.assertEqual(self.server.get("/runs").status, 200)
+
+    def refused_whole(self, headers, pieces):
+        """The answer to whoever sends all of a body before it reads."""
+        with self.server.connect(timeout=60) as plain:
+            plain.sendall(b"POST /api/v1/explain HTTP/1.1\r\n" + headers + b"\r\n")
+            for piece in pieces:
+                plain.sendall(piece)
+            answer = http.client.HTTPResponse(plain)
+            answer.begin()
+            return answer.status, answer.headers["Connection"], json.loads(answer.read())["error"]["code"]
+
+    def test_a_body_of_any_size_is_refused_in_words(self):
+        piece, host = b"x" * (1 << 20), b"Host: localhost\r\n"
+        sized = self.refused_whole(host + b"Content-Length: %d\r\n" % (100 << 20), [piece] * 100)
+        self.assertEqual(sized, (413, "close", "too_big"))
+        chunk = b"%x\r\n%b\r\n" % (len(piece), piece)
+        chunked = self.refused_whole(host + b"Transfer-Encoding: chunked\r\n", [chunk] * 100 + [b"0\r\n\r\n"])
+        self.assertEqual(chunked, (413, None, "too_big"))
+        self.assertEqual(self.refused_whole(host + b"Content-Length: 100000000000000000\r\n", []),
+                         (413, "close", "too_big"))
+        other = b"Origin: https://evil.example\r\nContent-Length: 100000000\r\n"
+        self.assertEqual(self.refused_whole(host + other, [b"x"])[2], "other_site")
+        self.assertEqual(self.refused_whole(b"Host: evil\r\nContent-Length: 100000000\r\n", [b"x"])[2], "unauthorized")
+
+    def test_whoever_sends_for_ever_is_let_go(self):
+        endless = b"x" * (1 << 20), b"%x\r\n%b\r\n" % (1 << 20, b"x" * (1 << 20))
+        lengths = b"Content-Length: 100000000000000000", b"Transfer-Encoding: chunked"
+        for length, piece in zip(lengths, endless):
+            with self.subTest(length), self.server.connect(timeout=60) as plain, self.assertRaises(ConnectionError):
+                plain.sendall(b"POST /api/v1/explain HTTP/1.1\r\nHost: localhost\r\n" + length + b"\r\n\r\n")
+                for _ in range(3000):
+                    plain.sendall(piece)
 
     def test_headers_of_every_answer(self):
         for path in ("/", "/api/v1/sessions", "/api/v1/nothing", "/runs", "/missing.js"):
