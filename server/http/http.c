@@ -22,13 +22,14 @@
 
 enum {
     STREAM_BLOCK_BYTES = 4 << 10,
-    ARGUMENTS_READ_MAX = 100,  // of which a handler sees REQUEST_QUERY_MAX
-    ARGUMENT_BYTES = 64,       // libmicrohttpd takes for each, beside the address itself
-    HEAD_ROOM_BYTES = 1 << 10,
+    ARGUMENTS_READ_MAX = 100,         // of which a handler sees REQUEST_QUERY_MAX
+    ARGUMENT_BYTES = 64,              // libmicrohttpd takes for each, beside the address itself
+    HEAD_ROOM_BYTES = 4 << 10,        // it needs beside the address, and may take too much for what it reads
+    ANSWER_ROOM_BYTES = 1 << 10,      // with less it can answer nothing
     DESCRIPTORS_KEPT = 256,           // for files, buckets and what is new
     CONNECTIONS_SPARE = 512,          // who were dropped, until the loop has closed them
-    CONNECTION_BYTES = 24 << 10,      // what one takes, with the library's buffer for its heads
-    CONNECTION_TLS_BYTES = 36 << 10,  // and with its keys
+    CONNECTION_BYTES = 36 << 10,      // what one takes that has asked, with the library's buffer for its heads
+    CONNECTION_TLS_BYTES = 48 << 10,  // and with its keys
 };
 
 struct http_server {
@@ -79,13 +80,18 @@ static struct connection *connection_of(struct MHD_Connection *handle) {
 static bool has_too_many_arguments(const char *target) {
     size_t count = 0;
     for (const char *at = target; (at = strchr(at, '&')); at++) count++;
-    size_t taken = count ? strlen(target) + count * ARGUMENT_BYTES : 0;
+    size_t taken = strlen(target) + count * ARGUMENT_BYTES;
     return count >= ARGUMENTS_READ_MAX || taken > HTTP_HEADERS_MAX_BYTES - HEAD_ROOM_BYTES;
 }
 
-// So that what follows is one argument, for which there is room, and the request gets its answer like all others.
-static void join_arguments(const char *target) {
-    for (char *at = writable(target); (at = strchr(at, '&'));) *at = '-';
+// So that there is none, which takes no room, and the request gets its answer like all others.
+static void drop_arguments(const char *target) {
+    for (char *at = writable(target); (at = strpbrk(at, "?&"));) *at = '-';
+}
+
+// libmicrohttpd would neither answer nor close.
+static void hang_up_without_room(const struct connection *connection, const char *target) {
+    if (strlen(target) > HTTP_HEADERS_MAX_BYTES - ANSWER_ROOM_BYTES) shutdown(connection->guest.socket, SHUT_RDWR);
 }
 
 static void *begin(void *server, const char *target, struct MHD_Connection *handle) {
@@ -95,7 +101,8 @@ static void *begin(void *server, const char *target, struct MHD_Connection *hand
     connection->exchange = exchange_begin(owner->app, target, connection->guest.socket);
     if (!has_too_many_arguments(target)) return connection->exchange;
     if (connection->exchange) connection->exchange->has_bad_name = true;
-    join_arguments(target);
+    hang_up_without_room(connection, target);
+    drop_arguments(target);
     return connection->exchange;
 }
 

@@ -162,7 +162,7 @@ class MemoryLimit(unittest.TestCase):
         self.assertIn(False, whole)
 
     def test_who_says_nothing_makes_room(self):
-        """Encrypted connections take 35 KiB each, which nobody counts: for 3000 there is no room within the limit."""
+        """Encrypted connections take 48 KiB each, which nobody counts: for 3000 there is no room within the limit."""
         with tempfile.TemporaryDirectory() as place:
             own = make_certificate(pathlib.Path(place))
             soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)

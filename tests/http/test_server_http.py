@@ -150,6 +150,14 @@ class Http(ServedCase):
                 for _ in range(3000):
                     plain.sendall(piece)
 
+    def test_a_browser_with_many_cookies(self):
+        """8 KB in 100 pieces, beside what a browser sends."""
+        cookies = "; ".join(f"cookie_{i:03}={'v' * 70}" for i in range(100))
+        self.assertGreater(len(cookies), 8000)
+        browser = {"User-Agent": "Mozilla/5.0 " + "x" * 150, "Accept-Language": "en-US,en;q=0.9", "Accept": "*/*",
+                   "Sec-Fetch-Site": "same-origin", "Referer": "http://localhost/" + "x" * 200, "Cookie": cookies}
+        self.assertEqual(self.server.get("/api/v1/sessions", headers=browser).status, 200)
+
     def test_headers_of_every_answer(self):
         for path in ("/", "/api/v1/sessions", "/api/v1/nothing", "/runs", "/missing.js"):
             answer = self.server.get(path)
@@ -207,10 +215,14 @@ class Http(ServedCase):
                 self.assertTrue(answer.headers[name], (count, name))
 
     def test_arguments_for_which_there_is_no_room(self):
+        """Where the address leaves none for an answer, the connection ends."""
         for size in range(100, 600, 20):
             target = "/api/v1/server?" + "&".join(f"a{i}={'b' * size}" for i in range(60))
-            answer = self.server.request("GET", target)
-            self.assertIn(answer.status, (200, 400, 414), size)
+            try:
+                status = self.server.request("GET", target).status
+            except http.client.RemoteDisconnected:
+                status = None
+            self.assertIn(status, (200, 400, 414) if len(target) < 31 << 10 else (414, None), size)
 
     def test_a_head_that_can_be_read_in_two_ways(self):
         twice = {"two hosts": b"GET /runs HTTP/1.1\r\nHost: localhost\r\nhost: localhost\r\n\r\n",
