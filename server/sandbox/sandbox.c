@@ -37,6 +37,11 @@ struct sandbox sandbox_enter(const struct sandbox_needs *needs) {
 
 #endif
 
+bool sandbox_holds(const struct sandbox *sandbox) {
+    bool is_whole = !sandbox->privileges_failure && !sandbox->calls_failure && sandbox->files.version;
+    return sandbox->is_instrumented || is_whole;
+}
+
 // --- Words ---
 
 static void put_places(struct text_writer *text, const struct sandbox_needs *needs, enum file_right right,

@@ -27,5 +27,8 @@ struct sandbox {
 // To be called while there is one thread.
 struct sandbox sandbox_enter(const struct sandbox_needs *needs);
 
+// Whether all of it holds; an instrumented build has none by intent.
+bool sandbox_holds(const struct sandbox *sandbox);
+
 // What holds, and what does not and why: one line without its end, on the arena. NULL: no memory.
 const char *sandbox_text(const struct sandbox *sandbox, const struct sandbox_needs *needs, struct arena *arena);

@@ -348,12 +348,17 @@ static void says_what_holds_and_what_is_missing(void **state) {
     assert_string_equal(sandbox_text(&sandbox, &of_bucket, &arena),
                         "Sandbox: starts no programs (seccomp); opens only /logs, /more; writes only to /kept "
                         "(landlock 3).");
+    assert_true(sandbox_holds(&sandbox));
+    sandbox.calls_failure = EINVAL;
+    assert_false(sandbox_holds(&sandbox));
     sandbox = (struct sandbox){.files = {.failure = ENOSYS}};
+    assert_false(sandbox_holds(&sandbox));
     assert_non_null(
         strstr(sandbox_text(&sandbox, &of_disk, &arena), "opens whatever its user can (landlock: Function"));
     sandbox.calls_failure = EINVAL;
     assert_non_null(strstr(sandbox_text(&sandbox, &of_disk, &arena), "not filtered (seccomp: Invalid argument)"));
     sandbox.is_instrumented = true;
+    assert_true(sandbox_holds(&sandbox));
     assert_non_null(strstr(sandbox_text(&sandbox, &of_disk, &arena), "instrumented"));
     arena_free(&arena);
 }
