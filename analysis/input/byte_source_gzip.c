@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <zlib.h>
 
+#include "analysis/base/counted_block.h"
 #include "analysis/base/refused_memory.h"
 #include "analysis/input/byte_source_points.h"
 
@@ -39,10 +40,15 @@ bool byte_source_gzip_recognises(const uint8_t *first, size_t size) {
     return size >= 3 && first[0] == 0x1f && first[1] == 0x8b && first[2] == 0x08;
 }
 
+static z_stream fresh_state(void) {
+    return (z_stream){.zalloc = counted_block_new, .zfree = counted_block_free};
+}
+
 struct byte_source_gzip *byte_source_gzip_open(const struct raw_file *raw) {
     struct byte_source_gzip *stream = memory_or_refusal(calloc(1, sizeof *stream));
     if (!stream) return NULL;
     stream->raw = raw;
+    stream->state = fresh_state();
     stream->points = stream->own_points = byte_source_points_new(BYTE_SOURCE_POINTS_SPACING_BYTES);
     if (stream->points && inflateInit2(&stream->state, GZIP_WRAPPER) == Z_OK) return stream;
     byte_source_points_free(stream->own_points);
@@ -206,7 +212,7 @@ static void rewind_to_start(struct byte_source_gzip *stream) {
 static void resume_at(struct byte_source_gzip *stream, struct byte_source_point *point) {
     inflateEnd(&stream->state);
     if (inflateCopy(&stream->state, point->state) != Z_OK) {
-        stream->state = (z_stream){0};
+        stream->state = fresh_state();
         if (inflateInit2(&stream->state, GZIP_WRAPPER) != Z_OK)
             return break_here(stream, ERROR_NO_MEMORY, "no memory to uncompress");
         return rewind_to_start(stream);

@@ -3,6 +3,8 @@
 #include <limits.h>
 #include <zlib.h>
 
+#include "analysis/base/counted_block.h"
+
 enum { GZIP_WINDOW_BITS = 15 + 16, GZIP_LEVEL = 1, GZIP_MEMORY_LEVEL = 8 };
 
 static Bytef *input_of(struct bytes bytes) {
@@ -13,8 +15,15 @@ static Bytef *input_of(struct bytes bytes) {
     return pointer.out;
 }
 
+static z_stream stream_of(struct bytes bytes) {
+    return (z_stream){.zalloc = counted_block_new,
+                      .zfree = counted_block_free,
+                      .next_in = input_of(bytes),
+                      .avail_in = (uInt)bytes.size};
+}
+
 bool gzip_compress(struct bytes body, struct output *output) {
-    z_stream stream = {.next_in = input_of(body), .avail_in = (uInt)body.size};
+    z_stream stream = stream_of(body);
     if (body.size > UINT_MAX) return false;
     if (deflateInit2(&stream, GZIP_LEVEL, Z_DEFLATED, GZIP_WINDOW_BITS, GZIP_MEMORY_LEVEL, Z_DEFAULT_STRATEGY) != Z_OK)
         return false;
@@ -32,7 +41,7 @@ bool gzip_inflate(struct bytes gzip, size_t size, struct output *output) {
     if (gzip.size > UINT_MAX || size > UINT_MAX) return false;
     char *to = output_reserve(output, size + 1);
     if (!to) return false;
-    z_stream stream = {.next_in = input_of(gzip), .avail_in = (uInt)gzip.size};
+    z_stream stream = stream_of(gzip);
     if (inflateInit2(&stream, GZIP_WINDOW_BITS) != Z_OK) return false;
     stream.next_out = (Bytef *)to;
     stream.avail_out = (uInt)size + 1;

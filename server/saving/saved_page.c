@@ -152,7 +152,7 @@ static void list_reply(struct saved_page *page, const struct saved_ask *ask, con
     json_close_object(w);
 }
 
-// Whoever asks zlib gets no memory of ours: what it was refused nobody has counted.
+// What zlib was refused nobody has counted (counted_block.h).
 static void count_refusal_of_zlib(bool is_good, const struct output *made) {
     if (!is_good && !made->failed) memory_or_refusal(NULL);
 }

@@ -8,7 +8,7 @@
 #include "analysis/base/refused_memory.h"
 #include "server/steady_wait.h"
 
-enum { QUIET_MS = 1000 };
+enum { QUIET_MS = 1000, WATCHFUL_MS = 100 };
 
 struct memory_keeper {
     struct cache *cache;
@@ -25,10 +25,15 @@ static void give_back(void) {
 #endif
 }
 
+// Where there is a limit, what nobody counts must not grow far unseen.
+static int64_t rest_ms(void) {
+    return memory_room_limit() ? WATCHFUL_MS : QUIET_MS;
+}
+
 // False when the keeper was stopped meanwhile.
 static bool rest(struct memory_keeper *keeper) {
     pthread_mutex_lock(&keeper->lock);
-    if (!keeper->is_stopped) (void)steady_wait(&keeper->stopped, &keeper->lock, QUIET_MS);
+    if (!keeper->is_stopped) (void)steady_wait(&keeper->stopped, &keeper->lock, rest_ms());
     bool goes_on = !keeper->is_stopped;
     pthread_mutex_unlock(&keeper->lock);
     return goes_on;

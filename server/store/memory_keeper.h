@@ -5,8 +5,8 @@
 //     own memory - what is counted --> memory_room_leave: so much of --memory_limit is for other things
 //
 // Not at each load: it takes and frees much that is small, and the next one is quicker with memory that is there. One
-// thread, which looks once a second, so for that long the process may take more. Only glibc keeps much of what was
-// freed; with another C library there is nothing to give back.
+// thread, which looks once a second, under a limit ten times, so for that long the process may take more. Only glibc
+// keeps much of what was freed; with another C library there is nothing to give back.
 #pragma once
 
 #include "server/store/cache.h"

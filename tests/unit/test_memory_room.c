@@ -1,9 +1,12 @@
 // The limit of the process's memory: what counts, what gives way, what is refused.
 #include "tests/unit/cmocka_all.h"
 
+#include <limits.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "analysis/base/arena.h"
+#include "analysis/base/counted_block.h"
 #include "analysis/base/large_block.h"
 #include "analysis/base/memory_room.h"
 #include "analysis/base/refused_memory.h"
@@ -32,6 +35,23 @@ static void arenas_and_blocks_count_what_they_take_and_give_it_back(void **state
     large_block_release(&block);
     arena_free(&arena);
     assert_int_equal(memory_room_taken(), 0);
+}
+
+static void what_a_library_asks_for_counts(void **state) {
+    (void)state;
+    uint64_t before = memory_refusals();
+    char *block = counted_block_new(NULL, 1000, 64);
+    assert_non_null(block);
+    assert_int_equal((uintptr_t)block % _Alignof(max_align_t), 0);
+    memset(block, 1, (size_t)1000 * 64);
+    assert_in_range(memory_room_taken(), 1000 * 64, 1000 * 64 + 64);
+    memory_room_set(memory_room_taken() + 1000, NULL, NULL);
+    assert_null(counted_block_new(NULL, 1, 1000));
+    assert_null(counted_block_new(NULL, UINT_MAX, UINT_MAX));
+    counted_block_free(NULL, block);
+    counted_block_free(NULL, NULL);
+    assert_int_equal(memory_room_taken(), 0);
+    assert_int_equal(memory_refusals(), before);
 }
 
 static void a_block_shrinks_to_what_is_used(void **state) {
@@ -143,6 +163,7 @@ static void it_is_tight_from_three_quarters_on(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(arenas_and_blocks_count_what_they_take_and_give_it_back, end_limit),
+        cmocka_unit_test_teardown(what_a_library_asks_for_counts, end_limit),
         cmocka_unit_test_teardown(a_block_shrinks_to_what_is_used, end_limit),
         cmocka_unit_test_teardown(what_would_pass_the_limit_is_refused, end_limit),
         cmocka_unit_test_teardown(descriptors_are_refused_as_memory_is, end_limit),

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/base/memory_room.h"
 #include "server/http/access.h"
 #include "server/http/assets.h"
 #include "server/text/etag.h"
@@ -379,6 +380,21 @@ static void gzip_goes_there_and_back(void **state) {
     output_free(&plain);
 }
 
+static void gzip_is_refused_where_there_is_no_room(void **state) {
+    (void)state;
+    struct output output;
+    output_init(&output, 1 << 20);
+    assert_non_null(output_reserve(&output, 1 << 10));
+    size_t taken = memory_room_taken();
+    memory_room_set(taken + (64 << 10), NULL, NULL);
+    assert_false(gzip_compress(BYTES("some text"), &output));
+    memory_room_set(taken + (1 << 20), NULL, NULL);
+    assert_true(gzip_compress(BYTES("some text"), &output));
+    assert_int_equal(memory_room_taken(), taken);
+    memory_room_set(0, NULL, NULL);
+    output_free(&output);
+}
+
 static void asset_paths_stay_inside(void **state) {
     (void)state;
     static const char *const good[] = {"index.html", "js/main.js", "a/b/c.css", "a..b/c"};
@@ -405,6 +421,7 @@ int main(void) {
         cmocka_unit_test(reads_accept_encoding),
         cmocka_unit_test(tags_follow_the_content),
         cmocka_unit_test(gzip_goes_there_and_back),
+        cmocka_unit_test(gzip_is_refused_where_there_is_no_room),
         cmocka_unit_test(asset_paths_stay_inside),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
