@@ -10,6 +10,6 @@
 
 struct arena;
 
-// Enters it, unless --no_sandbox, and says so on stderr with --verbose, or when a part of it does not hold. To be called
-// while there is one thread, when everything else is open. False: no memory.
+// Enters it, unless --no_sandbox, and says so on stderr with --verbose, or when a part of it does not hold. To be
+// called while there is one thread, when everything else is open. False: no memory.
 bool serving_sandbox_enter(const struct options *options, struct arena *arena);
