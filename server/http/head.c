@@ -1,5 +1,6 @@
 #include "server/http/head.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -79,4 +80,9 @@ bool head_is_ambiguous(const struct head *head) {
     bool has_several = head->counts[HEAD_HOST] > 1 || head->counts[HEAD_ORIGIN] > 1;
     unsigned lengths = head->counts[HEAD_CONTENT_LENGTH] + head->counts[HEAD_TRANSFER_ENCODING];
     return head->has_odd_line || has_several || lengths > 1;
+}
+
+uint64_t head_body_bytes(const struct head *head) {
+    const char *length = head->values[HEAD_CONTENT_LENGTH];
+    return length ? strtoull(length, NULL, 10) : 0;
 }

@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum head_field {
     HEAD_HOST,
@@ -39,6 +40,9 @@ struct head {
 
 // NULL: there is no value.
 void head_take(struct head *head, const char *name, size_t name_size, const char *value, size_t value_size);
+
+// What its length says; 0: nothing.
+uint64_t head_body_bytes(const struct head *head);
 
 // Two readers could take it for different requests: a proxy before us, and us.
 bool head_is_ambiguous(const struct head *head);

@@ -89,11 +89,6 @@ static void drop_arguments(const char *target) {
     for (char *at = writable(target); (at = strpbrk(at, "?&"));) *at = '-';
 }
 
-// libmicrohttpd would neither answer nor close.
-static void hang_up_without_room(const struct connection *connection, const char *target) {
-    if (strlen(target) > HTTP_HEADERS_MAX_BYTES - ANSWER_ROOM_BYTES) shutdown(connection->guest.socket, SHUT_RDWR);
-}
-
 static void *begin(void *server, const char *target, struct MHD_Connection *handle) {
     struct connection *connection = connection_of(handle);
     if (!connection) return NULL;
@@ -101,7 +96,8 @@ static void *begin(void *server, const char *target, struct MHD_Connection *hand
     connection->exchange = exchange_begin(owner->app, target, connection->guest.socket);
     if (!has_too_many_arguments(target)) return connection->exchange;
     if (connection->exchange) connection->exchange->has_bad_name = true;
-    hang_up_without_room(connection, target);
+    if (strlen(target) > HTTP_HEADERS_MAX_BYTES - ANSWER_ROOM_BYTES)  // it would neither answer nor close
+        shutdown(connection->guest.socket, SHUT_RDWR);
     drop_arguments(target);
     return connection->exchange;
 }
@@ -170,8 +166,7 @@ static bool read_head(struct MHD_Connection *connection, const char *method, con
     MHD_get_connection_values_n(connection, MHD_GET_ARGUMENT_KIND, add_argument, exchange);
     if (request->target && strstr(request->target, "%00")) exchange->has_bad_name = true;
     exchange->body_limit = request->app->body_limit(request);
-    const char *length = head.values[HEAD_CONTENT_LENGTH];
-    exchange->announced_bytes = length ? strtoull(length, NULL, 10) : 0;
+    exchange->announced_bytes = head_body_bytes(&head);
     return !head_is_ambiguous(&head);
 }
 

@@ -33,8 +33,8 @@ enum {
     HTTP_WORKERS_PROMPT = 4,
     HTTP_WORKERS_PATIENCE_MS = 2,
     HTTP_STALL_SECONDS = 60,  // without a byte in either direction
-    // All of a head; libmicrohttpd clears it after each request. Cookies count twice, and each takes 64 bytes more: 8 KB
-    // of them in 100 pieces have room. It is malloc's, and untouched until somebody asks; a larger one would be mapped.
+    // All of a head; libmicrohttpd clears it after each request. Cookies count twice, each takes 64 bytes more: 8 KB of
+    // them in 100 pieces have room. It is malloc's, untouched until somebody asks; a larger one would be mapped.
     HTTP_HEADERS_MAX_BYTES = 32 << 10,
 };
 
