@@ -126,8 +126,9 @@ class Server:
         return self.exit_code
 
     def errors(self):
-        self.stderr.seek(0)
-        return self.stderr.read().decode(errors="replace")[-4000:]
+        """Read without a seek: the program writes where this file stands."""
+        size = os.fstat(self.stderr.fileno()).st_size
+        return os.pread(self.stderr.fileno(), size, 0).decode(errors="replace")[-4000:]
 
     @property
     def port(self):
