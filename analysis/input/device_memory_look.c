@@ -25,7 +25,7 @@ struct look {
 static int say(const struct look *look, enum device_memory_verdict verdict, enum error_code code, const char *words) {
     const char *path = byte_source_path(look->cursor.source);
     (void)error_in(look->why, code, path, (int64_t)look->cursor.at, "%s", words);
-    return verdict;
+    return (int)verdict;
 }
 
 static int is_misfit(const struct look *look) {
