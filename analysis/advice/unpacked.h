@@ -4,7 +4,7 @@
 //
 // What is made of frozen packed weights and of nothing else but constants and frozen scales. It waits for the backward
 // pass as activations do, and a block that runs again unpacks again.
-// What a loop unpacks at each of its turns is not looked for.
+// What a loop unpacks at each of its turns is a stack that it fills (loop_stacks.h).
 #pragma once
 
 #include "analysis/advice/advisor.h"
