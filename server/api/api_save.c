@@ -90,12 +90,25 @@ static bool write_page(struct request *request, const struct saved_view *view, s
     return is_good;
 }
 
+// A page takes as long to put together as what is loaded takes: as many at once as those, and by turns.
+static bool write_in_turn(struct request *request, const struct saved_view *view, struct output *output,
+                          struct error *error) {
+    struct work *work = &request->work;
+    const struct load_wish wish = {.lane = LOAD_MADE};
+    struct load_wish outer;
+    if (!work_may_load(work)) return error_set(error, ERROR_STOPPED, "The page has to be put together first.");
+    cache_take_slot(work->cache, wish, work->reading, &outer);
+    bool is_good = write_page(request, view, output, error);
+    cache_give_slot(work->cache, wish, &outer);
+    return is_good;
+}
+
 static bool answer(struct request *request, const json_t *body, struct reply *reply, struct error *error) {
     struct arena *arena = &request->work.arena;
     struct saved_view view;
     struct output *output = reply_output(request, error);
     if (!output || !read_place(request, &view, error) || !read_body(body, arena, &view, error) ||
-        !write_page(request, &view, output, error))
+        !write_in_turn(request, &view, output, error))
         return false;
     const char *name = saved_view_name(&view, arena);
     reply->disposition = name ? arena_printf(arena, "attachment; filename=\"%s\"", name) : NULL;

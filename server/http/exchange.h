@@ -28,6 +28,8 @@ struct exchange {
     size_t came_bytes;         // of the body, kept or not
     bool has_begun;            // the head is known
     bool has_bad_name;         // an argument has a NUL inside, or there are too many
+    bool is_known_whole;       // by whoever reads the connection
+    bool is_for_worker;        // it cannot be answered at once
     bool is_answered;          // `reply` is there
     bool is_sent;              // and handed on
     uint64_t reply_bytes;      // a stream's grow as it goes

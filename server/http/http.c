@@ -19,6 +19,7 @@
 #include "server/http/listener.h"
 #include "server/http/lobby.h"
 #include "server/http/response.h"
+#include "server/http/turns.h"
 
 enum {
     STREAM_BLOCK_BYTES = 4 << 10,
@@ -41,6 +42,7 @@ struct http_server {
     struct bodies *bodies;
     struct unsent *unsent;
     struct farewells *farewells;
+    struct turns *turns;
     // The lock is held for what follows.
     pthread_mutex_t lock;
     struct connection *waiting;  // streams that have nothing to say now
@@ -54,6 +56,7 @@ struct connection {
     struct http_server *server;
     struct MHD_Connection *handle;
     struct guest guest;
+    struct turn turn;
     struct exchange *exchange;
     struct connection *next_waiting;
     bool sends_on;  // it was answered before all of its request was there
@@ -249,10 +252,20 @@ static enum MHD_Result send_reply(struct connection *connection) {
     unsent_begin(connection->server->unsent, &exchange->unsent, connection->guest.socket, &exchange->request.client,
                  reply->body, own_bytes);
     exchange_goes_out(exchange);  // libmicrohttpd sends nothing before `handle` returns
+    if (is_stream) turns_end(connection->server->turns, &connection->turn);
     return MHD_YES;
 }
 
-// --- Answering: the connection is suspended while a worker is at it ---
+// --- Answering: the connection is suspended while it waits for its turn, or a worker is at it ---
+
+static void resume_in_turn(void *handle) {
+    MHD_resume_connection(handle);
+}
+
+static void wait_for_turn(struct turns *turns, struct connection *connection) {
+    MHD_suspend_connection(connection->handle);
+    turns_wait(turns, &connection->turn);
+}
 
 static void refuse_busy(struct exchange *exchange) {
     exchange_leaves(exchange);
@@ -315,11 +328,37 @@ static enum MHD_Result begin_answer(struct connection *connection, bool is_clear
     return send_reply(connection);
 }
 
+// The library is to know that nothing more is to be read before the connection is suspended: else it reads once more
+// when it is resumed, and closes it without an answer when its client has closed its half.
+static bool is_known_whole(struct exchange *exchange) {
+    bool was_known = exchange->is_known_whole;
+    exchange->is_known_whole = true;
+    return was_known;
+}
+
+static bool is_answered_here(struct exchange *exchange) {
+    if (exchange->is_for_worker) return false;
+    exchange->is_for_worker = exchange_is_to_be_answered(exchange) && !exchange_answer_at_once(exchange);
+    return !exchange->is_for_worker;
+}
+
+// It is all there. Without a reply the library asks again in its next turn.
+static enum MHD_Result take_request(struct http_server *server, struct connection *connection) {
+    struct exchange *exchange = connection->exchange;
+    bool is_its_turn = turns_ask(server->turns, &connection->turn);
+    if (exchange->is_answered || (is_its_turn && is_answered_here(exchange))) return send_reply(connection);
+    if (!is_known_whole(exchange)) return MHD_YES;
+    if (is_its_turn) return hand_to_worker(server, connection);
+    wait_for_turn(server->turns, connection);
+    return MHD_YES;
+}
+
 // --- What libmicrohttpd calls ---
 
 static enum MHD_Result handle(void *server, struct MHD_Connection *handle, const char *path, const char *method,
                               const char *version, const char *upload, size_t *upload_size, void **state) {
     (void)version;
+    struct http_server *owner = server;
     struct exchange *exchange = *state;
     struct connection *connection = connection_of(handle);
     if (!exchange || !connection) return MHD_NO;
@@ -331,11 +370,9 @@ static enum MHD_Result handle(void *server, struct MHD_Connection *handle, const
     if (*upload_size) {
         struct bytes piece = {(const uint8_t *)upload, *upload_size};
         *upload_size = 0;
-        return take_body(server, connection, piece);
+        return take_body(owner, connection, piece);
     }
-    bool is_answered = exchange->is_answered || !exchange_is_to_be_answered(exchange);
-    if (is_answered || exchange_answer_at_once(exchange)) return send_reply(connection);
-    return hand_to_worker(server, connection);
+    return take_request(owner, connection);
 }
 
 static void end(void *server, struct MHD_Connection *handle, void **state, enum MHD_RequestTerminationCode how) {
@@ -348,6 +385,7 @@ static void end(void *server, struct MHD_Connection *handle, void **state, enum 
     exchange_end(exchange);
     exchange_free(exchange);
     connection->exchange = NULL;
+    turns_end(owner->turns, &connection->turn);
     lobby_now(owner->lobby, &connection->guest, GUEST_WAITS, 0);
 }
 
@@ -365,7 +403,7 @@ static struct connection *welcome(struct http_server *server, struct MHD_Connect
     int socket = socket_of(handle);
     struct connection *connection = calloc(1, sizeof *connection);
     if (!connection) return NULL;
-    *connection = (struct connection){.server = server, .handle = handle};
+    *connection = (struct connection){.server = server, .handle = handle, .turn = {.context = handle}};
     if (lobby_enter(server->lobby, &connection->guest, socket, peer_of(handle))) return connection;
     shutdown(socket, SHUT_RDWR);
     free(connection);
@@ -376,6 +414,7 @@ static void take_leave(struct http_server *server, struct connection *connection
     if (!connection) return;
     if (connection->sends_on) farewells_take(server->farewells, connection->guest.socket);
     exchange_free(connection->exchange);
+    turns_end(server->turns, &connection->turn);
     lobby_leave(server->lobby, &connection->guest);
     free(connection);
 }
@@ -462,6 +501,7 @@ static void free_server(struct http_server *server) {
     bodies_free(server->bodies);
     unsent_free(server->unsent);
     farewells_free(server->farewells);
+    turns_free(server->turns);
     pthread_mutex_destroy(&server->lock);
     free(server);
 }
@@ -478,7 +518,9 @@ struct http_server *http_start(const struct app *app, int listening_socket) {
     server->bodies = bodies_new(share_of(BODIES_MAX_BYTES));
     server->door = door_new(connections_most, let_in, server);
     server->farewells = farewells_new();
-    bool is_good = server->workers && server->lobby && server->bodies && server->door && server->farewells;
+    server->turns = turns_new(TURN_MS, resume_in_turn);
+    bool is_good = server->workers && server->lobby && server->bodies && server->door && server->farewells &&
+                   server->turns;
     if (is_good) live_on_news(app->live, hear_news, server);
     if (is_good && start_serving(server, listening_socket, connections_most)) return server;
     if (is_good) live_on_news(app->live, NULL, NULL);
@@ -494,6 +536,7 @@ void http_stop(struct http_server *server) {
     door_close(server->door);
     live_on_news(server->app->live, NULL, NULL);
     hear_news(server);
+    turns_stop(server->turns);
     workers_finish(server->workers);
     MHD_stop_daemon(server->daemon);
     free_server(server);

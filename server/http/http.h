@@ -10,7 +10,8 @@
 // So an idle, dripping or slowly reading client costs a descriptor and a buffer, and never a thread; whoever dawdles is
 // dropped (lobby.h), sooner when its answer takes memory that others need (unsent.h). A load that takes long holds a
 // worker, of which no address gets all, and some are kept for what needs no load or is urgent (workers.h). Who asks
-// while too much waits already is told so at once (503). Streams of events are suspended while nothing is new
+// while too much waits already is told so at once (503). Of those who ask again as soon as they are answered few are
+// answered at a time when they are many (turns.h). Streams of events are suspended while nothing is new
 // (live_on_news). With a certificate (app.tls) the loop encrypts as well; the lobby's deadlines run from the connection
 // on, so a handshake that does not end is dropped as a head is.
 //

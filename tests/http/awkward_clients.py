@@ -6,7 +6,8 @@
         clients.told_busy()                     # how many were told to come again, which ends their connection
         clients.turned_away()                   # and how many it has left without that
 
-Some do nothing awkward but ask, each another question, which takes the server a while to work out.
+Some do nothing awkward but ask: each another question, which takes the server a while to work out; or forty large answers
+at a time, or pages to save. Some come again and again, each time by a connection of its own.
 """
 import collections
 import contextlib
@@ -22,10 +23,18 @@ POST = b"POST /api/v1/explain HTTP/1.1\r\nHost: localhost\r\nContent-Length: 160
 NUMBER = b"NUMBER"
 QUESTION = (b"GET /api/v1/advise?session=v5e_gpt_4layer&module=jit_train_step(1)&capacity=" + NUMBER +
             b"MiB HTTP/1.1\r\nHost: localhost\r\n\r\n")  # of the fixtures
+PROGRAM = b"v5e_gpt_4layer&module=jit_train_step(1) HTTP/1.1\r\nHost: localhost\r\n\r\n"
+LOG = b"RESOURCE_EXHAUSTED: Out of memory while trying to allocate " + NUMBER + b"000000 bytes.\n"
+EXPLAIN = (b"POST /api/v1/explain HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" %
+           len(LOG.replace(NUMBER, b"1000")) + LOG)
+SAVE = (b"POST /api/v1/save?run=v5e_gpt_4layer&tag=memory_viewer&module_name=jit_train_step(1) HTTP/1.1\r\n"
+        b"Host: localhost\r\nContent-Length: 0\r\n\r\n")
+GARBAGE = b"\x16\x03\x80\xff garbage \x13\xfe\r\n\r\n"
 
 # What each sends at once, and what it sends again and again, with a number of its own each time; whether it reads what
-# it is answered; and from where they connect, by turns.
-Kind = collections.namedtuple("Kind", "first again reads addresses", defaults=(b"", False, ("127.0.0.1",)))
+# it is answered; from where they connect, by turns; and whether they connect anew, instead of sending again.
+Kind = collections.namedtuple("Kind", "first again reads addresses anew",
+                              defaults=(b"", False, ("127.0.0.1",), False))
 KINDS = {
     "idle": Kind(b""),
     "keep_alive": Kind(HEAD + b"\r\n"),
@@ -37,6 +46,12 @@ KINDS = {
     "asking": Kind(QUESTION, QUESTION, True),
     "asking_from_another": Kind(QUESTION, QUESTION, True, ("127.0.0.2",)),
     "asking_from_two": Kind(QUESTION, QUESTION, True, ("127.0.0.2", "127.0.0.3")),
+    "pipelining": Kind(40 * (b"GET /api/v1/buffers?session=" + PROGRAM), 40 * (HEAD + b"\r\n"), True),
+    "listening": Kind(b"GET /api/v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n", reads=True),
+    "explaining": Kind(EXPLAIN, EXPLAIN, True),
+    "saving": Kind(SAVE, SAVE, True),
+    "garbage": Kind(GARBAGE, anew=True),
+    "coming_again": Kind(b"GET /api/v1/buffers?session=" + PROGRAM, anew=True),
 }
 
 
@@ -91,14 +106,24 @@ class AwkwardClients:
         return connection
 
     def _drip(self):
-        while self.kind.again and not self.over.wait(DRIP_SECONDS):
+        while not self.over.wait(DRIP_SECONDS):
+            if self.kind.anew:
+                self._connect_anew()
+                continue
             for connection in self.held:
-                try:
-                    connection.send(self._text(self.kind.again))
-                except OSError:
-                    pass  # full, or dropped: that is what the server is asked to do
+                if self.kind.again:
+                    self._send_again(connection)
                 if self.kind.reads:
                     self._read(connection)
+
+    def _connect_anew(self):
+        for i, connection in enumerate(self.held):
+            connection.close()
+            self.held[i] = self._connect(self.kind.addresses[i % len(self.kind.addresses)])
+
+    def _send_again(self, connection):
+        with contextlib.suppress(OSError):  # full, or dropped: that is what the server is asked to do
+            connection.send(self._text(self.kind.again))
 
     def _read(self, connection):
         with contextlib.suppress(OSError):

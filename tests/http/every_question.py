@@ -13,6 +13,7 @@ from server_fixture import FIXTURES
 Question = collections.namedtuple("Question", "path query body", defaults=(None,))
 GROUPINGS = ("source", "phase", "scope", "dtype")
 BUFFERS_ASKED = 3
+LOG = (FIXTURES / "oom_messages" / "tpu_hbm_used.txt").read_bytes()
 
 
 def documents(server, path, query):
@@ -64,6 +65,8 @@ def about_session(server, name):
     yield from about_memory(server, session)
     for tag in ("memory_viewer", "memory_profile"):
         yield Question("/data/plugin/profile/hosts", {"run": name, "tag": tag})
+        yield Question("/api/v1/save", {"run": name, "tag": tag}, b"")
+    yield Question("/api/v1/explain", session, LOG)
     yield Question("/data/plugin/profile/run_tools", {"run": name})
     yield Question("/data/plugin/profile/module_list", {"run": name})
 

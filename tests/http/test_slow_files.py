@@ -3,6 +3,7 @@ import http.client
 import os
 import pathlib
 import select
+import socket
 import time
 import unittest
 
@@ -38,6 +39,17 @@ class SlowPlaces(unittest.TestCase):
                 calls = slow.read()
                 # a folder: opened, looked at; a file: looked at; live.c may have listed them once as well
                 self.assertLessEqual(calls.calls, 2 * 3 * SESSIONS + 40, calls)
+
+    def test_whoever_closes_its_half_while_it_waits_is_answered(self):
+        with run_of(1, 1) as root, SlowFiles(root, wait_ms=5) as slow:
+            with Server(logdir=root, environment=slow.environment) as server:
+                for path in ("/api/v1/sessions", "/api/v1/session?session=s000", QUESTION + "?session=s000"):
+                    asker = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
+                    asker.request("GET", path)
+                    asker.sock.shutdown(socket.SHUT_WR)
+                    answer = asker.getresponse()
+                    self.assertEqual((answer.status, answer.read()[:1]), (200, b"{"), path)
+                    asker.close()
 
     def test_the_hosts_of_a_session_are_read_side_by_side(self):
         with run_of(1, HOSTS) as root, SlowFiles(root, wait_ms=20) as slow:

@@ -12,7 +12,7 @@ from every_question import every_question
 from same_answers import ask, equal_part
 from server_fixture import FIXTURES, INSTRUMENTED, Server, program
 
-ROOT = str(FIXTURES / "logdir")
+LOGDIRS = [FIXTURES / name for name in ("logdir", "xla_dump", "device_memory")]
 FILLINGS = ("85", "200")
 QUESTIONS_AT_LEAST = 1000
 # A program of 161 bytes, one of whose buffers shares the memory of a buffer that no event names.
@@ -30,14 +30,19 @@ def filled_with(byte):
 @unittest.skipIf(INSTRUMENTED, "a sanitizer hands out memory of its own, filled in its own way")
 class UnwrittenMemory(unittest.TestCase):
     def test_every_endpoint_answers_the_same_whatever_the_heap_held(self):
-        one, other = (self.enterContext(Server(environment=filled_with(byte))) for byte in FILLINGS)
+        asked = sum(self.compare(logdir) for logdir in LOGDIRS)
+        self.assertGreater(asked, QUESTIONS_AT_LEAST)
+
+    def compare(self, logdir):
+        """How many questions were asked about it."""
+        one, other = (self.enterContext(Server(logdir=logdir, environment=filled_with(byte))) for byte in FILLINGS)
         asked = 0
         for question in every_question(one):
             asked += 1
             here, there = ask(one, question), ask(other, question)
-            self.assertEqual((here.status, equal_part(here.body, ROOT)), (there.status, equal_part(there.body, ROOT)),
-                             question)
-        self.assertGreater(asked, QUESTIONS_AT_LEAST)
+            self.assertEqual((here.status, equal_part(here.body, str(logdir))),
+                             (there.status, equal_part(there.body, str(logdir))), question)
+        return asked
 
     def test_a_buffer_that_no_event_names_has_a_size(self):
         with tempfile.TemporaryDirectory(prefix="hbmview-unseen-") as made:

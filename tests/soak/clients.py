@@ -15,6 +15,7 @@ from http_client import Connection, Refused, request
 DOCUMENTED = {200, 304, 400, 403, 404, 405, 408, 413, 414, 417, 422, 429, 431, 501, 503, 505}
 SLOW_READ_SECONDS = 0.2
 WELL_BEHAVED = ("steady", "follower")
+ARE_ANSWERED = (*WELL_BEHAVED, "pipelined", "half_closed")  # odd, but HTTP
 
 
 def is_as_xprof(answer, what):
@@ -180,6 +181,8 @@ async def awkward(soak, address, behave):
             async with await Connection.open(soak.port, address) as connection:
                 left = soak.ends - asyncio.get_running_loop().time()
                 await asyncio.wait_for(behave(soak, connection), max(left, 0.1))
-        except (Refused, OSError, asyncio.TimeoutError):
+        except asyncio.TimeoutError:
+            soak.tally.refused[behave.__name__] += soak.goes_on()  # else it was interrupted by the end
+        except (Refused, OSError):
             soak.tally.refused[behave.__name__] += 1
         await asyncio.sleep(soak.random.random() / 10)

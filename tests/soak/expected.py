@@ -17,7 +17,7 @@ import urllib.parse
 from every_question import every_question
 from server_fixture import Server
 
-ABOUT_ALL_SESSIONS = ("/api/v1/sessions", "/api/v1/explain", "/data/plugin/profile/runs", "/runs")
+ABOUT_ALL_SESSIONS = ("/api/v1/sessions", "/data/plugin/profile/runs", "/runs")
 
 
 def target(question):
@@ -51,7 +51,8 @@ def says_so(body):
 
 def is_of_a_session(question, session):
     named = question.query.get("session") or question.query.get("run")
-    return question.path not in ABOUT_ALL_SESSIONS and named != "gone" and session in (None, named)
+    is_of_all = question.path in ABOUT_ALL_SESSIONS or (question.path == "/api/v1/explain" and not named)
+    return not is_of_all and named != "gone" and session in (None, named)
 
 
 def questions(logdir, session=None):

@@ -3,7 +3,7 @@
 
 Hundreds of clients, well-behaved and awkward, ask a server with a 32 MiB cache for whatever there is while sessions are
 added, replaced, cut short and removed underneath. It fails when a body is not that of a fresh server, when a status is
-not documented (500: never), when a well-behaved client gets no answer or too many are told to come again (503), when
+not documented (500: never), when a client that keeps to HTTP gets no answer, or too many are told to come again (503), when
 memory passes what the cache and the program may take, when memory or descriptors grow, or when the server does not end
 well. Prints the figures.
 """
@@ -77,7 +77,7 @@ def faults_of_room(tally):
     """Nobody is kept out, whatever the awkward ones do."""
     if not tally.seconds:
         yield "no well-behaved client was answered"
-    for kind in clients.WELL_BEHAVED:
+    for kind in clients.ARE_ANSWERED:
         if tally.refused[kind]:
             yield f"{tally.refused[kind]} connections of {kind} clients were closed without an answer"
     if tally.busy > tally.asked * BUSY_SHARE_MOST:
