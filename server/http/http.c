@@ -4,17 +4,16 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "analysis/base/memory_room.h"
 #include "analysis/base/processors.h"
 #include "server/http/access.h"
 #include "server/http/door.h"
 #include "server/http/exchange.h"
 #include "server/http/farewell.h"
 #include "server/http/head.h"
+#include "server/http/http_room.h"
 #include "server/http/http_tls.h"
 #include "server/http/listener.h"
 #include "server/http/lobby.h"
@@ -23,14 +22,10 @@
 
 enum {
     STREAM_BLOCK_BYTES = 4 << 10,
-    ARGUMENTS_READ_MAX = 100,         // of which a handler sees REQUEST_QUERY_MAX
-    ARGUMENT_BYTES = 64,              // libmicrohttpd takes for each, beside the address itself
-    HEAD_ROOM_BYTES = 4 << 10,        // it needs beside the address, and may take too much for what it reads
-    ANSWER_ROOM_BYTES = 1 << 10,      // with less it can answer nothing
-    DESCRIPTORS_KEPT = 256,           // for files, buckets and what is new
-    CONNECTIONS_SPARE = 512,          // who were dropped, until the loop has closed them
-    CONNECTION_BYTES = 36 << 10,      // what one takes that has asked, with the library's buffer for its heads
-    CONNECTION_TLS_BYTES = 48 << 10,  // and with its keys
+    ARGUMENTS_READ_MAX = 100,     // of which a handler sees REQUEST_QUERY_MAX
+    ARGUMENT_BYTES = 64,          // libmicrohttpd takes for each, beside the address itself
+    HEAD_ROOM_BYTES = 4 << 10,    // it needs beside the address, and may take too much for what it reads
+    ANSWER_ROOM_BYTES = 1 << 10,  // with less it can answer nothing
 };
 
 struct http_server {
@@ -328,28 +323,22 @@ static enum MHD_Result begin_answer(struct connection *connection, bool is_clear
     return send_reply(connection);
 }
 
-// The library is to know that nothing more is to be read before the connection is suspended: else it reads once more
-// when it is resumed, and closes it without an answer when its client has closed its half.
-static bool is_known_whole(struct exchange *exchange) {
-    bool was_known = exchange->is_known_whole;
-    exchange->is_known_whole = true;
-    return was_known;
-}
-
 static bool is_answered_here(struct exchange *exchange) {
     if (exchange->is_for_worker) return false;
     exchange->is_for_worker = exchange_is_to_be_answered(exchange) && !exchange_answer_at_once(exchange);
     return !exchange->is_for_worker;
 }
 
-// It is all there. Without a reply the library asks again in its next turn.
+// It is all there. Without a reply the library asks again in its next turn. It is to know that nothing more is to be
+// read before the connection is suspended: else it reads once more when it is resumed, and closes it without an answer
+// when its client has closed its half.
 static enum MHD_Result take_request(struct http_server *server, struct connection *connection) {
     struct exchange *exchange = connection->exchange;
-    bool is_its_turn = turns_ask(server->turns, &connection->turn);
+    bool is_its_turn = turns_ask(server->turns, &connection->turn), was_known = exchange->is_known_whole;
     if (exchange->is_answered || (is_its_turn && is_answered_here(exchange))) return send_reply(connection);
-    if (!is_known_whole(exchange)) return MHD_YES;
-    if (is_its_turn) return hand_to_worker(server, connection);
-    wait_for_turn(server->turns, connection);
+    exchange->is_known_whole = true;
+    if (was_known && is_its_turn) return hand_to_worker(server, connection);
+    if (was_known) wait_for_turn(server->turns, connection);
     return MHD_YES;
 }
 
@@ -433,44 +422,6 @@ static void notify_connection(void *server, struct MHD_Connection *handle, void 
 
 // --- Start and stop ---
 
-static struct workers *begin_workers(size_t connections_max) {
-    const struct workers_rules rules = {
-        .places = {HTTP_LOADING_MAX, HTTP_LOADING_LONG_MAX, HTTP_HURRYING_MAX, HTTP_LOOKING_MAX},
-        .waiting = (unsigned)connections_max / HTTP_WAITING_PART + 1,
-        .prompt = HTTP_WORKERS_PROMPT,
-        .patience_ms = HTTP_WORKERS_PATIENCE_MS,
-        .long_ms = HTTP_LOADING_LONG_MS,
-    };
-    return workers_new(&rules);
-}
-
-// As many descriptors as this user may have. How many connections that leaves room for.
-static size_t connections_possible(void) {
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return HTTP_CONNECTIONS_MAX / 8;
-    if (limit.rlim_cur < limit.rlim_max) {
-        limit.rlim_cur = limit.rlim_max;
-        setrlimit(RLIMIT_NOFILE, &limit);
-        getrlimit(RLIMIT_NOFILE, &limit);
-    }
-    rlim_t possible = limit.rlim_cur, kept = DESCRIPTORS_KEPT + CONNECTIONS_SPARE;
-    if (possible >= HTTP_CONNECTIONS_MAX + kept) return HTTP_CONNECTIONS_MAX;
-    return possible > 2 * kept ? (size_t)(possible - kept) : (size_t)(possible / 4 + 1);
-}
-
-// Of a limit for the whole process (--memory_limit) what comes takes a quarter at most, what goes, and who is there,
-// but for CONNECTIONS_SPARE.
-static size_t share_of(size_t most_bytes) {
-    size_t quarter = memory_room_limit() / 4;
-    return quarter && quarter < most_bytes ? quarter : most_bytes;
-}
-
-// How many connections there may be: libmicrohttpd's memory for them counts nowhere.
-static size_t connections_allowed(const struct app *app) {
-    size_t each_bytes = app->tls ? CONNECTION_TLS_BYTES : CONNECTION_BYTES, possible = connections_possible();
-    return share_of(possible * each_bytes) / each_bytes;
-}
-
 // Each loop may have all connections: the door counts them, and libmicrohttpd's own limit is for none to meet.
 static bool start_daemon(struct http_server *server, size_t connections_max) {
     struct MHD_OptionItem items[HTTP_TLS_OPTIONS];
@@ -509,13 +460,14 @@ static void free_server(struct http_server *server) {
 struct http_server *http_start(const struct app *app, int listening_socket) {
     struct http_server *server = calloc(1, sizeof *server);
     if (!server) return NULL;
-    size_t connections_max = connections_allowed(app), connections_most = connections_max + CONNECTIONS_SPARE;
+    size_t connections_max = http_room_connections(app->tls), connections_most = connections_max + HTTP_ROOM_SPARE;
+    const struct workers_rules rules = http_room_workers(connections_max);
     server->app = app;
     pthread_mutex_init(&server->lock, NULL);
-    server->workers = begin_workers(connections_max);
-    server->unsent = unsent_new(share_of(UNSENT_MAX_BYTES));
+    server->workers = workers_new(&rules);
+    server->unsent = unsent_new(http_room_share(UNSENT_MAX_BYTES));
     server->lobby = server->unsent ? lobby_new(connections_max, connections_max * 3 / 4, tick, server) : NULL;
-    server->bodies = bodies_new(share_of(BODIES_MAX_BYTES));
+    server->bodies = bodies_new(http_room_share(BODIES_MAX_BYTES));
     server->door = door_new(connections_most, let_in, server);
     server->farewells = farewells_new();
     server->turns = turns_new(TURN_MS, resume_in_turn);

@@ -21,18 +21,7 @@
 #include "server/app.h"
 
 enum {
-    HTTP_CONNECTIONS_MAX = 4096,  // or what descriptors and --memory_limit leave room for; 3/4 of them for one address
-    HTTP_WAITING_PART = 4,        // one in so many may wait until it may load, as many for what is urgent
     HTTP_LOOPS_MAX = 4,
-    // Workers, half of each kind for one address: who load, or wait for their turn to (load_slots.h), for less than
-    // HTTP_LOADING_LONG_MS or for longer; who do what is urgent; and who only look at what is kept.
-    HTTP_LOADING_MAX = 32,
-    HTTP_LOADING_LONG_MAX = 96,
-    HTTP_HURRYING_MAX = 32,
-    HTTP_LOOKING_MAX = 96,
-    HTTP_LOADING_LONG_MS = 100,
-    HTTP_WORKERS_PROMPT = 4,
-    HTTP_WORKERS_PATIENCE_MS = 2,
     HTTP_STALL_SECONDS = 60,  // without a byte in either direction
     // All of a head; libmicrohttpd clears it after each request. Cookies count twice, each takes 64 bytes more: 8 KB of
     // them in 100 pieces have room. It is malloc's, untouched until somebody asks; a larger one would be mapped.

@@ -6,8 +6,8 @@
         clients.told_busy()                     # how many were told to come again, which ends their connection
         clients.turned_away()                   # and how many it has left without that
 
-Some do nothing awkward but ask: each another question, which takes the server a while to work out; or forty large answers
-at a time, or pages to save. Some come again and again, each time by a connection of its own.
+Some do nothing awkward but ask: each another question, which takes the server a while to work out; or forty large
+answers at a time, or pages to save. Some come again and again, each time by a connection of its own.
 """
 import collections
 import contextlib

@@ -176,7 +176,7 @@ class Turns(unittest.TestCase):
 
     def test_all_are_answered_in_the_order_in_which_they_ask(self):
         """More of them than are answered without waiting for a turn (turns.h), again and again on one connection."""
-        first, last = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n", b"GET /api/v1/nothing HTTP/1.1\r\nHost: localhost\r\n"
+        first, last = (b"GET %s HTTP/1.1\r\nHost: localhost\r\n" % path for path in (b"/healthz", b"/api/v1/nothing"))
         asked = self.PAIRS * (first + b"\r\n" + last + b"\r\n") + first + b"Connection: close\r\n\r\n"
         with Server() as server, contextlib.ExitStack() as stack:
             clients = [stack.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=60))

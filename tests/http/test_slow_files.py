@@ -1,4 +1,5 @@
 """A log directory on a slow network file system: few calls, side by side, and none before the server listens."""
+import contextlib
 import http.client
 import os
 import pathlib
@@ -13,7 +14,7 @@ from slow_files import SlowFiles
 
 SESSIONS = 30
 HOSTS = 16
-LOADING_PER_ADDRESS = 64  # half of HTTP_LOADING_MAX and of HTTP_LOADING_LONG_MAX
+LOADING_PER_ADDRESS = 64  # half of LOADING_MAX and of LOADING_LONG_MAX (http_room.c)
 MESSAGE = (FIXTURES / "oom_messages" / "v5e_readme_oom.txt").read_bytes()
 QUESTION = "/api/v1/memory_profile/ops"
 
@@ -42,7 +43,9 @@ class SlowPlaces(unittest.TestCase):
 
     def test_whoever_closes_its_half_while_it_waits_is_answered(self):
         with run_of(1, 1) as root, SlowFiles(root, wait_ms=5) as slow:
-            with Server(logdir=root, environment=slow.environment) as server:
+            with Server(logdir=root, environment=slow.environment) as server, contextlib.ExitStack() as others:
+                for _ in range(8):  # some in each loop: one that is alone there was answered always
+                    others.enter_context(socket.create_connection(("127.0.0.1", server.port)))
                 for path in ("/api/v1/sessions", "/api/v1/session?session=s000", QUESTION + "?session=s000"):
                     asker = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
                     asker.request("GET", path)

@@ -3,9 +3,9 @@
 
 Hundreds of clients, well-behaved and awkward, ask a server with a 32 MiB cache for whatever there is while sessions are
 added, replaced, cut short and removed underneath. It fails when a body is not that of a fresh server, when a status is
-not documented (500: never), when a client that keeps to HTTP gets no answer, or too many are told to come again (503), when
-memory passes what the cache and the program may take, when memory or descriptors grow, or when the server does not end
-well. Prints the figures.
+not documented (500: never), when a client that keeps to HTTP gets no answer or too many are told to come again (503),
+when memory passes what the cache and the program may take, when memory or descriptors grow, or when the server does not
+end well. Prints the figures.
 """
 import asyncio
 import os
