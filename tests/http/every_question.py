@@ -65,10 +65,14 @@ def about_session(server, name):
     yield from about_memory(server, session)
     for tag in ("memory_viewer", "memory_profile"):
         yield Question("/data/plugin/profile/hosts", {"run": name, "tag": tag})
-        yield Question("/api/v1/save", {"run": name, "tag": tag}, b"")
-    yield Question("/api/v1/explain", session, LOG)
     yield Question("/data/plugin/profile/run_tools", {"run": name})
     yield Question("/data/plugin/profile/module_list", {"run": name})
+
+
+def posted_about_session(name):
+    for tag in ("memory_viewer", "memory_profile"):
+        yield Question("/api/v1/save", {"run": name, "tag": tag}, b"")
+    yield Question("/api/v1/explain", {"session": name}, LOG)
 
 
 def asked_of_xprof():
@@ -85,6 +89,7 @@ def every_question(server):
     sessions = [session["name"] for session in listed["sessions"]]
     for name in sessions:
         yield from about_session(server, name)
+        yield from posted_about_session(name)
     for profile in listed["device_memory"]:
         yield Question("/api/v1/device_memory", {"session": profile["name"]})
         yield Question("/api/v1/device_memory/profile", {"session": profile["name"]})

@@ -23,6 +23,7 @@ from server_fixture import FIXTURES, FixturesServed, Server  # noqa: E402
 
 PREFIX = "/api/v1/"
 ENDLESS = "/api/v1/events"
+NO_JSON = {ENDLESS, "/api/v1/save", "/api/v1/openapi.json"}
 CHECKS = "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance"
 PLACE = {"session": "v5e_padded", "memory_space": "0"}
 READERS = ("api/*.c", "http/module_request.c", "http/profile_request.c")
@@ -122,7 +123,7 @@ class Answers(unittest.TestCase):
         document = server.get("/api/v1/openapi.json").json()
         validators, held = {}, set()
         for question in self.questions(server):
-            if question.path not in document["paths"]:
+            if question.path not in document["paths"] or question.path in NO_JSON:
                 continue
             method, operation = operation_of(document, question.path)
             if question.path not in validators:
@@ -169,8 +170,7 @@ class Answers(unittest.TestCase):
             with Server(logdir=FIXTURES / folder) as server:
                 answered |= self.hold(server)
                 told = server.get("/api/v1/openapi.json").json()["paths"]
-        no_json = {ENDLESS, "/api/v1/save", "/api/v1/openapi.json"}
-        self.assertEqual(set(told) - no_json - answered, set())
+        self.assertEqual(set(told) - NO_JSON - answered, set())
 
 
 class MadeUpRequests(FixturesServed):
