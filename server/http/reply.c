@@ -87,10 +87,10 @@ void reply_json_error(struct request *request, struct reply *reply, unsigned sta
     if (!output->failed) reply->body = output_bytes(output);
 }
 
-// XProf answers 404 to whatever its converters refuse, and 500 to files it cannot open.
+// XProf answers 404 to whatever its converters refuse, and 500 to files it cannot open; it never stops.
 static unsigned xprof_status_of(enum error_code code) {
     if (code == ERROR_BAD_REQUEST) return HTTP_BAD_REQUEST;
-    if (code == ERROR_NO_MEMORY) return HTTP_UNAVAILABLE;
+    if (code == ERROR_NO_MEMORY || code == ERROR_STOPPED) return HTTP_UNAVAILABLE;
     return code == ERROR_UNREADABLE ? HTTP_SERVER_ERROR : HTTP_NOT_FOUND;
 }
 

@@ -54,6 +54,20 @@ class SlowPlaces(unittest.TestCase):
                     self.assertEqual((answer.status, answer.read()[:1]), (200, b"{"), path)
                     asker.close()
 
+    def test_whoever_closes_its_half_is_told_when_that_is_taken_for_gone(self):
+        """After UNDER_WAY_GRACE_MS it is, though it may still wait: no address says that nothing is there."""
+        profile = "/data?run=s000&tag=memory_profile&host=vm-00"
+        with run_of(1, 1) as root, SlowFiles(root, wait_ms=0) as slow:
+            with Server(logdir=root, environment=slow.environment) as server:
+                self.assertEqual(server.get("/api/v1/session", {"session": "s000"}).status, 200)
+                slow.slow_reads(3000)
+                for path in (profile, QUESTION + "?session=s000"):
+                    asker = http.client.HTTPConnection("127.0.0.1", server.port, timeout=120)
+                    asker.request("GET", path)
+                    asker.sock.shutdown(socket.SHUT_WR)
+                    self.assertEqual(asker.getresponse().status, 503, path)
+                    asker.close()
+
     def test_the_hosts_of_a_session_are_read_side_by_side(self):
         with run_of(1, HOSTS) as root, SlowFiles(root, wait_ms=20) as slow:
             with Server(logdir=root, environment=slow.environment) as server:
