@@ -87,6 +87,19 @@ static bool becomes_narrow(const struct advisor *advisor, uint32_t buffer, uint3
     return computed == COMPUTED_AS_STORED && !shape_set_has(exponentials, &advisor->graph.leaves[leaf]);
 }
 
+// A bfloat16 copy that takes more than the float32 input lies otherwise, and is made of a bfloat16 input as well: so a
+// TPU's convolution wants pictures of three channels.
+static bool is_needless_copy(const struct advisor *advisor, uint32_t leaf) {
+    const struct array_shape *copy = &advisor->graph.leaves[leaf];
+    if (!advisor->types.is_cast_copy[leaf]) return false;
+    for (uint32_t i = 0; i < advisor->roles.input_count; i++) {
+        uint32_t input = advisor->roles.inputs[i].leaf;
+        if (!is_f32(advisor, input) || !array_same_dimensions(&advisor->graph.leaves[input], copy)) continue;
+        return array_shape_bytes(copy) <= array_shape_bytes(&advisor->graph.leaves[input]);
+    }
+    return true;
+}
+
 static bool predict_parameters(struct advisor *advisor, enum computed computed, struct what_if_result *result) {
     int64_t *sizes = advisor_sizes(advisor);
     struct what_if_change change = {.sizes = sizes};
@@ -96,7 +109,7 @@ static bool predict_parameters(struct advisor *advisor, enum computed computed, 
         uint32_t leaf = advisor_leaf(advisor, i);
         if (leaf == HLO_NONE) continue;
         if (becomes_narrow(advisor, i, leaf, computed, &exponentials)) sizes[i] = narrowed(advisor, i, leaf);
-        if (computed != COMPUTED_WIDE && advisor->types.is_cast_copy[leaf]) sizes[i] = 0;
+        if (computed != COMPUTED_WIDE && is_needless_copy(advisor, leaf)) sizes[i] = 0;
     }
     return advisor_run(advisor, &change, result);
 }
