@@ -33,8 +33,9 @@ CACHE_MIB = 32
 DESCRIPTORS_SLACK = 8
 GROWTH_SLACK = 16 << 20
 # Beside the cache: the program, its threads and connections; and what is under way, most of it the bodies that the
-# "unfinished" clients have begun to send and the pages that others save, a MiB each.
-PROGRAM_MIB, UNDER_WAY_MIB = 60, OF_EACH_AWKWARD + STEADY + 16
+# "unfinished" clients have begun to send, a MiB each, and the pages that others save, with what they are made of.
+PROGRAM_MIB, PAGE_MIB = 60, 2
+UNDER_WAY_MIB = OF_EACH_AWKWARD + STEADY * PAGE_MIB + 16
 IS_INSTRUMENTED = re.search(r"/(asan|tsan|ubsan)", os.environ.get("HBMVIEW", ""))
 SETTLE_SECONDS = 120
 BUSY_SHARE_MOST = 0.01  # of what well-behaved clients ask
