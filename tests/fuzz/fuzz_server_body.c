@@ -16,7 +16,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { QUERY_BYTES_MAX = 2000, MEMBERS_OF_A_CHECK = 9 };
+enum { QUERY_BYTES_MAX = 2000, MEMBERS_OF_A_CHECK = 9, CACHE_BYTES = 1 << 20 };
 
 static const char INDEX[] = "<script type=\"application/json\" id=\"saved\">", REPLY[] = "class=\"saved\">";
 
@@ -110,12 +110,20 @@ static void read_query(char *query, struct request *request) {
     }
 }
 
+// For the turn to put a page together: nothing is kept there.
+static struct cache *cache_once(void) {
+    static struct cache *cache;
+    if (!cache) cache = cache_new(CACHE_BYTES, 1);
+    require(cache != NULL);
+    return cache;
+}
+
 static void check_save(const char *query, struct bytes body) {
     const struct app app = {.ask_api = answer_little};
     struct request request = {.app = &app, .method = "POST", .path = "/api/v1/save", .body = body};
     struct reply reply = {0};
     struct error error;
-    work_init(&request.work, NULL);
+    work_init(&request.work, cache_once());
     request.target = arena_printf(&request.work.arena, "/api/v1/save?%s", query);
     char *copy = arena_printf(&request.work.arena, "%s", query);
     require(request.target && copy);
