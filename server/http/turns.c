@@ -106,6 +106,14 @@ static void *run(void *context) {
     return NULL;
 }
 
+static void resume_all(struct turns *turns) {
+    while (turns->waiting) {
+        struct turn *turn = take_first(turns);
+        begin(turns, turn, TURN_FREE);
+        turns->resume(turn->context);
+    }
+}
+
 // --- Asking ---
 
 static bool has_to_wait(const struct turns *turns, const struct turn *turn) {
@@ -130,7 +138,10 @@ bool turns_ask(struct turns *turns, struct turn *turn) {
 void turns_wait(struct turns *turns, struct turn *turn) {
     pthread_mutex_lock(&turns->lock);
     append(turns, turn);
-    fill_places(turns);
+    if (turns->is_stopped)
+        resume_all(turns);
+    else
+        fill_places(turns);
     if (turns->waiting == 1) pthread_cond_signal(&turns->changed);
     pthread_mutex_unlock(&turns->lock);
 }
@@ -171,11 +182,7 @@ struct turns *turns_new(int64_t turn_ms, void (*resume)(void *context)) {
 void turns_stop(struct turns *turns) {
     pthread_mutex_lock(&turns->lock);
     turns->is_stopped = true;
-    while (turns->waiting) {
-        struct turn *turn = take_first(turns);
-        begin(turns, turn, TURN_FREE);
-        turns->resume(turn->context);
-    }
+    resume_all(turns);
     pthread_mutex_unlock(&turns->lock);
 }
 

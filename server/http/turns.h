@@ -46,7 +46,7 @@ void turns_wait(struct turns *turns, struct turn *turn);
 // Its answer is out, or nobody is there for it any more. Of one that never asked too.
 void turns_end(struct turns *turns, struct turn *turn);
 
-// Nobody waits from now on, and those who do are resumed: the server stops.
+// Nobody waits from now on, and those who do, or were about to, are resumed: the server stops.
 void turns_stop(struct turns *turns);
 
 // How many wait (for tests).

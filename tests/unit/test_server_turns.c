@@ -43,6 +43,14 @@ static void fill(struct turns *turns, struct asker askers[TURNS_FREE]) {
     for (size_t i = 0; i < TURNS_FREE; i++) assert_true(ask(turns, &askers[i]));
 }
 
+// And others wait, who had so many answers each.
+static void fill_and_wait(struct turns *turns, struct asker busy[TURNS_FREE], struct asker waiting[MANY],
+                          unsigned answers) {
+    for (size_t i = 0; i < MANY; i++) ask_and_be_answered(turns, &waiting[i], answers);
+    fill(turns, busy);
+    for (size_t i = 0; i < MANY; i++) assert_false(ask(turns, &waiting[i]));
+}
+
 static void end_all(struct turns *turns, struct asker *askers, size_t count) {
     turns_stop(turns);
     for (size_t i = 0; i < count; i++) turns_end(turns, &askers[i].turn);
@@ -87,9 +95,7 @@ static void some_at_a_time_and_the_next_when_one_is_done(void **state) {
     (void)state;
     struct turns *turns = turns_new(AN_HOUR_MS, resume);
     struct asker busy[TURNS_FREE] = {0}, waiting[MANY] = {0};
-    for (size_t i = 0; i < MANY; i++) ask_and_be_answered(turns, &waiting[i], 1);
-    fill(turns, busy);
-    for (size_t i = 0; i < MANY; i++) assert_false(ask(turns, &waiting[i]));
+    fill_and_wait(turns, busy, waiting, 1);
     assert_int_equal(count_resumed(waiting, MANY), TURNS_AT_ONCE);
     for (size_t i = 0; i < MANY - TURNS_AT_ONCE; i++) {
         assert_false(waiting[TURNS_AT_ONCE + i].is_resumed);
@@ -106,10 +112,8 @@ static void who_had_few_answers_goes_first(void **state) {
     (void)state;
     struct turns *turns = turns_new(AN_HOUR_MS, resume);
     struct asker busy[TURNS_FREE] = {0}, greedy[MANY] = {0}, modest = {0};
-    for (size_t i = 0; i < MANY; i++) ask_and_be_answered(turns, &greedy[i], 40);
     ask_and_be_answered(turns, &modest, 3);
-    fill(turns, busy);
-    for (size_t i = 0; i < MANY; i++) assert_false(ask(turns, &greedy[i]));
+    fill_and_wait(turns, busy, greedy, 40);
     assert_false(ask(turns, &modest));
     turns_end(turns, &greedy[0].turn);
     assert_true(modest.is_resumed);
@@ -124,9 +128,7 @@ static void slow_readers_keep_no_place(void **state) {
     (void)state;
     struct turns *turns = turns_new(TURN_MS, resume);
     struct asker busy[TURNS_FREE] = {0}, waiting[MANY] = {0};
-    for (size_t i = 0; i < MANY; i++) ask_and_be_answered(turns, &waiting[i], 1);
-    fill(turns, busy);
-    for (size_t i = 0; i < MANY; i++) assert_false(ask(turns, &waiting[i]));
+    fill_and_wait(turns, busy, waiting, 1);
     while (turns_waiting(turns)) sched_yield();  // though nobody ends
     assert_int_equal(count_resumed(waiting, MANY), MANY);
     end_all(turns, waiting, MANY);
@@ -138,14 +140,29 @@ static void nobody_waits_when_the_server_stops(void **state) {
     (void)state;
     struct turns *turns = turns_new(AN_HOUR_MS, resume);
     struct asker busy[TURNS_FREE] = {0}, waiting[MANY] = {0};
-    for (size_t i = 0; i < MANY; i++) ask_and_be_answered(turns, &waiting[i], 1);
-    fill(turns, busy);
-    for (size_t i = 0; i < MANY; i++) assert_false(ask(turns, &waiting[i]));
+    fill_and_wait(turns, busy, waiting, 1);
     turns_stop(turns);
     assert_int_equal(turns_waiting(turns), 0);
     assert_int_equal(count_resumed(waiting, MANY), MANY);
     turns_end(turns, &waiting[0].turn);
     assert_true(ask(turns, &waiting[0]));  // and nobody begins to
+    end_all(turns, waiting, MANY);
+    end_all(turns, busy, TURNS_FREE);
+    turns_free(turns);
+}
+
+static void who_was_about_to_wait_does_not_either(void **state) {
+    (void)state;
+    struct turns *turns = turns_new(AN_HOUR_MS, resume);
+    struct asker busy[TURNS_FREE] = {0}, waiting[MANY] = {0}, late = {.turn.context = &late};
+    ask_and_be_answered(turns, &late, 1);
+    fill_and_wait(turns, busy, waiting, 1);
+    assert_false(turns_ask(turns, &late.turn));
+    turns_stop(turns);
+    late.is_resumed = false;
+    turns_wait(turns, &late.turn);
+    assert_true(late.is_resumed);
+    turns_end(turns, &late.turn);
     end_all(turns, waiting, MANY);
     end_all(turns, busy, TURNS_FREE);
     turns_free(turns);
@@ -159,6 +176,7 @@ int main(void) {
         cmocka_unit_test(who_had_few_answers_goes_first),
         cmocka_unit_test(slow_readers_keep_no_place),
         cmocka_unit_test(nobody_waits_when_the_server_stops),
+        cmocka_unit_test(who_was_about_to_wait_does_not_either),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
