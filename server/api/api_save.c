@@ -98,7 +98,7 @@ static bool write_in_turn(struct request *request, const struct saved_view *view
     struct load_wish outer;
     if (!work_may_load(work)) return error_set(error, ERROR_STOPPED, "The page has to be put together first.");
     cache_take_slot(work->cache, wish, work->reading, &outer);
-    bool is_good = write_page(request, view, output, error);
+    bool is_good = reading_goes_on(work->reading, "", error) && write_page(request, view, output, error);
     cache_give_slot(work->cache, wish, &outer);
     return is_good;
 }

@@ -60,7 +60,7 @@ class SlowPlaces(unittest.TestCase):
         with run_of(1, 1) as root, SlowFiles(root, wait_ms=0) as slow:
             with Server(logdir=root, environment=slow.environment) as server:
                 self.assertEqual(server.get("/api/v1/session", {"session": "s000"}).status, 200)
-                slow.slow_reads(3000)
+                slow.slow_reads(5000)
                 for path in (profile, QUESTION + "?session=s000"):
                     asker = http.client.HTTPConnection("127.0.0.1", server.port, timeout=120)
                     asker.request("GET", path)
