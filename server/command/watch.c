@@ -94,9 +94,10 @@ static bool look(struct watcher *watcher, struct lookout *lookout, struct seen_b
     struct error error;
     arena_init(&now.arena, 0);
     lookout_looks(lookout);
-    bool is_good = catalog_scan_again(watcher->opened.storage, watcher->opened.path,
+    bool is_seen = catalog_scan_again(watcher->opened.storage, watcher->opened.path,
                                       before->is_there ? &before->catalog : NULL, &now.arena, &now.catalog, &error);
-    if (is_good) {
+    bool is_good = is_seen;
+    if (is_seen) {
         watch_look(watcher, &now.catalog);
         if (is_first && !watcher->options->is_once) say_begun(watcher, lookout, &now.catalog);
         arena_free(&before->arena);
@@ -105,7 +106,7 @@ static bool look(struct watcher *watcher, struct lookout *lookout, struct seen_b
         is_good = await_path(watcher, &error, is_first);
         arena_free(&now.arena);
     }
-    lookout_looked(lookout);
+    lookout_looked(lookout, is_seen ? &before->catalog : NULL);
     return is_good || !is_first;
 }
 

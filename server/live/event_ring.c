@@ -19,7 +19,8 @@ void event_ring_add(struct event_ring *ring, struct event_text event) {
 
 const struct event_text *event_ring_find(const struct event_ring *ring, uint64_t number) {
     bool is_kept = number <= ring->newest && ring->newest - number < EVENT_RING_KEPT && number > 0;
-    return is_kept ? &ring->kept[number % EVENT_RING_KEPT] : NULL;
+    const struct event_text *event = &ring->kept[number % EVENT_RING_KEPT];
+    return is_kept && event->text ? event : NULL;
 }
 
 bool event_ring_reaches_back_to(const struct event_ring *ring, uint64_t number) {

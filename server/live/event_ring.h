@@ -27,10 +27,10 @@ void event_ring_free(struct event_ring *ring);
 // The number that the next one gets.
 uint64_t event_ring_next(const struct event_ring *ring);
 
-// Takes the text over.
+// Takes the text over. NULL: a gap, of what happened and could not be told.
 void event_ring_add(struct event_ring *ring, struct event_text event);
 
-// NULL: it is not kept any more, or has not come yet.
+// NULL: it is not kept any more, has not come yet, or is a gap.
 const struct event_text *event_ring_find(const struct event_ring *ring, uint64_t number);
 
 // Whether all that came after `number` is kept.

@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "analysis/base/refused_memory.h"
 #include "analysis/base/steady_clock.h"
 #include "analysis/input/session_stamp.h"
 #include "server/live/event_ring.h"
@@ -62,15 +63,15 @@ void live_on_news(struct live *live, void (*tell)(void *context), void *context)
 
 // --- The thread that looks ---
 
+// `news`: NULL where there is no memory for them. What has no words is a gap in the ring, for which whoever comes to it
+// is told to ask for the list.
 static void add_news(struct live *live, const struct catalog *now, const struct catalog_news *news) {
     struct output text;
     output_init(&text, EVENT_BYTES_MAX);
     pthread_mutex_lock(&live->lock);
-    event_write_news(&text, live->run, event_ring_next(&live->ring), now, news);
-    if (!text.failed)
-        event_ring_add(&live->ring, (struct event_text){text.data, text.size});
-    else
-        output_free(&text);
+    if (news) event_write_news(&text, live->run, event_ring_next(&live->ring), now, news);
+    if (text.failed) output_free(&text);
+    event_ring_add(&live->ring, (struct event_text){text.data, text.size});
     live->stamp = catalog_stamp(now);
     announce(live);
     pthread_mutex_unlock(&live->lock);
@@ -81,8 +82,8 @@ static void tell_difference(struct live *live, const struct catalog *now) {
     struct arena scratch;
     struct catalog_news news;
     arena_init(&scratch, 0);
-    if (catalog_news_find(live->catalog ? live->catalog : &nothing, now, &scratch, &news) && catalog_news_any(&news))
-        add_news(live, now, &news);
+    bool is_known = catalog_news_find(live->catalog ? live->catalog : &nothing, now, &scratch, &news);
+    if (!is_known || catalog_news_any(&news)) add_news(live, now, is_known ? &news : NULL);
     arena_free(&scratch);
 }
 
@@ -103,7 +104,7 @@ static void look(struct live *live) {
     work.reading = &live->reading;
     lookout_looks(&live->lookout);
     const struct catalog *now = store_catalog(live->store, &work, true, &ignored);
-    lookout_looked(&live->lookout);
+    lookout_looked(&live->lookout, now);
     if (now) {
         if (live->has_looked) tell_difference(live, now);
         work_free(&live->seen);
@@ -228,7 +229,7 @@ static void leave_place(struct live *live, const struct live_listener *listener)
 
 struct live_listener *live_listen(struct live *live, int64_t client, const char *last_id, unsigned heartbeat_s,
                                   struct error *error) {
-    struct live_listener *listener = calloc(1, sizeof *listener);
+    struct live_listener *listener = memory_or_refusal(calloc(1, sizeof *listener));
     if (!listener) {
         error_set(error, ERROR_TOO_BIG, "There is no memory for one more listener.");
         return NULL;

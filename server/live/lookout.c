@@ -42,6 +42,14 @@ const char *lookout_way(const struct lookout *lookout) {
     return lookout->is_watched ? "inotify" : "polling";
 }
 
+static int64_t at_least(int64_t a, int64_t b) {
+    return a > b ? a : b;
+}
+
+static int64_t at_most(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
 // --- Looks ---
 
 // What could not be watched may be by now: a folder that was not there, or had too many below it.
@@ -58,29 +66,37 @@ void lookout_looks(struct lookout *lookout) {
     try_to_watch(lookout);
 }
 
-void lookout_looked(struct lookout *lookout) {
+static size_t count_faults(const struct catalog *seen) {
+    size_t count = 0;
+    for (size_t i = 0; i < seen->left_out_count; i++) count += seen->left_out[i].is_fault;
+    return count;
+}
+
+// A folder that nobody may read stays so: it is no reason to look every moment.
+static void take_faults(struct lookout *lookout, size_t faults) {
+    bool is_as_before = faults == lookout->faults;
+    lookout->fault_pause_ms = !faults         ? 0
+                              : !is_as_before ? LOOKOUT_FAULT_MS
+                                              : at_most(2 * lookout->fault_pause_ms, LOOKOUT_LONGEST_MS);
+    lookout->faults = faults;
+}
+
+void lookout_looked(struct lookout *lookout, const struct catalog *seen) {
     int64_t now = steady_ms();
     lookout->cost_ms = now - lookout->looked_ms;
     lookout->looked_ms = now;
+    take_faults(lookout, seen ? count_faults(seen) : SIZE_MAX);
 }
 
 // --- Waiting ---
 
-static int64_t at_least(int64_t a, int64_t b) {
-    return a > b ? a : b;
-}
-
-static int64_t at_most(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-
-// When to look again though nothing was heard.
-static int64_t due_ms(const struct lookout *lookout, bool has_pending) {
+int64_t lookout_due_ms(const struct lookout *lookout, bool has_pending) {
     int64_t pause = !lookout->path        ? LOOKOUT_LONGEST_MS
                     : !is_local(lookout)  ? LOOKOUT_BUCKET_MS
                     : has_pending         ? LOOKOUT_PENDING_MS
                     : lookout->is_watched ? LOOKOUT_ALL_THE_SAME_MS
                                           : LOOKOUT_LOCAL_MS;
+    if (lookout->fault_pause_ms) pause = at_most(pause, lookout->fault_pause_ms);
     return lookout->looked_ms + at_most(at_least(pause, COST_SHARE * lookout->cost_ms), LOOKOUT_LONGEST_MS);
 }
 
@@ -111,7 +127,7 @@ static void settle(struct lookout *lookout) {
 }
 
 void lookout_wait(struct lookout *lookout, bool has_pending, int64_t most_ms) {
-    int64_t until = due_ms(lookout, has_pending);
+    int64_t until = lookout_due_ms(lookout, has_pending);
     if (most_ms >= 0) until = at_most(until, steady_ms() + most_ms);
     if (hear(lookout, until) == HEARD_CHANGE) settle(lookout);
     forget_wakes(lookout);

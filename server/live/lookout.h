@@ -6,12 +6,14 @@
 //
 // A look that takes long is not repeated soon: looks take at most a fifth of the time, or half of it while changes are
 // heard of. What is being written is looked
-// at more often, and where changes are heard of everything is looked at once in a while all the same.
+// at more often, and where changes are heard of everything is looked at once in a while all the same. What could not be
+// looked at may be there in a moment: that is tried again soon, then less and less often.
 // One thread waits; any may wake it.
 #pragma once
 
 #include <stdint.h>
 
+#include "analysis/input/catalog.h"
 #include "analysis/input/folder_watch.h"
 #include "analysis/input/storage.h"
 
@@ -19,6 +21,7 @@ enum {
     LOOKOUT_LOCAL_MS = 1000,
     LOOKOUT_BUCKET_MS = 10000,
     LOOKOUT_PENDING_MS = 500,
+    LOOKOUT_FAULT_MS = 500,  // then twice that, and so on
     LOOKOUT_ALL_THE_SAME_MS = 30000,
     LOOKOUT_LONGEST_MS = 60000,
 };
@@ -31,6 +34,8 @@ struct lookout {
     int wakes[2];  // a pipe
     int64_t looked_ms, cost_ms;
     int64_t watch_again_ms;  // when to try it again
+    size_t faults;           // what could not be looked at, at the look before; SIZE_MAX: nothing could
+    int64_t fault_pause_ms;  // 0: all could
 };
 
 // Both borrowed; without a path nothing ever changes. False: the system has no descriptor left.
@@ -40,9 +45,13 @@ void lookout_end(struct lookout *lookout);
 // "inotify", "polling" (a disk), or "listing" (a bucket): how it hears of changes.
 const char *lookout_way(const struct lookout *lookout);
 
-// Around each look: so that it misses nothing that comes later, and is known for how long it took.
+// Around each look: so that it misses nothing that comes later, and is known for how long it took. `seen`: what there
+// is; NULL: it could not be looked at.
 void lookout_looks(struct lookout *lookout);
-void lookout_looked(struct lookout *lookout);
+void lookout_looked(struct lookout *lookout, const struct catalog *seen);
+
+// When to look again though nothing is heard of (steady_clock.h).
+int64_t lookout_due_ms(const struct lookout *lookout, bool has_pending);
 
 // Returns when it is time to look again, or it was woken, or after `most_ms` (below 0: for ever).
 void lookout_wait(struct lookout *lookout, bool has_pending, int64_t most_ms);

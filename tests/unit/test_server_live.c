@@ -157,6 +157,19 @@ static void the_ring_keeps_the_latest(void **state) {
     event_ring_free(&ring);
 }
 
+// There was no memory for its words: whoever comes to it is to ask for the list.
+static void a_gap_counts_and_is_not_found(void **state) {
+    (void)state;
+    struct event_ring ring = {0};
+    add_event(&ring, 1);
+    event_ring_add(&ring, (struct event_text){0});
+    add_event(&ring, 3);
+    assert_null(event_ring_find(&ring, 2));
+    assert_string_equal(event_ring_find(&ring, 3)->text, "3");
+    assert_int_equal(ring.newest, 3);
+    event_ring_free(&ring);
+}
+
 static void only_ids_of_this_run_are_read(void **state) {
     (void)state;
     uint64_t number = 0;
@@ -234,14 +247,42 @@ static void a_folder_that_goes_is_given_up(void **state) {
 
 static void a_wait_ends_when_it_is_woken(void **state) {
     struct fixture *f = *state;
+    struct catalog nothing = {0};
     struct lookout lookout;
     assert_true(lookout_begin(&lookout, local_storage(), f->folder.path));
     lookout_looks(&lookout);
-    lookout_looked(&lookout);
+    lookout_looked(&lookout, &nothing);
     lookout_wake(&lookout);
     lookout_wait(&lookout, false, -1);
     temp_folder_write(&f->folder, "news", BYTES("x"));
     lookout_wait(&lookout, false, -1);
+    lookout_end(&lookout);
+}
+
+// How long a look that saw this is followed by none, where nothing is heard.
+static int64_t pause_after(struct lookout *lookout, const struct catalog *seen) {
+    lookout_looked(lookout, seen);
+    lookout->cost_ms = 0;
+    return lookout_due_ms(lookout, false) - lookout->looked_ms;
+}
+
+// Where changes are heard of there may be none that tells that a folder can be read again.
+static void what_could_not_be_looked_at_is_tried_again_soon_then_less_often(void **state) {
+    struct fixture *f = *state;
+    struct input_remark remarks[] = {{.path = "a", .is_fault = true}, {.path = "b"}};
+    struct catalog all = {.left_out = remarks + 1, .left_out_count = 1};
+    struct catalog most = {.left_out = remarks, .left_out_count = 2};
+    struct lookout lookout;
+    assert_true(lookout_begin(&lookout, local_storage(), f->folder.path));
+    lookout_looks(&lookout);
+    int64_t whole = lookout.is_watched ? LOOKOUT_ALL_THE_SAME_MS : LOOKOUT_LOCAL_MS;
+    assert_int_equal(pause_after(&lookout, &all), whole);
+    assert_int_equal(pause_after(&lookout, NULL), LOOKOUT_FAULT_MS);
+    assert_int_equal(pause_after(&lookout, &most), LOOKOUT_FAULT_MS);
+    assert_int_equal(pause_after(&lookout, &most), 2 * LOOKOUT_FAULT_MS);
+    for (int i = 0; i < 20; i++) assert_true(pause_after(&lookout, &most) <= whole);
+    assert_int_equal(pause_after(&lookout, &most), whole);
+    assert_int_equal(pause_after(&lookout, &all), whole);
     lookout_end(&lookout);
 }
 
@@ -253,11 +294,14 @@ int main(void) {
                                         tear_down),
         cmocka_unit_test_setup_teardown(what_is_being_written_is_pending_first, set_up, tear_down),
         cmocka_unit_test(the_ring_keeps_the_latest),
+        cmocka_unit_test(a_gap_counts_and_is_not_found),
         cmocka_unit_test(only_ids_of_this_run_are_read),
         cmocka_unit_test_setup_teardown(an_event_names_so_many_and_counts_the_rest, set_up, tear_down),
         cmocka_unit_test_setup_teardown(changes_are_heard_of_in_new_folders_too, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_folder_that_goes_is_given_up, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_wait_ends_when_it_is_woken, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_could_not_be_looked_at_is_tried_again_soon_then_less_often, set_up,
+                                        tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
