@@ -1,15 +1,17 @@
 // Lets one call of a program fail: the FAIL_AT-th of its allocations, reads, opens, looks at files, writes and threads.
 // Loaded before the C library (LD_PRELOAD) and steered through a file that both sides map, which FAIL_CONTROL names:
 //
-//     uint64_t [ armed: 0 or 1 | fail_at: 0 for none | calls so far | what failed: 'm' 'r' 'o' 's' 'w' 't' ]
+//     uint64_t [ armed: 0 or 1 | fail_at: 0 for none | calls so far | what failed: 'm' 'r' 'o' 's' 'w' 't' |
+//                fail_place: 0 for none ]
 //     uint64_t traces[...]
 //
 // While it is armed each call is counted and the hash of who called goes into `traces`: a call from a place that was
-// tried before need not be tried again. A command is not started anew for each try: with FAIL_FORKS its main() becomes
-// a loop that reads a line per try ("fail_at stdout stderr"), forks, runs main() and prints how that ended. With
-// FAIL_NOT_AT_EXIT nothing fails after main(): libgcov, which writes its counts then, takes every malloc for granted.
-// FAIL_NEAR_ONLY a place is told by its nearest callers, where all of them make too many. With FAIL_FILES_ONLY neither
-// memory nor threads fail.
+// tried before need not be tried again. Where threads make the order differ from one time to the next, `fail_place` is
+// such a hash instead of a number: the first call from there fails. A command is not started anew for each try: with
+// FAIL_FORKS its main() becomes a loop that reads a line per try ("fail_at stdout stderr"), forks, runs main() and
+// prints how that ended. With FAIL_NOT_AT_EXIT nothing fails after main(): libgcov, which writes its counts then, takes
+// every malloc for granted. With FAIL_NEAR_ONLY a place is told by its nearest callers, where all of them make too
+// many. With FAIL_FILES_ONLY neither memory nor threads fail.
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>
@@ -32,7 +34,7 @@
 enum { TRACES_MAX = 1 << 20, FRAMES = 24, NEAR_FRAMES = 9, PATH_BYTES = 400 };
 
 struct control {
-    _Atomic uint64_t armed, fail_at, calls, failed_kind, traces[TRACES_MAX];
+    _Atomic uint64_t armed, fail_at, calls, failed_kind, fail_place, traces[TRACES_MAX];
 };
 
 static struct control *control;
@@ -75,11 +77,14 @@ static bool fails(char kind) {
     if (!control || is_tracing || !atomic_load(&control->armed)) return false;
     if (is_of_files_only && (kind == 'm' || kind == 't')) return false;
     uint64_t number = atomic_fetch_add(&control->calls, 1) + 1, at = atomic_load(&control->fail_at);
+    uint64_t wanted = atomic_load(&control->fail_place);
     is_tracing = true;
-    if (at == 0 && number <= TRACES_MAX) atomic_store(&control->traces[number - 1], place_of_call());
+    uint64_t place = at == 0 ? place_of_call() : 0;
     is_tracing = false;
-    if (number == at) atomic_store(&control->failed_kind, (uint64_t)kind);
-    return number == at;
+    if (at == 0 && number <= TRACES_MAX) atomic_store(&control->traces[number - 1], place);
+    bool is_there = wanted && place == wanted && atomic_compare_exchange_strong(&control->fail_place, &wanted, 0);
+    if (number == at || is_there) atomic_store(&control->failed_kind, (uint64_t)kind);
+    return number == at || is_there;
 }
 
 static bool fails_as(char kind, int code) {

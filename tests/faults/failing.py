@@ -20,8 +20,8 @@ import tempfile
 REPO = pathlib.Path(__file__).resolve().parents[2]
 SOURCE = pathlib.Path(__file__).with_name("fail_calls.c")
 UNREADABLE = 3
-HEAD, TRACES_MAX = 4, 1 << 20
-ARMED, FAIL_AT, CALLS, KIND = range(HEAD)
+HEAD, TRACES_MAX = 5, 1 << 20
+ARMED, FAIL_AT, CALLS, KIND, PLACE = range(HEAD)
 KINDS = {0: "nothing", ord("m"): "memory", ord("r"): "a read", ord("o"): "an open", ord("s"): "a look at a file",
          ord("w"): "a write", ord("t"): "a thread"}
 OF_MEMORY = ("memory", "a thread")  # the system refuses both for want of memory
@@ -61,7 +61,13 @@ class Shim:
         self.write(CALLS, 0)
         self.write(KIND, 0)
         self.write(FAIL_AT, fail_at)
+        self.write(PLACE, 0)
         self.write(ARMED, 1)
+
+    def arm_at(self, place):
+        """The first call from there fails; 0: none. For what several threads do, in no order."""
+        self.arm(0)
+        self.write(PLACE, place)
 
     def disarm(self):
         self.write(ARMED, 0)
@@ -70,14 +76,18 @@ class Shim:
         """What failed since it was armed, in words."""
         return KINDS[self.read(KIND)]
 
+    def places(self):
+        """Where the calls came from that were counted."""
+        count = min(self.read(CALLS), TRACES_MAX)
+        return struct.unpack_from(f"={count}Q", self.control, 8 * HEAD)
+
     def calls_to_try(self, tried=None):
         """Of what was counted with fail_at 0: the first call from each place, or every call. `tried` are the places of
         this process that need not be tried again, a set that grows."""
         tried = set() if tried is None else tried
-        count = min(self.read(CALLS), TRACES_MAX)
-        places = struct.unpack_from(f"={count}Q", self.control, 8 * HEAD)
+        places = self.places()
         if os.environ.get("HBMVIEW_FAULTS") == "all":
-            return list(range(1, count + 1))
+            return list(range(1, len(places) + 1))
         first = {place: number for number, place in reversed(list(enumerate(places, 1))) if place not in tried}
         tried.update(first)
         return sorted(first.values())
