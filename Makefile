@@ -279,7 +279,7 @@ ubsan:  ## the C tests under UBSan alone
 	$(MAKE) --no-print-directory -Otarget MODE=ubsan check-unit check-fuzz
 tsan:  ## the server's tests under ThreadSanitizer
 	$(MAKE) --no-print-directory -Otarget MODE=tsan check-unit-server check-http
-valgrind: valgrind-unit valgrind-fuzz valgrind-commands valgrind-golden  ## no byte is read before it is written: C tests, fuzz corpus, commands and golden answers under memcheck
+valgrind: valgrind-c valgrind-http  ## no byte is read before it is written: C tests, fuzz corpus, commands, golden answers and the server under memcheck
 fuzz:  ## look for crashes: make fuzz T=xspace FUZZ_SECONDS=600
 	$(MAKE) MODE=fuzz CC=clang fuzz-run T=$(T)
 .PHONY: fuzz-all fuzz-each fuzz-coverage trust-report
@@ -310,10 +310,14 @@ check-unit-server: $(SERVER_UNIT_BIN)
 
 # Not MemorySanitizer: it wants every library rebuilt by clang, and those that are rebuilt (make static) are for musl, for
 # which it has no runtime. valgrind looks into libraries as they are.
-# Left out: test_byte_source, which inflates until it has done the most that is allowed.
+# Left out: test_byte_source, which inflates until it has done the most that is allowed; of the HTTP tests those that ask for
+# what takes minutes there, and those that look at the process itself: how much memory it holds, and its sandbox, which
+# valgrind has no system calls for.
 MEMCHECK = valgrind --quiet --suppressions=tests/memcheck.supp --error-exitcode=99 --leak-check=no
 NOT_UNDER_VALGRIND = $(patsubst %,$(DIR)/tests/test_%,byte_source)
-.PHONY: valgrind-unit valgrind-fuzz valgrind-commands valgrind-golden valgrind-http
+HTTP_NOT_UNDER_VALGRIND = $(patsubst %,test_%,advise awkward_clients memory_given_back unwritten_memory sandbox)
+.PHONY: valgrind-c valgrind-unit valgrind-fuzz valgrind-commands valgrind-golden valgrind-http
+valgrind-c: valgrind-unit valgrind-fuzz valgrind-commands valgrind-golden
 valgrind-unit: $(call this_turn,$(filter-out $(NOT_UNDER_VALGRIND),$(UNIT_BIN)))
 	UNDER='$(MEMCHECK)' tests/run-unit.sh $^
 valgrind-fuzz: $(FUZZ_BIN)
@@ -322,8 +326,9 @@ valgrind-commands: $(BIN)
 	UNDER='$(MEMCHECK)' HBMVIEW=$(BIN) tests/run-memcheck-commands.sh
 valgrind-golden: $(BIN)
 	UNDER='$(MEMCHECK)' HBMVIEW=$(BIN) tests/run-golden.sh
-valgrind-http: $(BIN)  ## the HTTP tests under memcheck; some have no patience for it, so by hand: ONLY=test_name for one
-	UNDER='$(MEMCHECK)' HBMVIEW=$(BIN) tests/run-python.sh http
+VALGRIND_HTTP = $(call this_turn,$(filter-out $(HTTP_NOT_UNDER_VALGRIND),$(HTTP_TESTS)))
+valgrind-http: $(BIN)
+	ONLY='$(if $(ONLY),$(ONLY),$(VALGRIND_HTTP))' UNDER='$(MEMCHECK)' HBMVIEW=$(BIN) tests/run-python.sh http
 fuzz-run: $(DIR)/fuzz_$(T)
 	@mkdir -p $(BUILD)/fuzz-found/$(T) tests/fuzz/corpus/$(T)
 	$< -max_total_time=$(FUZZ_SECONDS) -artifact_prefix=$(BUILD)/fuzz-found/ $(BUILD)/fuzz-found/$(T) tests/fuzz/corpus/$(T)
