@@ -54,6 +54,12 @@ class Flags(unittest.TestCase):
         self.assertEqual([one.id for one in flags.limits(16, 16)], ["compiler_rematerialization"])
         self.assertEqual([one.id for one in flags.limits(10, None)], ["compiler_rematerialization"])
 
+    def test_a_gpu_has_its_own_way_to_rematerialize_and_no_limit_in_bytes(self):
+        [only] = flags.limits(10, 16, "gpu")
+        self.assertEqual(only.id, "compiler_rematerialization")
+        self.assertEqual(only.options, {"xla_gpu_memory_limit_slop_factor": 1})
+        self.assertEqual(flags.limits(10, 16, "cpu"), [])
+
 
 class Sources(unittest.TestCase):
     def setUp(self):

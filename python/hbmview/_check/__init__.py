@@ -187,10 +187,10 @@ class _Asking:
 
     def _limits(self, usable: Callable[[str], Optional[int]]) -> List[xla.Limit]:
         """What the compiler does by itself when it may use less: it rematerializes and offloads."""
-        if self.source.backend is not None:
-            return []
+        backend = self.source.backend
         wanted: Optional[int] = self.advice.get("capacity_bytes")
-        return xla.limits(wanted, usable(self._target().split(":")[0]) if wanted else None)
+        is_known = wanted and backend is None
+        return xla.limits(wanted, usable(self._target().split(":")[0]) if is_known else None, backend)
 
     def _within(self, one: xla.Limit) -> Row:
         row = self._options(one.options, one.id, one.name)

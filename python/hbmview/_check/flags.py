@@ -23,6 +23,7 @@ class Limit(NamedTuple):
 
 MEMORY_LIMIT = "memory_limit"
 _REMATERIALIZATION = "xla_jf_rematerialization_percent_shared_memory_limit"
+_GPU_REMATERIALIZATION = "xla_gpu_memory_limit_slop_factor"  # percent of the device that a program may take
 
 _OF_TPU: Tuple[Options, ...] = (
     {"xla_tpu_rwb_fusion": False},
@@ -43,7 +44,7 @@ _OF_TPU: Tuple[Options, ...] = (
 )
 _OF_GPU: Tuple[Options, ...] = (
     {"xla_gpu_enable_latency_hiding_scheduler": True},
-    {"xla_gpu_memory_limit_slop_factor": 50},
+    {_GPU_REMATERIALIZATION: 1},
     {"xla_gpu_enable_triton_gemm": False},
     {"xla_gpu_enable_command_buffer": ""},
 )
@@ -67,14 +68,18 @@ def together(totals: Sequence[Tuple[Options, Optional[int]]], base: Optional[int
     return made if len(made) > 1 else {}
 
 
-def limits(capacity: Optional[int], usable: Optional[int]) -> List[Limit]:
+def limits(capacity: Optional[int], usable: Optional[int], backend: Optional[str] = None) -> List[Limit]:
     """`capacity` is what was asked about, `usable` what a program may use of the chip; bytes, None where not known.
 
-    The second one tells the compiler that nearly all memory is taken, so that it rematerializes what it can.
+    The last one tells the compiler that nearly all memory is taken, so that it rematerializes what it can. That alone
+    is for GPUs, and nothing for `backend` "cpu".
     """
+    if backend == "cpu":
+        return []
     made = []
-    if capacity and usable and capacity < usable:
+    if backend is None and capacity and usable and capacity < usable:
         made.append(Limit(MEMORY_LIMIT, f"as it is, within {words.size(capacity)}",
                           {"xla_tpu_user_reserved_hbm_bytes": usable - capacity}))
     name = "as it is, rematerialized by the compiler"
-    return [*made, Limit("compiler_rematerialization", name, {_REMATERIALIZATION: 1})]
+    option = _GPU_REMATERIALIZATION if backend == "gpu" else _REMATERIALIZATION
+    return [*made, Limit("compiler_rematerialization", name, {option: 1})]

@@ -6,8 +6,8 @@
                                                      v
                                                   compiled(program, devices, options)
 
-Tried with jax 0.10.1 and 0.10.2. It does not run anything, and knows no dump's names. Whoever calls it has imported jax
-in a process of its own: the compiler may end that (worker.py).
+Tried with jax 0.10.1, 0.10.2 and 0.11.2. It does not run anything, and knows no dump's names. Whoever calls it has
+imported jax in a process of its own: the compiler may end that (worker.py).
 """
 
 from __future__ import annotations
