@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -132,10 +133,10 @@ static bool look_again_and_again(struct watcher *watcher, struct lookout *lookou
 // --- The command ---
 
 static enum exit_code code_of(const struct watcher *watcher, bool is_good) {
-    bool is_written = watcher->sink.error_number == 0;
-    if (!is_written) command_complain(EXIT_CODE_UNREADABLE, "The lines could not be written.");
+    int problem = watcher->sink.error_number;
+    if (problem) command_say("The lines could not be written: %s.", strerror(problem));
     if (watcher->is_over) return EXIT_CODE_CHECK_FAILED;
-    bool has_failed = !is_good || !is_written || (watcher->options->is_once && watcher->has_errors);
+    bool has_failed = !is_good || problem || (watcher->options->is_once && watcher->has_errors);
     return has_failed ? EXIT_CODE_UNREADABLE : EXIT_CODE_GOOD;
 }
 

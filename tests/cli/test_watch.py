@@ -259,6 +259,13 @@ class Once(Folder):
         self.assertEqual((done.code, done.out), (3, ""))
         self.assertEqual(len(done.errors.splitlines()), 1, done)
 
+    def test_a_full_disk_is_3_with_the_reason(self):
+        self.add("run1", "v5e_matmul")
+        with open("/dev/full", "wb") as full:
+            done = hbmview("watch", "--once", self.root, stdout=full)
+        self.assertEqual(done.code, 3)
+        self.assertRegex(done.errors, r"\Ahbmview: The lines could not be written: .+\.\n\Z")
+
     def test_usage(self):
         self.assertEqual(hbmview("watch").code, 2)
         self.assertEqual(hbmview("watch", "--once", "--for=3", self.root).code, 2)
