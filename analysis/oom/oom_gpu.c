@@ -122,12 +122,18 @@ static void parse_statistics(struct oom_cursor *cursor, struct oom_message *mess
     }
 }
 
-// "requested by op layer/MatMul": what stands before the sentence that follows it, its broken lines joined.
+static bool sees_next_sentence(struct oom_cursor at) {
+    return oom_sees(at, "If the cause is") || oom_sees(at, "If this is caused by") ||
+           oom_sees(at, "Current allocation");
+}
+
+// "requested by op layer/MatMul": what stands before the sentence that follows it, its broken lines joined. XLA names
+// no op.
 static const char *take_op(struct oom_cursor *cursor, struct arena *arena) {
     const uint8_t *start = oom_past_blanks(cursor->at, cursor->end), *limit = oom_near(*cursor, OP_BYTES_MAX).end;
     for (struct oom_cursor at = {start, cursor->end}; at.at < limit; at.at++) {
-        if (!oom_is_blank(*at.at)) continue;
-        if (!oom_sees(at, "If the cause is") && !oom_sees(at, "Current allocation")) continue;
+        bool is_word = at.at == start || oom_is_blank(*at.at);
+        if (!is_word || !sees_next_sentence(at)) continue;
         cursor->at = at.at;
         return at.at > start ? oom_join_lines(start, at.at, arena) : NULL;
     }
@@ -145,6 +151,7 @@ bool oom_parse_allocator(struct oom_cursor *cursor, struct arena *arena, struct 
     at = *cursor;
     if (!oom_take(&at, "(rounded to") || !oom_take_size_before(&at, ")", &message->requested_bytes)) return true;
     *cursor = at;
+    if (!oom_take(cursor, "from the lower end")) oom_take(cursor, "from the upper end");
     if (oom_take(cursor, "requested by op")) message->requested_by = take_op(cursor, arena);
     at = *cursor;
     while (oom_find(&at, "Stats:", (size_t)(at.end - at.at))) {

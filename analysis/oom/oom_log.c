@@ -122,8 +122,22 @@ static bool parse(const struct anchor *anchor, struct bytes text, size_t end, st
 
 // --- The list ---
 
+// What an allocator tries several times and then fails at is one failure.
+static bool join_failure(struct oom_message *known, const struct oom_message *message) {
+    if (oom_message_is_warning_of(message, known)) {
+        oom_message_take_warning(known, message);
+        return true;
+    }
+    if (!oom_message_is_warning_of(known, message)) return false;
+    struct oom_message error = *message;
+    oom_message_take_warning(&error, known);
+    *known = error;
+    return true;
+}
+
 static void keep(struct oom_log *found, const struct oom_message *message) {
     for (size_t i = 0; i < found->message_count; i++) {
+        if (join_failure(&found->messages[i], message)) return;
         if (!oom_message_is_same(&found->messages[i], message)) continue;
         oom_message_merge(&found->messages[i], message);
         return;

@@ -106,3 +106,25 @@ void oom_message_merge(struct oom_message *message, const struct oom_message *mo
     }
     message->count += more->count;
 }
+
+// --- An error, and the warnings before it ---
+
+// "102.06GiB" of 109588778496: at worst 1.00 of 1.005.
+static bool is_rounded(int64_t rounded, int64_t exact) {
+    enum { PARTS = 200 };
+    int64_t difference = rounded > exact ? rounded - exact : exact - rounded;
+    return rounded > 0 && exact > 0 && difference <= exact / PARTS;
+}
+
+bool oom_message_is_warning_of(const struct oom_message *warning, const struct oom_message *error) {
+    if (warning->kind != OOM_GPU_ALLOCATOR || error->kind != OOM_GPU_ALLOCATION) return false;
+    if (!warning->allocator || !error->allocator || strcmp(warning->allocator, error->allocator) != 0) return false;
+    return is_rounded(error->requested_bytes, warning->requested_bytes);
+}
+
+void oom_message_take_warning(struct oom_message *error, const struct oom_message *warning) {
+    int64_t count = error->count;
+    if (warning->line < error->line) error->line = warning->line;
+    oom_message_merge(error, warning);
+    error->count = count;
+}

@@ -83,5 +83,12 @@ void oom_message_add(struct oom_message *message, const char *row, int64_t value
 // Whether both can be the same message, one of them perhaps cut off: no figure or name of one contradicts the other.
 bool oom_message_is_same(const struct oom_message *a, const struct oom_message *b);
 
+// Whether `warning` is what the allocator logged of the failure that `error` tells, with its size rounded: an exception
+// of jax's follows lines of the BFC allocator's (xla/tsl/framework/bfc_allocator.cc), one for each time that it tried.
+bool oom_message_is_warning_of(const struct oom_message *warning, const struct oom_message *error);
+
+// Makes of the error one message with its warning: with what was in use, and the line of the first. Its size stays.
+void oom_message_take_warning(struct oom_message *error, const struct oom_message *warning);
+
 // Takes over what only `more` has, and its count.
 void oom_message_merge(struct oom_message *message, const struct oom_message *more);

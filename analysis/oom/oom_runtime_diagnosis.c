@@ -47,6 +47,19 @@ void oom_diagnose_runtime(struct oom_facts *facts) {
 
 // --- GPU ---
 
+// What the allocator says of its memory. Whether what was asked for is free, but in pieces.
+static bool describe_allocator(struct oom_facts *facts) {
+    const struct oom_message *message = facts->message;
+    int64_t in_use = oom_message_row(message, "InUse"), block = oom_message_row(message, "LargestFreeBlock");
+    if (in_use == OOM_ABSENT || message->capacity_bytes == OOM_ABSENT) return false;
+    oom_say(facts, "%s were asked for while %s of the %s were in use.", oom_size(facts, message->requested_bytes),
+            oom_size(facts, in_use), oom_size(facts, message->capacity_bytes));
+    if (message->capacity_bytes - in_use < message->requested_bytes) return false;
+    oom_say(facts, "What is free would be enough, but the largest free block is %s: the memory is fragmented.",
+            oom_size(facts, block));
+    return true;
+}
+
 void oom_diagnose_gpu(struct oom_facts *facts) {
     const struct oom_message *message = facts->message;
     int64_t total = oom_message_row(message, "total allocation");
@@ -56,22 +69,12 @@ void oom_diagnose_gpu(struct oom_facts *facts) {
         oom_say(facts, "The program's buffers take %s, %s (%d %%) of them temporaries.", oom_size(facts, total),
                 oom_size(facts, temporary), oom_share_of(temporary, total));
     oom_describe_sum(facts);
+    if (describe_allocator(facts)) oom_add_fix(facts, "gpu_allocator_async");
     oom_add_fixes(facts, "donate_inputs rematerialize halve_batch micro_batch bf16_temporaries bf16_parameters "
                          "shard_parameters release_arrays gpu_memory_fraction profile_memory");
 }
 
 void oom_diagnose_allocator(struct oom_facts *facts) {
-    const struct oom_message *message = facts->message;
-    int64_t in_use = oom_message_row(message, "InUse"), block = oom_message_row(message, "LargestFreeBlock");
-    bool is_known = in_use != OOM_ABSENT && message->capacity_bytes != OOM_ABSENT;
-    bool is_in_pieces = is_known && message->capacity_bytes - in_use >= message->requested_bytes;
-    if (is_known)
-        oom_say(facts, "%s were asked for while %s of the %s were in use.", oom_size(facts, message->requested_bytes),
-                oom_size(facts, in_use), oom_size(facts, message->capacity_bytes));
-    if (is_in_pieces) {
-        oom_say(facts, "What is free would be enough, but the largest free block is %s: the memory is fragmented.",
-                oom_size(facts, block));
-        oom_add_fix(facts, "gpu_allocator_async");
-    }
+    if (describe_allocator(facts)) oom_add_fix(facts, "gpu_allocator_async");
     oom_add_fixes(facts, "halve_batch release_arrays micro_batch bf16_temporaries gpu_memory_fraction profile_memory");
 }

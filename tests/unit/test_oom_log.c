@@ -449,23 +449,6 @@ static void test_the_limit_of_the_arena_is_told(void **state) {
     arena_free(&arena);
 }
 
-static void test_retries_and_differences(void **state) {
-    (void)state;
-    struct arena arena;
-    arena_init(&arena, 0);
-    struct bytes log = BYTES(
-        "Ran out of memory in memory space hbm. Used 20.00G of 15.75G hbm. Exceeded hbm capacity by "
-        "4.25G.\nRan out of memory in memory space hbm. Used 20.00G of 15.75G hbm. Exceeded hb\n"
-        "Ran out of memory in memory space hbm. Used 21.00G of 15.75G hbm. Exceeded hbm capacity by "
-        "5.25G.\n");
-    struct oom_log found = log_read(log, &arena);
-    assert_int_equal(found.message_count, 2);
-    assert_int_equal(found.messages[0].count, 2);
-    assert_int_equal(found.messages[0].exceeded_bytes, 4563402752);
-    assert_int_equal(found.messages[1].line, 3);
-    arena_free(&arena);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_figures),
@@ -483,7 +466,6 @@ int main(void) {
         cmocka_unit_test(test_no_message),
         cmocka_unit_test(test_short_lines_take_little_or_are_refused_in_words),
         cmocka_unit_test(test_the_limit_of_the_arena_is_told),
-        cmocka_unit_test(test_retries_and_differences),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
