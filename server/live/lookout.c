@@ -74,10 +74,10 @@ static size_t count_faults(const struct catalog *seen) {
 
 // A folder that nobody may read stays so: it is no reason to look every moment.
 static void take_faults(struct lookout *lookout, size_t faults) {
-    bool is_as_before = faults == lookout->faults;
+    bool is_as_before = lookout->faults && faults <= lookout->faults;
     lookout->fault_pause_ms = !faults         ? 0
                               : !is_as_before ? LOOKOUT_FAULT_MS
-                                              : at_most(2 * lookout->fault_pause_ms, LOOKOUT_LONGEST_MS);
+                                              : at_most(2 * lookout->fault_pause_ms, LOOKOUT_ALL_THE_SAME_MS);
     lookout->faults = faults;
 }
 
@@ -90,13 +90,16 @@ void lookout_looked(struct lookout *lookout, const struct catalog *seen) {
 
 // --- Waiting ---
 
+static int64_t watched_pause_ms(const struct lookout *lookout) {
+    return lookout->fault_pause_ms ? lookout->fault_pause_ms : LOOKOUT_ALL_THE_SAME_MS;
+}
+
 int64_t lookout_due_ms(const struct lookout *lookout, bool has_pending) {
     int64_t pause = !lookout->path        ? LOOKOUT_LONGEST_MS
                     : !is_local(lookout)  ? LOOKOUT_BUCKET_MS
                     : has_pending         ? LOOKOUT_PENDING_MS
-                    : lookout->is_watched ? LOOKOUT_ALL_THE_SAME_MS
+                    : lookout->is_watched ? watched_pause_ms(lookout)
                                           : LOOKOUT_LOCAL_MS;
-    if (lookout->fault_pause_ms) pause = at_most(pause, lookout->fault_pause_ms);
     return lookout->looked_ms + at_most(at_least(pause, COST_SHARE * lookout->cost_ms), LOOKOUT_LONGEST_MS);
 }
 

@@ -7,7 +7,7 @@
 // A look that takes long is not repeated soon: looks take at most a fifth of the time, or half of it while changes are
 // heard of. What is being written is looked
 // at more often, and where changes are heard of everything is looked at once in a while all the same. What could not be
-// looked at may be there in a moment: that is tried again soon, then less and less often.
+// looked at may be there in a moment, and no change tells of that: it is tried again soon, then less and less often.
 // One thread waits; any may wake it.
 #pragma once
 

@@ -275,11 +275,14 @@ static void what_could_not_be_looked_at_is_tried_again_soon_then_less_often(void
     struct lookout lookout;
     assert_true(lookout_begin(&lookout, local_storage(), f->folder.path));
     lookout_looks(&lookout);
-    int64_t whole = lookout.is_watched ? LOOKOUT_ALL_THE_SAME_MS : LOOKOUT_LOCAL_MS;
+    int64_t whole = LOOKOUT_ALL_THE_SAME_MS;
+    if (!lookout.is_watched) return lookout_end(&lookout);  // it looks every second there
     assert_int_equal(pause_after(&lookout, &all), whole);
     assert_int_equal(pause_after(&lookout, NULL), LOOKOUT_FAULT_MS);
-    assert_int_equal(pause_after(&lookout, &most), LOOKOUT_FAULT_MS);
     assert_int_equal(pause_after(&lookout, &most), 2 * LOOKOUT_FAULT_MS);
+    assert_int_equal(pause_after(&lookout, &all), whole);
+    assert_int_equal(pause_after(&lookout, &most), LOOKOUT_FAULT_MS);
+    assert_int_equal(pause_after(&lookout, NULL), LOOKOUT_FAULT_MS);
     for (int i = 0; i < 20; i++) assert_true(pause_after(&lookout, &most) <= whole);
     assert_int_equal(pause_after(&lookout, &most), whole);
     assert_int_equal(pause_after(&lookout, &all), whole);
