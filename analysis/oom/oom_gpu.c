@@ -147,7 +147,7 @@ bool oom_parse_allocator(struct oom_cursor *cursor, struct arena *arena, struct 
     struct oom_cursor at = *cursor;
     if (oom_find(&at, "The caller indicates that this is not a failure", HEAD_BYTES / 8)) return false;
     if (!oom_take_size(cursor, &rounded)) return true;
-    message->requested_bytes = rounded;
+    message->requested_bytes = message->printed_bytes = rounded;
     at = *cursor;
     if (!oom_take(&at, "(rounded to") || !oom_take_size_before(&at, ")", &message->requested_bytes)) return true;
     *cursor = at;

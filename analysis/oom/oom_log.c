@@ -122,27 +122,28 @@ static bool parse(const struct anchor *anchor, struct bytes text, size_t end, st
 
 // --- The list ---
 
-// What an allocator tries several times and then fails at is one failure.
-static bool join_failure(struct oom_message *known, const struct oom_message *message) {
-    if (oom_message_is_warning_of(message, known)) {
-        oom_message_take_warning(known, message);
-        return true;
+static struct oom_message *find_same(const struct oom_log *found, const struct oom_message *message) {
+    for (size_t i = 0; i < found->message_count; i++) {
+        if (oom_message_is_same(&found->messages[i], message)) return &found->messages[i];
     }
-    if (!oom_message_is_warning_of(known, message)) return false;
-    struct oom_message error = *message;
-    oom_message_take_warning(&error, known);
-    *known = error;
-    return true;
+    return NULL;
 }
 
-static void keep(struct oom_log *found, const struct oom_message *message) {
-    for (size_t i = 0; i < found->message_count; i++) {
-        if (join_failure(&found->messages[i], message)) return;
-        if (!oom_message_is_same(&found->messages[i], message)) continue;
-        oom_message_merge(&found->messages[i], message);
-        return;
+// What an allocator tries several times before it fails is one failure: the warnings right before an error join it.
+static void join_warnings(struct oom_log *found, struct oom_message *error) {
+    for (; found->message_count; found->message_count--) {
+        const struct oom_message *latest = &found->messages[found->message_count - 1];
+        if (!oom_message_is_warning_of(latest, error)) return;
+        oom_message_take_warning(error, latest);
     }
-    if (found->message_count == OOM_MESSAGES_MAX)
+}
+
+static void keep(struct oom_log *found, struct oom_message *message) {
+    struct oom_message *known = find_same(found, message);
+    join_warnings(found, message);
+    if (known)
+        oom_message_merge(known, message);
+    else if (found->message_count == OOM_MESSAGES_MAX)
         found->left_out++;
     else
         found->messages[found->message_count++] = *message;

@@ -7,7 +7,7 @@
 //
 // The text is looked through once; a parser sees it up to the next strong anchor, so the whole is linear. A message
 // that was repeated (per host, per retry, or quoted by the exception that wraps it) is one entry with a count, and one
-// that was cut joins the whole one it agrees with. What an allocator logged of a failure joins the exception of it.
+// that was cut joins the whole one it agrees with. What an allocator logged right before an exception joins that.
 #pragma once
 
 #include "analysis/oom/oom_message.h"

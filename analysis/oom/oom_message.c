@@ -8,6 +8,7 @@ static const size_t figures[] = {
     offsetof(struct oom_message, exceeded_bytes),   offsetof(struct oom_message, requested_bytes),
     offsetof(struct oom_message, free_bytes),       offsetof(struct oom_message, reservable_bytes),
     offsetof(struct oom_message, tensorcore_bytes), offsetof(struct oom_message, sparsecore_bytes),
+    offsetof(struct oom_message, printed_bytes),
 };
 static const size_t names[] = {offsetof(struct oom_message, memory_space), offsetof(struct oom_message, module),
                                offsetof(struct oom_message, allocator), offsetof(struct oom_message, requested_by)};
@@ -109,22 +110,16 @@ void oom_message_merge(struct oom_message *message, const struct oom_message *mo
 
 // --- An error, and the warnings before it ---
 
-// "102.06GiB" of 109588778496: at worst 1.00 of 1.005.
-static bool is_rounded(int64_t rounded, int64_t exact) {
-    enum { PARTS = 200 };
-    int64_t difference = rounded > exact ? rounded - exact : exact - rounded;
-    return rounded > 0 && exact > 0 && difference <= exact / PARTS;
-}
-
 bool oom_message_is_warning_of(const struct oom_message *warning, const struct oom_message *error) {
     if (warning->kind != OOM_GPU_ALLOCATOR || error->kind != OOM_GPU_ALLOCATION) return false;
     if (!warning->allocator || !error->allocator || strcmp(warning->allocator, error->allocator) != 0) return false;
-    return is_rounded(error->requested_bytes, warning->requested_bytes);
+    int64_t asked = error->requested_bytes;
+    return asked != OOM_ABSENT && (asked == warning->printed_bytes || asked == warning->requested_bytes);
 }
 
 void oom_message_take_warning(struct oom_message *error, const struct oom_message *warning) {
-    int64_t count = error->count;
-    if (warning->line < error->line) error->line = warning->line;
-    oom_message_merge(error, warning);
-    error->count = count;
+    error->line = warning->line;
+    if (!error->requested_by) error->requested_by = warning->requested_by;
+    for (size_t i = 0; i < warning->row_count; i++)
+        oom_message_add(error, warning->rows[i].name, warning->rows[i].value);
 }

@@ -57,6 +57,7 @@ struct oom_message {
     int64_t capacity_bytes;
     int64_t exceeded_bytes;
     int64_t requested_bytes;
+    int64_t printed_bytes;  // of gpu_allocator: as it prints it, before it was rounded up
     int64_t free_bytes, reservable_bytes;
     int64_t tensorcore_bytes, sparsecore_bytes;
     struct oom_row rows[OOM_ROWS_MAX];
@@ -83,11 +84,13 @@ void oom_message_add(struct oom_message *message, const char *row, int64_t value
 // Whether both can be the same message, one of them perhaps cut off: no figure or name of one contradicts the other.
 bool oom_message_is_same(const struct oom_message *a, const struct oom_message *b);
 
-// Whether `warning` is what the allocator logged of the failure that `error` tells, with its size rounded: an exception
-// of jax's follows lines of the BFC allocator's (xla/tsl/framework/bfc_allocator.cc), one for each time that it tried.
+// Whether `warning` can be what the allocator logged of the failure that `error` tells: of the same allocator and the
+// same size as both print it ("102.06GiB"). jax's exception follows lines of the BFC allocator's, one for each time
+// that it tried (xla/tsl/framework/bfc_allocator.cc).
 bool oom_message_is_warning_of(const struct oom_message *warning, const struct oom_message *error);
 
-// Makes of the error one message with its warning: with what was in use, and the line of the first. Its size stays.
+// The error begins where its warning does and has the rows of that, unless it has them already. Its size and its
+// capacity stay: the allocator's limit is not what a program has when others hold a part of it.
 void oom_message_take_warning(struct oom_message *error, const struct oom_message *warning);
 
 // Takes over what only `more` has, and its count.

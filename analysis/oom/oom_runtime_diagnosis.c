@@ -50,11 +50,12 @@ void oom_diagnose_runtime(struct oom_facts *facts) {
 // What the allocator says of its memory. Whether what was asked for is free, but in pieces.
 static bool describe_allocator(struct oom_facts *facts) {
     const struct oom_message *message = facts->message;
-    int64_t in_use = oom_message_row(message, "InUse"), block = oom_message_row(message, "LargestFreeBlock");
-    if (in_use == OOM_ABSENT || message->capacity_bytes == OOM_ABSENT) return false;
-    oom_say(facts, "%s were asked for while %s of the %s were in use.", oom_size(facts, message->requested_bytes),
-            oom_size(facts, in_use), oom_size(facts, message->capacity_bytes));
-    if (message->capacity_bytes - in_use < message->requested_bytes) return false;
+    int64_t in_use = oom_message_row(message, "InUse"), limit = oom_message_row(message, "Limit");
+    int64_t block = oom_message_row(message, "LargestFreeBlock"), asked = message->requested_bytes;
+    if (in_use == OOM_ABSENT || limit == OOM_ABSENT) return false;
+    oom_say(facts, "%s were asked for while %s of the %s were in use.", oom_size(facts, asked), oom_size(facts, in_use),
+            oom_size(facts, limit));
+    if (limit - in_use < asked || block == OOM_ABSENT || block >= asked) return false;
     oom_say(facts, "What is free would be enough, but the largest free block is %s: the memory is fragmented.",
             oom_size(facts, block));
     return true;

@@ -96,6 +96,12 @@ test("an allocator's bar stands on what is in use already", () => {
   assert.equal(bar.over, 3);
 });
 
+test("so does that of a program whose allocator told what was in use", () => {
+  const told = { requested_bytes: 4, capacity_bytes: null, breakdown: { InUse: 9, Limit: 10 } };
+  const { bars, capacity } = barsOf(messageOf("gpu_allocation", told));
+  assert.deepEqual([capacity, bars[0].over, bars[0].segments.length], [10, 3, 2]);
+});
+
 test("free memory and its largest piece are drawn below what was asked for", () => {
   const told = { requested_bytes: 12, free_bytes: 13, reservable_bytes: 9 };
   const { bars, scale } = barsOf(messageOf("program_load", told));

@@ -89,7 +89,7 @@ export function marksOf(message) {
 
 /** @returns {{bars: Bar[], capacity: number | null, scale: number}} bars to one scale; none when no figure is known */
 export function barsOf(message) {
-  const capacity = message.capacity_bytes ?? null;
+  const capacity = message.capacity_bytes ?? message.breakdown?.Limit ?? null;
   const wanted = barOf("wanted", "what the message says was wanted", wantedSegments(message), capacity);
   const joined = barOf("its buffers", "the allocations of this program, by category", joinedSegments(message), null);
   const bars = [wanted, ...freeBars(message), joined].filter((bar) => bar.bytes > 0);
@@ -104,7 +104,7 @@ function barOf(label, title, all, capacity = null) {
 }
 
 function wantedSegments(message) {
-  const inUse = message.kind === "gpu_allocator" ? message.breakdown?.InUse : null;
+  const inUse = message.breakdown?.InUse; // of a GPU's allocator
   if (known(message.tensorcore_bytes) && known(message.sparsecore_bytes)) {
     return [
       { label: "TensorCore", bytes: message.tensorcore_bytes, className: "oom-wanted" },
