@@ -28,6 +28,8 @@ TIMES = 3  # a stream that one fault ends is there at the second try
 
 
 class Listener:
+    """Knows the names of the sessions, from the list and from the news since; and what it was refused on the way."""
+
     def __init__(self, server):
         self.server, self.last_id, self.stream, self.names, self.refusals = server, None, None, set(), []
 
@@ -65,7 +67,8 @@ class Listener:
         for _ in range(TIMES):
             try:
                 answer = self.server.get("/api/v1/sessions")
-            except (http.client.HTTPException, OSError):
+            except (http.client.HTTPException, OSError) as error:
+                answer = error
                 continue
             if answer.status == 200 and not answer.json()["left_out"]:  # else it says that it is not all
                 self.names = {session["name"] for session in answer.json()["sessions"]}
