@@ -6,6 +6,7 @@
 #include "analysis/advice/few_pictures.h"
 #include "analysis/advice/joined.h"
 #include "analysis/advice/looked_up.h"
+#include "analysis/advice/scattered.h"
 #include "analysis/advice/sharded.h"
 
 // A program that is short of memory keeps less than it would: about this part of the temporaries comes back.
@@ -150,6 +151,7 @@ static void resize_split(const struct advisor *advisor, struct sharded *sharded,
             continue;
         }
         look_for_uneven(advisor, leaf, marks, &sharded->uneven);
+        if (sharded->summed_leaves[leaf]) continue;
         if (is_given_back_whole(advisor, i, marks)) continue;
         struct array_shape part = sharding_split_once(&advisor->graph.leaves[leaf], marks, advisor->request.ways);
         sizes[i] = advisor_reshaped(advisor, i, &part);
@@ -262,16 +264,27 @@ static void add_to_totals(struct advisor *advisor, int64_t added, int64_t hidden
     then->peak_bytes += added + hidden;
 }
 
+static void say_sums(const struct advisor *advisor, const struct sharded *sharded, struct advice_item *item) {
+    if (sharded->summed_whole.product_bytes)
+        advisor_say(advisor, item,
+                    "A product is summed over the chips before they share its %s: %s of it is whole on each, "
+                    "perhaps twice.",
+                    sharded->summed_whole.is_of_examples ? "examples" : "columns",
+                    size_string(sharded->summed_whole.product_bytes, advisor->arena));
+    int64_t kept_bytes = scattered_not_bytes(advisor, sharded->summed_leaves);
+    if (kept_bytes)
+        advisor_say(advisor, item,
+                    "Products that are summed over the chips, and whose columns or heads fill no whole tiles on each, "
+                    "stay whole: %s of them at the peak.",
+                    size_string(kept_bytes, advisor->arena));
+}
+
 static void say_sharded(const struct advisor *advisor, const struct sharded *sharded, struct advice_item *item) {
     if (advisor->is_rematerialized && !advisor->is_squeezed)
         advisor_say(advisor, item,
                     "The compiler recomputes arrays here for want of memory (names with .remat); with room "
                     "to spare it will keep more of them.");
-    if (sharded->summed_whole.product_bytes)
-        advisor_say(advisor, item,
-                    "A product is summed over the chips before they share its examples: %s of it is whole on each, "
-                    "perhaps twice.",
-                    size_string(sharded->summed_whole.product_bytes, advisor->arena));
+    say_sums(advisor, sharded, item);
     if (sharded->split.is_by_features && !sharded->is_batch_split)
         advisor_say(advisor, item, "Each convolution gathers its whole input first: up to %s at a time.",
                     size_string(sharded_added_bytes(advisor, sharded), advisor->arena));
@@ -312,12 +325,12 @@ static bool find_sharded(struct advisor *advisor, struct sharded *sharded) {
     if (!sharding_split_find(advisor, sharded->is_batch_split, &sharded->split)) return false;
     sharded->looked_up = looked_up_find(advisor, &sharded->split);
     if (sharded->is_batch_split) sharded->batch = batch_reach_find(advisor, &sharded->split);
-    if (!sharded->looked_up || !run_split(advisor, sharded)) return false;
+    sharded->summed_leaves = scattered_not(advisor, &sharded->split);
+    if (!sharded->looked_up || !sharded->summed_leaves || !run_split(advisor, sharded)) return false;
     if (!sharding_habits_find(advisor, sharded->uneven.is_any, &sharded->habits)) return false;
     sharded->waiting = find_waiting(advisor, sharded);
     const int64_t *sizes = sharded->then.sizes;
-    return !sharded->is_batch_split || !sizes ||
-           summed_whole_find(advisor, &sharded->split, sizes, &sharded->summed_whole);
+    return !sizes || summed_whole_find(advisor, &sharded->split, sizes, &sharded->summed_whole);
 }
 
 // A chip's part of a sum beside the whole: half of it, as some programs had both and others wrote one over the other.
@@ -325,15 +338,26 @@ static int64_t partial_sum_bytes(const struct sharded *sharded) {
     return sharded->summed_whole.product_bytes / 2;
 }
 
+// Chips run another order, with collectives in it: what that of today leaves empty between arrays beyond a tenth of the
+// total is an accident of its own.
+static int64_t accidental_waste(const struct what_if_result *then) {
+    enum { USUAL_DIVISOR = 10 };
+    int64_t waste = then->total_bytes - then->peak_bytes, usual = then->total_bytes / USUAL_DIVISOR;
+    return waste > usual ? waste - usual : 0;
+}
+
 static void set_sharded_totals(struct advisor *advisor, const struct sharded *sharded, double spread,
                                struct advice_item *item) {
     struct what_if_result then = sharded->then;
+    int64_t accident = accidental_waste(&then);
+    then.total_bytes -= accident;
     int64_t hidden = advisor->is_rematerialized ? what_if_bytes(HIDDEN * (double)then.temporary_bytes) : 0;
     add_to_totals(advisor, sharded_added_bytes(advisor, sharded), hidden, &then);
     advisor->reach.added_bytes += sharded->waiting.most - sharded->waiting.likely + partial_sum_bytes(sharded);
     advisor_set_totals(advisor, &then, below_of(advisor, spread), spread, item);
     widen_by_waiting(advisor, &sharded->waiting, item);
-    item->high_bytes += partial_sum_bytes(sharded);
+    item->high_bytes += partial_sum_bytes(sharded) + accident;
+    if (accident && item->low_bytes > then.peak_bytes) item->low_bytes = then.peak_bytes;
     sharding_widen(&sharded->habits, sharded->is_batch_split, advisor->is_for_gpu, item);
     if (!advisor->is_for_gpu) advisor_widen_training(advisor, item);
 }

@@ -17,3 +17,6 @@ bool dimension_ties_of_library_call(struct dimension_flow *flow, const struct gr
 
 // Does a dot or a convolution sum over a marked dimension? False for all else.
 bool dimension_ties_is_contracted(const struct dimension_flow *flow, const struct graph_node *node);
+
+// Are both its operands marked along what it sums over, so that each chip that shares that has a part of the sum?
+bool dimension_ties_is_summed_in_parts(const struct dimension_flow *flow, const struct graph_node *node);

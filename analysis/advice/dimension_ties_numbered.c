@@ -193,3 +193,20 @@ bool dimension_ties_is_contracted(const struct dimension_flow *flow, const struc
     bool is_dot = node->opcode == OPCODE_DOT || library_call_of(node) == LIBRARY_PRODUCT;
     return is_dot ? sums_over_product(flow, node) : sums_over_convolution(flow, node);
 }
+
+static bool has_both(const struct dimension_flow *flow, uint32_t a, int of_a, uint32_t b, int of_b) {
+    return has_mark(flow, a, of_a) && has_mark(flow, b, of_b);
+}
+
+bool dimension_ties_is_summed_in_parts(const struct dimension_flow *flow, const struct graph_node *node) {
+    struct dot_numbers n;
+    struct bytes numbers = wire_find_message(node->message, HLO_INSTRUCTION_CONVOLUTION);
+    struct convolved c = convolved_by(flow, node);
+    uint32_t left = flow_operand_leaf(flow, node, 0), right = flow_operand_leaf(flow, node, 1);
+    bool is_product = library_call_is_product(node) && dot_numbers_of(node, &n), is_summed = false;
+    for (int i = 0; is_product && i < n.contracted_count; i++)
+        is_summed |= has_both(flow, left, n.contracted_left[i], right, n.contracted_right[i]);
+    if (is_product || !library_call_is_product(node)) return is_summed;
+    return has_both(flow, c.input, dimension_number_read(numbers, CONVOLUTION_INPUT_FEATURE), c.kernel,
+                    dimension_number_read(numbers, CONVOLUTION_KERNEL_INPUT_FEATURE));
+}

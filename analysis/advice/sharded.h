@@ -17,8 +17,9 @@ struct sharded {  // the program on one of the chips
     struct sharding_split split;
     struct uneven uneven;
     struct sharding_habits habits;
-    struct batch_reach batch;  // with the batch split
-    const uint8_t *looked_up;  // looked_up.h
+    struct batch_reach batch;      // with the batch split
+    const uint8_t *looked_up;      // looked_up.h
+    const uint8_t *summed_leaves;  // scattered.h
     struct what_if_result then;
     struct waiting_bytes waiting;
     struct summed_whole summed_whole;

@@ -3,9 +3,13 @@
 //     x [8,640,816/4] . w' [816/4,50257]  ->  [8,640,50257] on each chip, its part of the sum
 //                                         ->  all-reduce, then cut: [8/4,639,50257]
 //
-// Where both operands are split along what the product sums over, and its result along the batch. Seen in modules that
-// libtpu and XLA:GPU partitioned (docs/advice.md): mostly logits, whose last weight has rows and whose layers lie in
-// columns. Says nothing of results that stay whole, which are as large before the change.
+//     x [96,256,1024/4] . w [1024/4,4096]  ->  [96,256,4096] on each chip  ->  reduce-scatter: [96,256,4096/4]
+//
+// Where both operands are split along what the product sums over, and its result along the batch or along columns. Seen
+// in modules that libtpu and XLA:GPU partitioned (docs/advice.md): the first mostly of logits, whose last weight has
+// rows and whose layers lie in columns; the second of hidden layers, more than a TPU's fast memory holds, also such as
+// a fusion made and used up before the change. Says nothing of results that stay whole, which are as large before the
+// change, or longer than a moment (scattered.h).
 #pragma once
 
 #include "analysis/advice/sharding_split.h"
@@ -13,6 +17,7 @@
 struct summed_whole {
     int64_t beyond_peak_bytes;  // what the largest of them takes beyond the peak of the heap
     int64_t product_bytes;      // its own; a chip's part is as large, where the sum does not take its place
+    bool is_of_examples;        // split along the batch after it, not along columns
 };
 
 // Of a heap whose buffers have these sizes; zeros: none is beyond its peak. False at the arena's limit, with the error

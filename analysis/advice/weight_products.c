@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "analysis/advice/dimension_ties.h"
 #include "analysis/program/library_call.h"
 
 static const struct bytes LOOP = BYTES("while/body");
@@ -52,6 +53,14 @@ bool weight_product_read(const struct advisor *advisor, uint32_t index, struct w
                                        .is_repeated = is_repeated(advisor, node->op_name),
                                        .is_fused = is_fused(advisor, node, is_in_loop)};
     return true;
+}
+
+bool weight_product_is_summed(const struct advisor *advisor, const struct dimension_flow *split, uint32_t index,
+                              struct weight_product *product) {
+    if (!weight_product_read(advisor, index, product) || product->weight == HLO_NONE) return false;
+    uint8_t of_activation = split->marks[product->activation];
+    return of_activation && !(of_activation & advisor->batch.marks[product->activation]) &&
+           dimension_ties_is_summed_in_parts(split, &advisor->graph.nodes[index]);
 }
 
 double weight_product_bytes(const struct advisor *advisor, const struct weight_product *product) {

@@ -19,6 +19,10 @@ struct weight_product {
 // False: node `index` is none.
 bool weight_product_read(const struct advisor *advisor, uint32_t index, struct weight_product *product);
 
+// The same, where both operands are split along what it sums over: each chip has a part of the sum, as large as all.
+bool weight_product_is_summed(const struct advisor *advisor, const struct dimension_flow *split, uint32_t index,
+                              struct weight_product *product);
+
 // How many rows the activation has, by the elements of all three; 0: there is no telling.
 double weight_product_rows(const struct advisor *advisor, const struct weight_product *product);
 

@@ -29,3 +29,13 @@ uint32_t *callers_find(const struct program_graph *graph, struct arena *arena) {
     for (uint32_t i = 0; i < graph->node_count; i++) note_called(graph, i, caller);
     return caller;
 }
+
+uint32_t callers_scheduled(const struct program_graph *graph, const uint32_t *caller, uint32_t index) {
+    enum { DEPTH_MAX = 32 };
+    for (int i = 0; i < DEPTH_MAX; i++) {
+        uint32_t outer = caller[graph->nodes[index].computation];
+        if (outer == HLO_NONE || !node_stands_for_body(&graph->nodes[outer])) break;
+        index = outer;
+    }
+    return index;
+}

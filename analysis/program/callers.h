@@ -17,3 +17,7 @@ bool node_hands_on(const struct graph_node *node);
 
 // A fusion or a call: it stands for its body, which runs once.
 bool node_stands_for_body(const struct graph_node *node);
+
+// The operation that the schedule has for node `index`: the outermost fusion or call around it, or itself. `caller`:
+// of callers_find.
+uint32_t callers_scheduled(const struct program_graph *graph, const uint32_t *caller, uint32_t index);

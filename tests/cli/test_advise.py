@@ -120,6 +120,14 @@ class Predictions(unittest.TestCase):
                 self.assertLessEqual(item["low_bytes"], item["predicted_total_bytes"])
                 self.assertGreaterEqual(item["high_bytes"], item["predicted_total_bytes"])
 
+    def test_sums_over_chips_are_whole_for_a_moment_or_for_good(self):
+        said = {name: " ".join(by_id(self.documents[name])["shard_parameters"]["evidence"])
+                for name in ("guided_noise", "undivided_hidden")}
+        self.assertIn("before they share its columns: 192.00 MiB of it", said["guided_noise"])
+        self.assertIn("stay whole: 393.75 MiB of them", said["undivided_hidden"])
+        whole = by_id(self.documents["undivided_hidden"])["shard_all"]  # weights are gathered, no sum is
+        self.assertNotIn("summed over the chips", " ".join(whole["evidence"]))
+
     def test_an_odd_dimension_is_named(self):
         for name, size, aligned in (("odd_width", 2050, 2048), ("odd_length", 1025, 1024)):
             item = by_id(self.documents[name])["align_dimensions"]

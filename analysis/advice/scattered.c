@@ -1,0 +1,84 @@
+#include "analysis/advice/scattered.h"
+
+#include "analysis/advice/weight_products.h"
+#include "analysis/program/callers.h"
+
+enum { LANES = 128, SUBLANES = 16 };
+
+// With little padding: 511 places, not 196 or 49.
+static bool fills_lanes(int64_t places) {
+    enum { PADDING_DIVISOR = 10 };
+    int64_t padded = (places + LANES - 1) / LANES * LANES;
+    return padded - places <= places / PADDING_DIVISOR;
+}
+
+// The last dimension, in the lanes, by 512 bytes at least; or in the sublanes, with the places before it in the lanes.
+static bool fills_tiles(const struct array_shape *shape, int64_t columns) {
+    enum { LEAST_BITS = 512 * 8 };
+    if (columns % LANES == 0 && columns * shape->element_bits >= LEAST_BITS) return true;
+    return columns % SUBLANES == 0 && fills_lanes(shape->dimensions[shape->rank - 2]);
+}
+
+// Heads, in the middle, are in no tile; what comes first is always in parts.
+static bool is_scattered(const struct array_shape *shape, uint8_t marks, int64_t ways) {
+    int64_t parts;
+    int d = sharding_split_of(shape, marks, ways, &parts);
+    if (d <= 0 || shape->rank < 3) return true;
+    return d == shape->rank - 1 && fills_tiles(shape, shape->dimensions[d] / parts);
+}
+
+static bool has_shape_of(const struct array_shape *a, const struct array_shape *b) {
+    return a->rank == b->rank && memcmp(a->dimensions, b->dimensions, (size_t)a->rank * sizeof *a->dimensions) == 0;
+}
+
+// Does the fusion take another array of that shape, as a residual stream?
+static bool takes_another(const struct advisor *advisor, const struct graph_node *fusion,
+                          const struct array_shape *shape) {
+    for (uint32_t i = 0; i < fusion->operand_count; i++) {
+        uint32_t leaf = flow_operand_leaf(&advisor->batch, fusion, i);
+        if (leaf != HLO_NONE && has_shape_of(&advisor->graph.leaves[leaf], shape)) return true;
+    }
+    return false;
+}
+
+static void mark_results(const struct advisor *advisor, const struct graph_node *scheduled,
+                         const struct array_shape *shape, uint8_t *whole) {
+    if (takes_another(advisor, scheduled, shape)) return;
+    for (uint32_t i = 0; i < scheduled->leaf_count; i++) {
+        uint32_t leaf = scheduled->first_leaf + i;
+        if (has_shape_of(&advisor->graph.leaves[leaf], shape)) whole[leaf] = 1;
+    }
+}
+
+static void mark_sums(const struct advisor *advisor, const struct dimension_flow *split, const uint32_t *caller,
+                      uint8_t *whole) {
+    for (uint32_t i = 0; i < advisor->graph.node_count; i++) {
+        struct weight_product product;
+        if (!weight_product_is_summed(advisor, split, i, &product) || product.is_in_loop) continue;
+        const struct array_shape *shape = &advisor->graph.leaves[product.result];
+        uint8_t marks = split->marks[product.result];
+        if ((marks & advisor->batch.marks[product.result]) || is_scattered(shape, marks, split->chips)) continue;
+        mark_results(advisor, &advisor->graph.nodes[callers_scheduled(&advisor->graph, caller, i)], shape, whole);
+    }
+}
+
+uint8_t *scattered_not(const struct advisor *advisor, const struct sharding_split *split) {
+    uint8_t *whole = arena_new(advisor->arena, uint8_t, advisor->graph.leaf_count + 1u);
+    uint32_t *caller = callers_find(&advisor->graph, advisor->arena);
+    if (!whole || !caller) {
+        error_set(advisor->error, ERROR_TOO_BIG, "no memory left for what is summed over chips");
+        return NULL;
+    }
+    if (advisor->is_for_tpu) mark_sums(advisor, &split->flow, caller, whole);
+    return whole;
+}
+
+int64_t scattered_not_bytes(const struct advisor *advisor, const uint8_t *whole) {
+    const struct heap_replay *replay = &advisor->what_if.replay;
+    double bytes = 0;
+    for (uint32_t i = 0; i < replay->live_at_peak_count; i++) {
+        uint32_t leaf = advisor_leaf(advisor, replay->live_at_peak[i]);
+        if (leaf != HLO_NONE && whole[leaf]) bytes += (double)array_shape_bytes(&advisor->graph.leaves[leaf]);
+    }
+    return what_if_bytes(bytes);
+}
