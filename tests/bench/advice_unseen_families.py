@@ -4,7 +4,7 @@ They were written by people who had seen neither the rules nor any figure of the
 of advice_last.py, then BLIND_TPU and BLIND_GPU, then EXAM_TPU and EXAM_GPU, then LIBRARY_TPU and LIBRARY_GPU, whose
 models are those of libraries, then REPOS_TPU and REPOS_GPU, in the manner of public repositories, then FRESH_TPU and
 FRESH_GPU. Each set was judged once as the rules were then, and rules were changed with it in view after that.
-docs/advice.md has what each said at first sight; the last is told apart as kept aside.
+docs/advice.md has what each said at first sight. Kept aside now are those of advice_kinds_families.py.
 """
 import dataclasses
 
@@ -262,40 +262,40 @@ REPOS_GPU = {
 # Of advice_fresh.py and its neighbours.
 LONG = (*USUAL, "halve_sequence")
 FRESH_TPU = {
-    "mapped_blocks_7": Listed(fresh.mapped_blocks(7, 960, 15, 3840, 50304, 4, 4096, 512, 8), True, (
+    "mapped_blocks_7": Listed(fresh.mapped_blocks(7, 960, 15, 3840, 50304, 4, 4096, 512, 8), variants=(
         *LONG, "micro_batch", "rematerialize_dots")),
-    "state_chunks_6": Listed(fresh.state_chunks(6, 768, 24, 64, 128, 50280, 8, 1024, 128), True),
-    "turned_matrices_5": Listed(fresh.turned_matrices(5, 1152, 9, 50304, 4, 1280), True),
-    "grouped_answers_6": Listed(fresh_text.grouped_answers(6, 1024, 16, 4, 2816, 32000, 4, 4, 512), True, LONG),
-    "byte_weights_20": Listed(fresh_text.byte_weights(20, 2048, 16, 5504, 32000, 16, 64, 4, 512), True, (
+    "state_chunks_6": Listed(fresh.state_chunks(6, 768, 24, 64, 128, 50280, 8, 1024, 128)),
+    "turned_matrices_5": Listed(fresh.turned_matrices(5, 1152, 9, 50304, 4, 1280)),
+    "grouped_answers_6": Listed(fresh_text.grouped_answers(6, 1024, 16, 4, 2816, 32000, 4, 4, 512), variants=LONG),
+    "byte_weights_20": Listed(fresh_text.byte_weights(20, 2048, 16, 5504, 32000, 16, 64, 4, 512), variants=(
         *USUAL, "rematerialize_dots")),
-    "masked_patches_4": Listed(fresh_scenes.masked_patches((4, 816, 12), (2, 512, 8), 224, 16, 0.75, 180), True),
-    "sharpness_aware_4": Listed(fresh_scenes.sharpness_aware(4, 640, 320, 2560, 224, 16, 88), True, FOLLOWED),
+    "masked_patches_4": Listed(fresh_scenes.masked_patches((4, 816, 12), (2, 512, 8), 224, 16, 0.75, 180)),
+    "sharpness_aware_4": Listed(fresh_scenes.sharpness_aware(4, 640, 320, 2560, 224, 16, 88), variants=FOLLOWED),
     "sound_and_words_3": Listed(fresh_scenes.sound_and_words((64, 128, 256, 512), (3, 512, 8), 512, 1008, 64, 30000,
-                                                             48, 77), True),
-    "scaled_volumes_4": Listed(fresh_scenes.scaled_volumes((32, 64, 128, 256), 4, 80, 4), True),
-    "films_3": Listed(fresh_scenes.films(2, 1, 576, 9, 16, 224, 16, 400, 24), True),
-    "chunked_prompts_10": Listed(fresh_serving.chunked_prompts(10, 1792, 14, 7168, 48000, 8, 4096, 512, 5120), True, (
-        *INFERENCE, "halve_sequence", "int8_weights")),
-    "steered_noise_10": Listed(fresh_serving.steered_noise(10, 1024, 16, 32, 2, 4, 1000, 30, 48), True, INFERENCE),
-    "latents_to_pictures_4": Listed(fresh_serving.latents_to_pictures((512, 384, 256, 128), 2, 4, 64, 12), True,
-                                    INFERENCE),
-    "paired_atoms_4": Listed(fresh_other.paired_atoms(4, 512, 16, 1024, 128, 120, 56), True, FOLLOWED),
+                                                             48, 77)),
+    "scaled_volumes_4": Listed(fresh_scenes.scaled_volumes((32, 64, 128, 256), 4, 80, 4)),
+    "films_3": Listed(fresh_scenes.films(2, 1, 576, 9, 16, 224, 16, 400, 24)),
+    "chunked_prompts_10": Listed(fresh_serving.chunked_prompts(10, 1792, 14, 7168, 48000, 8, 4096, 512, 5120),
+                                 variants=(*INFERENCE, "halve_sequence", "int8_weights")),
+    "steered_noise_10": Listed(fresh_serving.steered_noise(10, 1024, 16, 32, 2, 4, 1000, 30, 48), variants=INFERENCE),
+    "latents_to_pictures_4": Listed(fresh_serving.latents_to_pictures((512, 384, 256, 128), 2, 4, 64, 12),
+                                    variants=INFERENCE),
+    "paired_atoms_4": Listed(fresh_other.paired_atoms(4, 512, 16, 1024, 128, 120, 56), variants=FOLLOWED),
     "crossed_features_7": Listed(fresh_other.crossed_features((900000, 300000, 120000, 48000, 16000, 2000, 360), 96, 6,
-                                                              13, 3, 128, 4, (1024, 512, 256), 16384), True, (
+                                                              13, 3, 128, 4, (1024, 512, 256), 16384), variants=(
         *USUAL, "micro_batch")),
-    "imagined_worlds_512": Listed(fresh_other.imagined_worlds(512, 512, 32, 32, 48, 64, 15, 24, 48), True),
+    "imagined_worlds_512": Listed(fresh_other.imagined_worlds(512, 512, 32, 32, 48, 64, 15, 24, 48)),
 }
 FRESH_GPU = {
-    "mapped_blocks_4": Listed(fresh.mapped_blocks(4, 1280, 20, 5120, 50304, 8, 6144, 512, 6), True, (
+    "mapped_blocks_4": Listed(fresh.mapped_blocks(4, 1280, 20, 5120, 50304, 8, 6144, 512, 6), variants=(
         *LONG, "rematerialize_dots")),
-    "state_chunks_7": Listed(fresh.state_chunks(7, 1024, 32, 64, 128, 50280, 12, 2048, 256), True),
-    "grouped_answers_5": Listed(fresh_text.grouped_answers(5, 1536, 12, 4, 4096, 65536, 8, 6, 640), True),
-    "chunked_prompts_12": Listed(fresh_serving.chunked_prompts(12, 2560, 20, 10240, 64000, 12, 8192, 1024, 9216), True,
-                                 INFERENCE),
+    "state_chunks_7": Listed(fresh.state_chunks(7, 1024, 32, 64, 128, 50280, 12, 2048, 256)),
+    "grouped_answers_5": Listed(fresh_text.grouped_answers(5, 1536, 12, 4, 4096, 65536, 8, 6, 640)),
+    "chunked_prompts_12": Listed(fresh_serving.chunked_prompts(12, 2560, 20, 10240, 64000, 12, 8192, 1024, 9216),
+                                 variants=INFERENCE),
     "crossed_features_9": Listed(fresh_other.crossed_features((
         2600000, 1200000, 700000, 260000, 96000, 30000, 8000, 1200, 180), 120, 10, 16, 4, 192, 4, (1536, 768, 256),
-        40960), True),
-    "paired_atoms_5": Listed(fresh_other.paired_atoms(5, 768, 24, 1536, 160, 120, 96), True, FOLLOWED),
-    "scaled_volumes_5": Listed(fresh_scenes.scaled_volumes((32, 64, 128, 256, 320), 3, 128, 4, jnp.float16), True),
+        40960)),
+    "paired_atoms_5": Listed(fresh_other.paired_atoms(5, 768, 24, 1536, 160, 120, 96), variants=FOLLOWED),
+    "scaled_volumes_5": Listed(fresh_scenes.scaled_volumes((32, 64, 128, 256, 320), 3, 128, 4, jnp.float16)),
 }
