@@ -426,13 +426,16 @@ static void find_graph(struct finder *f) {
 }
 
 // Integers may number the ends of edges that all examples share: then rows of the examples reach more than the edges
-// do, or as much as the whole graph.
+// do, or as much as the whole graph. What products of the forward pass sum over is the width of weights that nobody
+// trains.
 static bool are_examples_elsewhere(struct finder *f, struct found *examples) {
     const double more = 1.1, as_much = 0.95;
     double reached = score(f) * (f->roles->is_graph ? as_much : more);
     if (f->roles->is_batch_told || !is_integer(f, f->roles->batch_input)) return false;
     *examples = try_data(f, false, 0);
-    return examples->size != f->roles->batch && examples->reached > reached;
+    if (examples->size == f->roles->batch || examples->reached <= reached) return false;
+    mark_inputs(f, examples->size, examples->dimension);
+    return !is_summed_forward(f);
 }
 
 static void find_frozen(struct finder *f) {
