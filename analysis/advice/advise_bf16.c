@@ -8,7 +8,7 @@
 // A module computed in float32 does not tell which of the last two its source would do: the first is predicted, the
 // range goes down to the second, and both are told.
 #include "analysis/advice/advisor.h"
-#include "analysis/advice/shape_set.h"
+#include "analysis/advice/only_looked_up.h"
 #include "analysis/groups/frameworks.h"
 #include "analysis/hlo/element_type.h"
 #include "analysis/hlo/shape.h"
@@ -40,6 +40,16 @@ static bool is_of_sigmoid(const struct program_graph *graph, uint32_t node) {
     return operand != HLO_NONE && is_named(&graph->nodes[operand], BYTES("neg"));
 }
 
+// jax.nn's functions of one array keep its type: the gradient of softplus is exp(x - softplus(x)), without a sigmoid.
+static bool is_of_activation(const struct graph_node *node) {
+    static const char *const names[] = {"jit(softplus)", "jit(log_sigmoid)", "jit(elu)", "jit(selu)",
+                                        "jit(celu)",     "jit(mish)",        "jit(silu)"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (bytes_contains(node->op_name, bytes_of(names[i]))) return true;
+    }
+    return false;
+}
+
 // Attention of a library that takes the softmax in the type which its layers compute in: the file that calls JAX is
 // flax's (linen/attention.py) or haiku's (_src/attention.py). Equinox's widens what it is given.
 static bool is_of_library(const struct hlo_module *module, uint32_t node) {
@@ -60,6 +70,7 @@ static struct shape_set find_exponentials(const struct advisor *advisor) {
         bool is_exp = array_is(shape) && is_f32(advisor, leaf) && advisor->batch.marks[leaf] &&
                       is_named(&advisor->graph.nodes[node], BYTES("exp"));
         if (!is_exp || shape_set_has(&found, shape) || is_of_sigmoid(&advisor->graph, node)) continue;
+        if (is_of_activation(&advisor->graph.nodes[node])) continue;
         if (read++ < STACKS_READ_MAX && is_of_library(advisor->module, node)) continue;
         shape_set_add(&found, shape);
     }
@@ -77,14 +88,20 @@ static bool is_stored(const struct advisor *advisor, uint32_t buffer) {
     return allocation->is_entry_parameter || allocation->maybe_live_out;
 }
 
-enum computed { COMPUTED_WIDE, COMPUTED_AS_BEFORE, COMPUTED_AS_STORED };
+enum computed { COMPUTED_WIDE, COMPUTED_AS_BEFORE, COMPUTED_AS_STORED };  // wide: but for tables (only_looked_up.h)
+
+struct kept_shapes {
+    struct shape_set exponentials, tables;  // only_looked_up.h
+};
 
 static bool becomes_narrow(const struct advisor *advisor, uint32_t buffer, uint32_t leaf, enum computed computed,
-                           const struct shape_set *exponentials) {
+                           const struct kept_shapes *kept) {
+    const struct array_shape *shape = &advisor->graph.leaves[leaf];
     if (!is_f32(advisor, leaf) || advisor->types.classes[leaf] != TYPE_NARROW) return false;
     if (is_stored(advisor, buffer)) return true;
     if (computed == COMPUTED_AS_BEFORE) return !advisor->batch.marks[leaf];
-    return computed == COMPUTED_AS_STORED && !shape_set_has(exponentials, &advisor->graph.leaves[leaf]);
+    if (computed == COMPUTED_WIDE) return shape_set_has(&kept->tables, shape);
+    return computed == COMPUTED_AS_STORED && !shape_set_has(&kept->exponentials, shape);
 }
 
 // A bfloat16 copy that takes more than the float32 input lies otherwise, and is made of a bfloat16 input as well: so a
@@ -100,15 +117,16 @@ static bool is_needless_copy(const struct advisor *advisor, uint32_t leaf) {
     return true;
 }
 
-static bool predict_parameters(struct advisor *advisor, enum computed computed, struct what_if_result *result) {
+static bool predict_parameters(struct advisor *advisor, enum computed computed, const struct shape_set *tables,
+                               struct what_if_result *result) {
     int64_t *sizes = advisor_sizes(advisor);
     struct what_if_change change = {.sizes = sizes};
-    struct shape_set exponentials = find_exponentials(advisor);
+    struct kept_shapes kept = {find_exponentials(advisor), *tables};
     if (!sizes) return false;
     for (uint32_t i = 0; i < advisor->module->buffer_count; i++) {
         uint32_t leaf = advisor_leaf(advisor, i);
         if (leaf == HLO_NONE) continue;
-        if (becomes_narrow(advisor, i, leaf, computed, &exponentials)) sizes[i] = narrowed(advisor, i, leaf);
+        if (becomes_narrow(advisor, i, leaf, computed, &kept)) sizes[i] = narrowed(advisor, i, leaf);
         if (computed != COMPUTED_WIDE && is_needless_copy(advisor, leaf)) sizes[i] = 0;
     }
     return advisor_run(advisor, &change, result);
@@ -159,7 +177,26 @@ static void tell_followed(struct advisor *advisor, const struct what_if_result *
         size_string(item->predicted_total_bytes, advisor->arena), size_string(followed->total_bytes, advisor->arena));
 }
 
+// The range goes up to where a source would be that widens its tables before it takes rows of them.
+static bool tell_tables(struct advisor *advisor, const struct shape_set *tables, struct advice_item *item) {
+    const struct shape_set none = {.count = 0};
+    struct what_if_result widened;
+    if (!tables->count) return true;
+    if (!predict_parameters(advisor, COMPUTED_WIDE, &none, &widened)) return false;
+    if (widened.total_bytes <= item->high_bytes) return true;
+    item->high_bytes = what_if_bytes((double)widened.total_bytes * (1 + STORED_ABOVE));
+    advisor->doubt.population_bytes = reached_bytes(advisor);
+    advisor->doubt.may_stay_bytes = (double)(widened.total_bytes - item->predicted_total_bytes);
+    advisor->doubt.help = "Compile it with bfloat16 parameters: where its tables are cast depends on its source.";
+    advisor_say(advisor, item,
+                "Rows are expected to be taken of tables as they are stored, so that copies of the tables and their "
+                "gradients become bfloat16 too; a source that casts whole tables to float32 first needs %s.",
+                size_string(widened.total_bytes, advisor->arena));
+    return true;
+}
+
 bool advise_bf16_parameters(struct advisor *advisor, struct advice_item *item) {
+    const struct shape_set tables = only_looked_up_find(advisor);
     struct what_if_result stored, computed;
     bool is_known = advisor_computes_in_bf16(advisor);
     item->how =
@@ -170,8 +207,8 @@ bool advise_bf16_parameters(struct advisor *advisor, struct advice_item *item) {
               "the wide ones.";
     uint32_t count = count_f32_inputs(advisor);
     if (!count) return advisor_no_use(advisor, item, "No input is float32.");
-    if (!predict_parameters(advisor, COMPUTED_WIDE, &stored) ||
-        !predict_parameters(advisor, is_known ? COMPUTED_AS_BEFORE : COMPUTED_AS_STORED, &computed))
+    if (!predict_parameters(advisor, COMPUTED_WIDE, &tables, &stored) ||
+        !predict_parameters(advisor, is_known ? COMPUTED_AS_BEFORE : COMPUTED_AS_STORED, &tables, &computed))
         return false;
     item->applies = item->changes_numerics = true;
     advisor_say(advisor, item, count == 1 ? "%u input is float32." : "%u inputs are float32.", count);
@@ -184,8 +221,9 @@ bool advise_bf16_parameters(struct advisor *advisor, struct advice_item *item) {
     advisor_set_totals(advisor, is_known ? &computed : &stored, has_gradients ? gradients_below : STORED_BELOW,
                        has_gradients ? GRADIENTS_ABOVE : STORED_ABOVE, item);
     advisor_widen_training(advisor, item);
-    if (!is_known) tell_followed(advisor, &computed, item);
-    return true;
+    if (is_known) return true;
+    tell_followed(advisor, &computed, item);
+    return tell_tables(advisor, &tables, item);
 }
 
 // --- Activations ---

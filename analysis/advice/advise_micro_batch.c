@@ -15,6 +15,7 @@
 
 #include "analysis/advice/advice_bounds.h"
 #include "analysis/advice/few_pictures.h"
+#include "analysis/advice/only_looked_up.h"
 #include "analysis/program/op_name.h"
 
 enum { PARTS_USUAL = 4, PARTS_MAX = 16, CAST_SHAPES_MAX = 256 };
@@ -116,7 +117,8 @@ static bool predict(struct advisor *advisor, int64_t parts, bool has_sums, struc
     then.peak_bytes += added;
     then.temporary_bytes += added;
     item->parts = parts;
-    advisor_set_totals(advisor, &then, 0.12, 0.18, item);
+    bool has_tables = only_looked_up_find(advisor).count > 0;  // rows are added to sums where these lie
+    advisor_set_totals(advisor, &then, has_tables ? 0.22 : 0.12, has_tables ? 0.08 : 0.18, item);
     return true;
 }
 

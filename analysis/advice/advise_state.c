@@ -1,5 +1,6 @@
 // Donating the inputs, and keeping the optimizer's state on the host.
 #include "analysis/advice/advisor.h"
+#include "analysis/advice/only_looked_up.h"
 
 // How far off a donation may be, in parts of the predicted total.
 #define DONATION_BELOW 0.01
@@ -7,6 +8,7 @@
 #define CACHES_BELOW 0.06    // a cache that is donated needs no copy of its own either
 #define SQUEEZED_ABOVE 0.05  // what lay in the outputs is packed anew
 #define CONVOLUTIONS_ABOVE 0.12
+#define TABLES_MOVE 0.3  // of copies of tables
 
 // How much more than what is moved the total may lose, as a part of that: of compiled programs at most 28 %.
 enum { BEYOND_MOVED_DIVISOR = 3 };
@@ -89,6 +91,7 @@ bool advise_donation(struct advisor *advisor, struct advice_item *item) {
     then.indefinite_bytes -= saved;
     double below = advisor->roles.is_training ? DONATION_BELOW : CACHES_BELOW;
     advisor_set_totals(advisor, &then, below, donation_above(advisor, then.total_bytes, item), item);
+    only_looked_up_widen(advisor, TABLES_MOVE, item);
     hold_low(item->predicted_total_bytes, saved, item);
     return true;
 }

@@ -1,8 +1,12 @@
 #include "analysis/advice/sharding_habits.h"
 
+#include "analysis/advice/only_looked_up.h"
+
 bool sharding_habits_find(struct advisor *advisor, bool is_uneven, struct sharding_habits *habits) {
-    *habits = (struct sharding_habits){
-        .data = data_kind_of(advisor), .is_uneven = is_uneven, .is_over_time = advisor_is_over_time(advisor)};
+    *habits = (struct sharding_habits){.data = data_kind_of(advisor),
+                                       .is_uneven = is_uneven,
+                                       .is_over_time = advisor_is_over_time(advisor),
+                                       .is_of_tables = only_looked_up_find(advisor).count > 0};
     return pooled_find(advisor, &habits->pooled);
 }
 
@@ -21,4 +25,6 @@ void sharding_widen(const struct sharding_habits *habits, bool is_batch_split, b
         advice_widen(item, 0.22, 0.45);
     else if (is_batch_split && !is_for_gpu)
         advice_widen(item, 0.20, 0.35);
+    else if (habits->is_of_tables)
+        advice_widen(item, 0.10, 0.35);
 }

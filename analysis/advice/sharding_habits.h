@@ -4,6 +4,7 @@
 //     nine heads on four chips                           what is gathered for whole heads is seen in parts only
 //     a loop over time                                   each turn's collectives are placed as none of layers' are
 //     one row of many before the last product            gradients are split otherwise than activations (pooled.h)
+//     features looked up in tables of their own          copies of the chips' parts, rows that are sent around
 //     anything else                                      data that are no tokens
 //
 // Says nothing of convolutions and graphs, which advise_sharding.c doubts by their bytes.
@@ -16,6 +17,7 @@ struct sharding_habits {
     struct data_kind data;
     bool is_uneven;     // an array of some size has a dimension to split that the chips do not divide
     bool is_over_time;  // loops whose turns share their weights
+    bool is_of_tables;  // only_looked_up.h
     struct pooled pooled;
 };
 
