@@ -400,13 +400,13 @@ static int64_t kept_in_outputs(const struct advisor *advisor) {
 }
 
 // From none of what is inside of a block to more than all of it; what else may be off, in parts of the prediction, is
-// as far as recompiled programs were (docs/advice.md). Layers over tokens end a little lower more often than higher.
+// as far as recompiled programs were (docs/advice.md). Layers over tokens end a little higher more often than lower.
 static void set_range(struct advisor *advisor, const struct blocks *blocks, const int64_t *dropped,
                       const int64_t *waiting, struct advice_item *item) {
     bool is_over_time = advisor_is_over_time(advisor);
     int64_t likely = new_peak(advisor, blocks, dropped, waiting);
     int64_t inside = likely - peak_with(advisor, *blocks, 0, dropped, waiting);
-    advice_widen(item, 0.062, 0.036);
+    advice_widen(item, 0.038, 0.060);
     item->low_bytes -= inside + kept_in_outputs(advisor);
     item->high_bytes += peak_with(advisor, *blocks, AT_ONCE_MOST, dropped, waiting) - likely;
     if (inside > item->predicted_total_bytes / 2) advisor->doubt.may_go_bytes = advisor->doubt.population_bytes;
@@ -429,6 +429,12 @@ static void doubt_offloading(struct advisor *advisor, const struct blocks *block
                        "today's total to more than that. Compile it so to know.");
 }
 
+// What the compiler squeezes to make the program fit lies otherwise than what blocks keep by themselves.
+static void doubt_squeezed(struct advisor *advisor) {
+    doubt_all(advisor, "Compile it so to know: the compiler has squeezed this program to make it fit, and what blocks "
+                       "would keep does not show.");
+}
+
 static bool advise_on_blocks(struct advisor *advisor, enum kept kept, struct advice_item *item) {
     struct blocks blocks;
     if (!find_blocks(advisor, &blocks)) return false;
@@ -448,6 +454,7 @@ static bool advise_on_blocks(struct advisor *advisor, enum kept kept, struct adv
     int64_t peak = new_peak(advisor, &blocks, dropped, waiting);
     say_dropped(advisor, &blocks.residuals, item);
     say_kept(advisor, kept, &blocks.stages, item);
+    if (advisor->is_squeezed && peak >= replay_of(advisor)->peak_bytes) doubt_squeezed(advisor);
     if (kept != KEEPS_PRODUCTS && peak >= replay_of(advisor)->peak_bytes)
         return say_no_use(advisor, item, "What the blocks keep is not what the program's peak is made of.");
     struct what_if_result then;
