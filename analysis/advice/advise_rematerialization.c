@@ -373,14 +373,6 @@ static void say_dropped(struct advisor *advisor, const struct residuals *residua
                 advisor_buffer_text(advisor, replay_of(advisor)->spans[residuals->largest].buffer));
 }
 
-// The compiler may still do a little otherwise.
-static bool say_no_use(struct advisor *advisor, struct advice_item *item, const char *why) {
-    const double little = 0.01;
-    if (!advisor_no_use(advisor, item, why)) return false;
-    advice_widen(item, little, little);
-    return true;
-}
-
 static int64_t peak_with(const struct advisor *advisor, struct blocks blocks, double at_once, const int64_t *dropped,
                          const int64_t *waiting) {
     blocks.at_once = at_once;
@@ -442,7 +434,8 @@ static bool advise_on_blocks(struct advisor *advisor, enum kept kept, struct adv
     if (!doubt_loops(advisor, &blocks.residuals)) return false;
     if (kept == KEEPS_ON_HOST) doubt_offloading(advisor, &blocks);
     if (!advisor->roles.is_training || blocks.residuals.dropped_count == 0 || blocks.stages.blocks < 2)
-        return say_no_use(advisor, item, "No repeated block keeps arrays of its forward pass for the backward pass.");
+        return advisor_no_use(advisor, item,
+                              "No repeated block keeps arrays of its forward pass for the backward pass.");
     if (!choose_kept(advisor, kept, &blocks))
         return advisor_no_use(advisor, item, "No product with weights was found in the repeated blocks.");
     const int64_t *dropped = bytes_by_step(advisor, &blocks.residuals, is_dropped);
@@ -456,7 +449,7 @@ static bool advise_on_blocks(struct advisor *advisor, enum kept kept, struct adv
     say_kept(advisor, kept, &blocks.stages, item);
     if (advisor->is_squeezed && peak >= replay_of(advisor)->peak_bytes) doubt_squeezed(advisor);
     if (kept != KEEPS_PRODUCTS && peak >= replay_of(advisor)->peak_bytes)
-        return say_no_use(advisor, item, "What the blocks keep is not what the program's peak is made of.");
+        return advisor_no_use(advisor, item, "What the blocks keep is not what the program's peak is made of.");
     struct what_if_result then;
     if (!pack_kept(advisor, &blocks, peak, &then)) return false;
     item->applies = true;

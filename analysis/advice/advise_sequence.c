@@ -1,5 +1,7 @@
 // Half the sequence: what follows it is half as large, and a quarter where it stands twice, as in attention's scores.
 #include "analysis/advice/advisor.h"
+#include "analysis/advice/data_kind.h"
+#include "analysis/advice/only_looked_up.h"
 #include "analysis/advice/sequence.h"
 
 // At the peak, what follows the batch but not the sequence, or neither of them nor the weights, may be of it yet.
@@ -20,7 +22,17 @@ static struct advice_doubt doubt_of_sequence(const struct advisor *advisor, cons
     return doubt;
 }
 
+// Tokens have a sequence: where none is found, another dimension of its size hides it. Numbers of a recommendation's
+// features are none.
+static void doubt_tokens(struct advisor *advisor) {
+    if (!data_kind_of(advisor).has_tokens || only_looked_up_find(advisor).count) return;
+    advisor->doubt.population_bytes = advisor->doubt.may_go_bytes = (double)advisor->what_if.total_bytes;
+    advisor->doubt.help = "Compile the step with sequences of half the length to know: the data are tokens, but no "
+                          "dimension of theirs was found that much of the program grows with and its weights do not.";
+}
+
 static bool say_none(struct advisor *advisor, struct advice_item *item) {
+    if (!advisor->request.sequence) doubt_tokens(advisor);
     if (!advisor->request.sequence)
         return advisor_no_use(advisor, item,
                               "No dimension of the data is a sequence that much of the program grows with; give its "

@@ -187,10 +187,13 @@ bool advisor_predict(struct advisor *advisor, const struct what_if_change *chang
     return true;
 }
 
+// The compiler may still do a little otherwise.
 bool advisor_no_use(const struct advisor *advisor, struct advice_item *item, const char *why) {
+    const double little = 0.01;
     struct what_if_result now = advisor_now(advisor);
     item->applies = false;
     advisor_set_totals(advisor, &now, 0, 0, item);
+    advice_widen(item, little, little);
     advisor_say_first(advisor, item, why);
     return true;
 }

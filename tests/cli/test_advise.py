@@ -79,7 +79,7 @@ class Predictions(unittest.TestCase):
         self.assertEqual(untold, [("convolutions", "shard_all"), ("convolutions", "host_offload_optimizer"),
                                   ("recurrent", "shard_parameters"),
                                   ("classifier", "shard_all"), ("gpu_hashed", "shard_parameters"),
-                                  ("pair_biases", "shard_all")])
+                                  ("pair_biases", "shard_all"), ("equal_places", "halve_sequence")])
 
     def test_chips_that_share_all_do_not_save_nothing(self):
         item = by_id(self.documents["pair_biases"])["shard_all"]
@@ -459,6 +459,12 @@ class Predictions(unittest.TestCase):
         truth = 1467877376  # compiled; what a block that runs again holds is open
         self.assertLess(item["predicted_total_bytes"], 1.35 * truth)
         self.assertIn("About 5 blocks in 2 stages", item["evidence"][1])
+
+    def test_a_sequence_as_long_as_the_model_is_wide_is_hidden(self):
+        item, program = by_id(self.documents["equal_places"])["halve_sequence"], PROGRAMS["equal_places"]
+        self.assertLess(program["after"]["halve_sequence"], 0.8 * program["total_bytes"])  # it has one
+        self.assertIsNone(item["predicted_total_bytes"])
+        self.assertIn("the data are tokens", item["evidence"][0])
 
     def test_functions_of_one_array_have_its_type(self):
         item = by_id(self.documents["soft_crystals"])["bf16_parameters"]  # softplus, whose gradient has an exponential
