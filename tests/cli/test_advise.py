@@ -460,6 +460,11 @@ class Predictions(unittest.TestCase):
         self.assertLess(item["predicted_total_bytes"], 1.35 * truth)
         self.assertIn("About 5 blocks in 2 stages", item["evidence"][1])
 
+    def test_what_todays_order_wastes_is_its_own(self):
+        item, truth = by_id(self.documents["shared_edges"])["shard_all"], PROGRAMS["shared_edges"]["after"]["shard_all"]
+        self.assertLess(abs(item["predicted_total_bytes"] - truth), 0.1 * truth)  # 11.9 % above with all of it
+        self.assertTrue(item["low_bytes"] <= truth <= item["high_bytes"])
+
     def test_a_sequence_as_long_as_the_model_is_wide_is_hidden(self):
         item, program = by_id(self.documents["equal_places"])["halve_sequence"], PROGRAMS["equal_places"]
         self.assertLess(program["after"]["halve_sequence"], 0.8 * program["total_bytes"])  # it has one
