@@ -3,19 +3,19 @@
 #include "analysis/advice/weight_products.h"
 #include "analysis/program/callers.h"
 
-enum { LANES = 128, SUBLANES = 16 };
+enum { LANES = 128, SUBLANES = 16, LOOKED_AT_MAX = 256 };  // operands and results of a fusion
 
 // With little padding: 511 places, not 196 or 49.
 static bool fills_lanes(int64_t places) {
     enum { PADDING_DIVISOR = 10 };
-    int64_t padded = (places + LANES - 1) / LANES * LANES;
-    return padded - places <= places / PADDING_DIVISOR;
+    int64_t over = places % LANES, padding = over ? LANES - over : 0;
+    return padding <= places / PADDING_DIVISOR;
 }
 
 // The last dimension, in the lanes, by 512 bytes at least; or in the sublanes, with the places before it in the lanes.
 static bool fills_tiles(const struct array_shape *shape, int64_t columns) {
-    enum { LEAST_BITS = 512 * 8 };
-    if (columns % LANES == 0 && columns * shape->element_bits >= LEAST_BITS) return true;
+    const double least_bits = 512 * 8;
+    if (columns % LANES == 0 && (double)columns * shape->element_bits >= least_bits) return true;
     return columns % SUBLANES == 0 && fills_lanes(shape->dimensions[shape->rank - 2]);
 }
 
@@ -34,7 +34,7 @@ static bool has_shape_of(const struct array_shape *a, const struct array_shape *
 // Does the fusion take another array of that shape, as a residual stream?
 static bool takes_another(const struct advisor *advisor, const struct graph_node *fusion,
                           const struct array_shape *shape) {
-    for (uint32_t i = 0; i < fusion->operand_count; i++) {
+    for (uint32_t i = 0; i < fusion->operand_count && i < LOOKED_AT_MAX; i++) {
         uint32_t leaf = flow_operand_leaf(&advisor->batch, fusion, i);
         if (leaf != HLO_NONE && has_shape_of(&advisor->graph.leaves[leaf], shape)) return true;
     }
@@ -44,7 +44,7 @@ static bool takes_another(const struct advisor *advisor, const struct graph_node
 static void mark_results(const struct advisor *advisor, const struct graph_node *scheduled,
                          const struct array_shape *shape, uint8_t *whole) {
     if (takes_another(advisor, scheduled, shape)) return;
-    for (uint32_t i = 0; i < scheduled->leaf_count; i++) {
+    for (uint32_t i = 0; i < scheduled->leaf_count && i < LOOKED_AT_MAX; i++) {
         uint32_t leaf = scheduled->first_leaf + i;
         if (has_shape_of(&advisor->graph.leaves[leaf], shape)) whole[leaf] = 1;
     }
