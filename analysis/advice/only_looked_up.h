@@ -3,7 +3,7 @@
 //
 //     table f32[1340000,88] -- gather --> rows f32[18432,88] -- astype, products
 //
-// Their source takes rows and then widens those (flax and haiku do, and five of six programs that were compiled, see
+// Their source takes rows and then widens those (flax and haiku do, and five of seven programs that were compiled, see
 // docs/advice.md): what has the table's dimensions, copies and gradients, has the type that it is stored in.
 #pragma once
 

@@ -27,16 +27,12 @@ static bool is_scattered(const struct array_shape *shape, uint8_t marks, int64_t
     return d == shape->rank - 1 && fills_tiles(shape, shape->dimensions[d] / parts);
 }
 
-static bool has_shape_of(const struct array_shape *a, const struct array_shape *b) {
-    return a->rank == b->rank && memcmp(a->dimensions, b->dimensions, (size_t)a->rank * sizeof *a->dimensions) == 0;
-}
-
 // Does the fusion take another array of that shape, as a residual stream?
 static bool takes_another(const struct advisor *advisor, const struct graph_node *fusion,
                           const struct array_shape *shape) {
     for (uint32_t i = 0; i < fusion->operand_count && i < LOOKED_AT_MAX; i++) {
         uint32_t leaf = flow_operand_leaf(&advisor->batch, fusion, i);
-        if (leaf != HLO_NONE && has_shape_of(&advisor->graph.leaves[leaf], shape)) return true;
+        if (leaf != HLO_NONE && array_same_dimensions(&advisor->graph.leaves[leaf], shape)) return true;
     }
     return false;
 }
@@ -46,7 +42,7 @@ static void mark_results(const struct advisor *advisor, const struct graph_node 
     if (takes_another(advisor, scheduled, shape)) return;
     for (uint32_t i = 0; i < scheduled->leaf_count && i < LOOKED_AT_MAX; i++) {
         uint32_t leaf = scheduled->first_leaf + i;
-        if (has_shape_of(&advisor->graph.leaves[leaf], shape)) whole[leaf] = 1;
+        if (array_same_dimensions(&advisor->graph.leaves[leaf], shape)) whole[leaf] = 1;
     }
 }
 
