@@ -63,6 +63,12 @@ def predicted_of(variant, told):
     return told["followed_total_bytes" if is_followed else "predicted_total_bytes"] if told else None
 
 
+def least_of(variant, told):
+    """Of two totals each has its range: where the step computes as before, from a least of its own."""
+    is_kept = variant == "bf16_parameters" and "kept_low_bytes" in told
+    return told.get("kept_low_bytes" if is_kept else "low_bytes")
+
+
 def is_widened(told):
     """Does the range go on to a second total, what a squeezed program may fill again, or pictures in their lanes?"""
     evidence = " ".join(told.get("evidence", []))
@@ -77,7 +83,7 @@ def rows_of(name, family):
         if len(set_of(variant)) > 1 and set_of(variant) not in advice:
             continue  # no chain: it is compiled for the plans
         told = told_of(variant, advice)
-        yield Row(name, variant, before, predicted_of(variant, told), told.get("low_bytes"),
+        yield Row(name, variant, before, predicted_of(variant, told), least_of(variant, told),
                   told.get("high_bytes"), told.get("understood"), total_of(file), is_widened(told))
 
 

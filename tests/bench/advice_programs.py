@@ -3,7 +3,7 @@
 A family is one model with its training step; a variant is that program with one change a user would make after an
 advice. libtpu compiles each ahead of time, and what comes out is the compiler's own HloProto, buffers included:
     FOLDER/<family>/<variant>.hlo.pb    FOLDER/index.json: {family: {variant: file}}
-    FOLDER/held_out.json: the families that no rule was made or tuned for
+    FOLDER/held_out.json: the families that were judged last, before any rule was made with them in view
 Programs that do not fit the chip are kept too: their buffers are assigned before the compiler gives up.
 """
 import dataclasses
@@ -28,6 +28,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec  # noqa: E402
 
 import advice_kinds_families as kinds  # noqa: E402
 import advice_later as later  # noqa: E402
+import advice_practice_families as practice  # noqa: E402
 import advice_structures as structures  # noqa: E402
 import advice_typical_families as typical  # noqa: E402
 import advice_unseen_families as unseen  # noqa: E402
@@ -650,7 +651,7 @@ for _name in ("gpt_unrolled_4", "gpt_gated_8", "gpt_scan_10", "gpt_scan_12", "mo
 for _name, _more in (*ALSO.items(), *TOGETHER.items(), *MORE_PARTS.items(), *ON_HOST.items()):
     FAMILIES[_name] = dataclasses.replace(FAMILIES[_name], variants=FAMILIES[_name].variants + _more)
 FAMILIES |= unseen_families(unseen.TPU | unseen.LAST_TPU | unseen.BLIND_TPU | unseen.EXAM_TPU | unseen.LIBRARY_TPU |
-                            unseen.REPOS_TPU | unseen.FRESH_TPU | kinds.TPU | typical.TPU, "v5e:2x2")
+                            unseen.REPOS_TPU | unseen.FRESH_TPU | kinds.TPU | typical.TPU | practice.TPU, "v5e:2x2")
 for _name in ("lstm_1024", "gru_768", "text_to_text_4", "rotary_decoder_8", "normed_heads_12", "latent_keys_9",
               "preferred_answers_8", "flax_gpt2_5", "flax_llama_7", "second_axis_decoder_11", "mapped_blocks_7",
               "state_chunks_6", "grouped_answers_6", "masked_patches_4", "sharpness_aware_4", "turned_matrices_5",
