@@ -91,12 +91,22 @@ static bool keep_name(struct advisor *advisor, struct advice *advice) {
     return name || error_set(advisor->error, ERROR_TOO_BIG, "no memory left for advice on this program");
 }
 
+// The second total, and the range around the first that goes with it, mean something where the second is less.
+static void hold_followed(struct advice_item *item) {
+    if (item->followed_total_bytes >= item->predicted_total_bytes) item->followed_total_bytes = 0;
+    if (!item->followed_total_bytes) item->kept_low_bytes = 0;
+    if (!item->kept_low_bytes) return;
+    if (item->kept_low_bytes < item->low_bytes) item->kept_low_bytes = item->low_bytes;
+    if (item->kept_low_bytes > item->predicted_total_bytes) item->kept_low_bytes = item->predicted_total_bytes;
+}
+
 // A prediction that the buffers do not allow is put where they do, and says so where it matters.
 static void hold_bounds(struct advisor *advisor, struct advice_item *item) {
     int64_t replayed = item->predicted_total_bytes;
     if (!item->applies) advisor->reach = (struct advice_reach){0};
-    if (!advice_bounds_hold(&advisor->what_if, &advisor->reach, item)) return;
-    if (item->followed_total_bytes >= item->predicted_total_bytes) item->followed_total_bytes = 0;
+    bool is_moved = advice_bounds_hold(&advisor->what_if, &advisor->reach, item);
+    hold_followed(item);
+    if (!is_moved) return;
     int64_t moved = item->predicted_total_bytes - replayed;
     if (item->applies && (moved < 0 ? -moved : moved) > advisor->what_if.total_bytes / ADVICE_WORTH_DIVISOR)
         advisor_say(
@@ -123,7 +133,7 @@ static const char *why_too_wide(const struct advisor *advisor, const struct advi
 static void withdraw(const struct advisor *advisor, const char *why, struct advice_item *item) {
     struct what_if_result now = advisor_now(advisor);
     item->applies = item->has_dimension = false;
-    item->followed_total_bytes = 0;
+    item->followed_total_bytes = item->kept_low_bytes = 0;
     advisor_set_totals(advisor, &now, 0, 0, item);
     advisor_say_first(advisor, item, why ? why : "Cannot tell from this program.");
 }
@@ -143,6 +153,7 @@ static void withdraw_little(struct advisor *advisor, struct advice_item *item) {
                           : arena_printf(advisor->arena, "It would save %s, less than a thousandth of the total.",
                                          size_string(saved, advisor->arena));
     withdraw(advisor, why ? why : "It would save next to nothing.", item);
+    advice_widen(item, ADVICE_NO_USE_OFF, ADVICE_NO_USE_OFF);
     hold_bounds(advisor, item);
 }
 
@@ -157,6 +168,7 @@ static void widen_squeezed(const struct advisor *advisor, struct advice_item *it
     int64_t low = item->predicted_total_bytes - left / 5 * 2;
     if (high > item->high_bytes) item->high_bytes = high;
     if (low < item->low_bytes) item->low_bytes = low;
+    item->kept_low_bytes = 0;
     advisor_say(advisor, item,
                 "The compiler has squeezed this program: it recomputes arrays for want of memory (names with .remat). "
                 "What a change frees it may use for these again, so the total can end higher; or it may recompute "

@@ -9,6 +9,7 @@
 // range goes down to the second, and both are told.
 #include "analysis/advice/advisor.h"
 #include "analysis/advice/only_looked_up.h"
+#include "analysis/advice/row_copies.h"
 #include "analysis/groups/frameworks.h"
 #include "analysis/hlo/element_type.h"
 #include "analysis/hlo/shape.h"
@@ -88,11 +89,25 @@ static bool is_stored(const struct advisor *advisor, uint32_t buffer) {
     return allocation->is_entry_parameter || allocation->maybe_live_out;
 }
 
-enum computed { COMPUTED_WIDE, COMPUTED_AS_BEFORE, COMPUTED_AS_STORED };  // wide: but for tables (only_looked_up.h)
+enum computed {
+    COMPUTED_WIDE,  // but for tables (only_looked_up.h)
+    COMPUTED_AS_BEFORE,
+    COMPUTED_AS_STORED,
+    COMPUTED_ALL_AS_STORED,  // softmaxes too
+};
 
 struct kept_shapes {
     struct shape_set exponentials, tables;  // only_looked_up.h
 };
+
+// Scores [batch, heads, queries, keys] as their product made them have the type of queries and keys: what a softmax
+// makes of them in float32 is an array of its own only where something else made the array. Logits have fewer
+// dimensions.
+static bool is_of_scores(const struct advisor *advisor, uint32_t leaf) {
+    enum { SCORES_RANK = 4 };
+    if (advisor->graph.leaves[leaf].rank < SCORES_RANK) return false;
+    return is_named(&advisor->graph.nodes[advisor->graph.node_of_leaf[leaf]], BYTES("dot_general"));
+}
 
 static bool becomes_narrow(const struct advisor *advisor, uint32_t buffer, uint32_t leaf, enum computed computed,
                            const struct kept_shapes *kept) {
@@ -101,7 +116,8 @@ static bool becomes_narrow(const struct advisor *advisor, uint32_t buffer, uint3
     if (is_stored(advisor, buffer)) return true;
     if (computed == COMPUTED_AS_BEFORE) return !advisor->batch.marks[leaf];
     if (computed == COMPUTED_WIDE) return shape_set_has(&kept->tables, shape);
-    return computed == COMPUTED_AS_STORED && !shape_set_has(&kept->exponentials, shape);
+    if (computed == COMPUTED_ALL_AS_STORED || is_of_scores(advisor, leaf)) return true;
+    return !shape_set_has(&kept->exponentials, shape);
 }
 
 // A bfloat16 copy that takes more than the float32 input lies otherwise, and is made of a bfloat16 input as well: so a
@@ -157,14 +173,21 @@ static double reached_bytes(const struct advisor *advisor) {
     return reached < total ? reached : total;
 }
 
-// The range goes down to where the other total may be.
-static void tell_followed(struct advisor *advisor, const struct what_if_result *followed, struct advice_item *item) {
+static int64_t least_of(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+// The range goes down to where the other total may be, of a source that takes its softmaxes in the type it is given.
+// Where nothing is trained, what becomes of caches is not known well enough for a range of the first total alone.
+static void tell_followed(struct advisor *advisor, const struct what_if_result *followed, int64_t least,
+                          struct advice_item *item) {
     const double apart = 0.05;
     double difference = (double)item->predicted_total_bytes - (double)followed->total_bytes;
     if (difference <= apart * (double)followed->total_bytes) return;
     double below = (double)(item->predicted_total_bytes - item->low_bytes) / (double)item->predicted_total_bytes;
     item->followed_total_bytes = followed->total_bytes;
-    item->low_bytes = what_if_bytes((double)followed->total_bytes * (1 - below));
+    item->kept_low_bytes = advisor->roles.is_training ? item->low_bytes : 0;
+    item->low_bytes = what_if_bytes((double)least * (1 - below));
     advisor->doubt = (struct advice_doubt){
         .population_bytes = reached_bytes(advisor),
         .may_go_bytes = difference,
@@ -172,9 +195,11 @@ static void tell_followed(struct advisor *advisor, const struct what_if_result *
     advisor_say(
         advisor, item,
         "Where the source casts the parameters back to float32 before it computes, only storage is less: a total "
-        "of %s, which is predicted. Where it computes with them as they are, more arrays become bfloat16: a "
+        "of %s, which is predicted, and %s at least. Where it computes with them as they are, more arrays become "
+        "bfloat16: a "
         "total of %s. The program does not tell which.",
-        size_string(item->predicted_total_bytes, advisor->arena), size_string(followed->total_bytes, advisor->arena));
+        size_string(item->predicted_total_bytes, advisor->arena), size_string(item->kept_low_bytes, advisor->arena),
+        size_string(followed->total_bytes, advisor->arena));
 }
 
 // The range goes up to where a source would be that widens its tables before it takes rows of them.
@@ -184,7 +209,8 @@ static bool tell_tables(struct advisor *advisor, const struct shape_set *tables,
     if (!tables->count) return true;
     if (!predict_parameters(advisor, COMPUTED_WIDE, &none, &widened)) return false;
     if (widened.total_bytes <= item->high_bytes) return true;
-    item->high_bytes = what_if_bytes((double)widened.total_bytes * (1 + STORED_ABOVE));
+    int64_t begun = row_copies_begun(advisor, 1, BF16_BITS);
+    item->high_bytes = begun + what_if_bytes((double)widened.total_bytes * (1 + STORED_ABOVE));
     advisor->doubt.population_bytes = reached_bytes(advisor);
     advisor->doubt.may_stay_bytes = (double)(widened.total_bytes - item->predicted_total_bytes);
     advisor->doubt.help = "Compile it with bfloat16 parameters: where its tables are cast depends on its source.";
@@ -197,7 +223,7 @@ static bool tell_tables(struct advisor *advisor, const struct shape_set *tables,
 
 bool advise_bf16_parameters(struct advisor *advisor, struct advice_item *item) {
     const struct shape_set tables = only_looked_up_find(advisor);
-    struct what_if_result stored, computed;
+    struct what_if_result stored, computed, all;
     bool is_known = advisor_computes_in_bf16(advisor);
     item->how =
         advisor->roles.is_training
@@ -222,7 +248,8 @@ bool advise_bf16_parameters(struct advisor *advisor, struct advice_item *item) {
                        has_gradients ? GRADIENTS_ABOVE : STORED_ABOVE, item);
     advisor_widen_training(advisor, item);
     if (is_known) return true;
-    tell_followed(advisor, &computed, item);
+    if (!predict_parameters(advisor, COMPUTED_ALL_AS_STORED, &tables, &all)) return false;
+    tell_followed(advisor, &computed, least_of(computed.total_bytes, all.total_bytes), item);
     return tell_tables(advisor, &tables, item);
 }
 

@@ -118,7 +118,9 @@ static bool predict(struct advisor *advisor, int64_t parts, bool has_sums, struc
     then.temporary_bytes += added;
     item->parts = parts;
     bool has_tables = only_looked_up_find(advisor).count > 0;  // rows are added to sums where these lie
-    advisor_set_totals(advisor, &then, has_tables ? 0.22 : 0.12, has_tables ? 0.08 : 0.18, item);
+    advisor_set_totals(advisor, &then, 0.03, 0.03, item);
+    advice_widen_narrowly(item, 0.045, 0.053);
+    if (has_tables || advisor->has_convolutions) advice_widen(item, has_tables ? 0.22 : 0.12, has_tables ? 0.08 : 0.18);
     return true;
 }
 

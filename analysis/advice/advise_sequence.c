@@ -73,5 +73,6 @@ bool advise_sequence(struct advisor *advisor, struct advice_item *item) {
                                           : "%lld weights grow with it, as a table of positions does, and halve too.",
                     (long long)sequence.reached);
     advisor_set_totals(advisor, &result, 0.03, 0.03, item);
+    advice_widen_narrowly(item, 0.054, 0.049);
     return true;
 }

@@ -6,8 +6,13 @@
 #include "analysis/advice/few_pictures.h"
 #include "analysis/advice/joined.h"
 #include "analysis/advice/looked_up.h"
+#include "analysis/advice/row_copies.h"
 #include "analysis/advice/scattered.h"
 #include "analysis/advice/sharded.h"
+
+// On a TPU an array of examples more or less may be whole at once: one program in two was exact, the others as far off.
+#define WHOLE_BELOW 0.115
+#define WHOLE_ABOVE 0.165
 
 // A program that is short of memory keeps less than it would: about this part of the temporaries comes back.
 #define HIDDEN 0.15
@@ -227,6 +232,16 @@ static void doubt_looked_up_numbers(struct advisor *advisor, const struct sharde
                           "numbers alone are much of this program.";
 }
 
+static void doubt_row_copies(struct advisor *advisor, const struct sharded *sharded) {
+    enum { MUCH_DIVISOR = 8, F32_BITS = 32 };
+    int64_t bytes = row_copies_begun(advisor, advisor->request.ways, F32_BITS);
+    if (bytes <= sharded->then.total_bytes / MUCH_DIVISOR) return;
+    advisor->doubt.may_stay_bytes = advisor->doubt.population_bytes;
+    advisor->doubt.help =
+        "Compile it sharded: a chip's part of a table with so few columns is small enough to be copied "
+        "by rows, each padded to 128 columns.";
+}
+
 // Each table's gradient takes rows of all examples: XLA:GPU begins to gather those of many tables together.
 static void doubt_looked_up_rows(struct advisor *advisor, const struct sharded *sharded) {
     enum { MUCH_DIVISOR = 8 };
@@ -359,7 +374,7 @@ static void set_sharded_totals(struct advisor *advisor, const struct sharded *sh
     item->high_bytes += partial_sum_bytes(sharded) + accident;
     if (accident && item->low_bytes > then.peak_bytes) item->low_bytes = then.peak_bytes;
     sharding_widen(&sharded->habits, sharded->is_batch_split, advisor->is_for_gpu, item);
-    if (!advisor->is_for_gpu) advisor_widen_training(advisor, item);
+    if (!advisor->is_for_gpu && advisor->roles.is_training) advice_widen(item, WHOLE_BELOW, WHOLE_ABOVE);
 }
 
 static bool predict_sharded(struct advisor *advisor, bool is_batch_split, double spread, struct advice_item *item) {
@@ -369,6 +384,7 @@ static bool predict_sharded(struct advisor *advisor, bool is_batch_split, double
     doubt_looked_up(advisor, &sharded);
     doubt_looked_up_numbers(advisor, &sharded);
     doubt_looked_up_rows(advisor, &sharded);
+    doubt_row_copies(advisor, &sharded);
     doubt_joined(advisor, &sharded);
     if (is_batch_split && advisor->roles.batch < 2) advisor->doubt = advisor_doubt_without_batch(advisor);
     set_sharded_totals(advisor, &sharded, spread, item);

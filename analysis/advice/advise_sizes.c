@@ -150,8 +150,8 @@ bool advise_batch(struct advisor *advisor, struct advice_item *item) {
     item->applies = item->changes_numerics = true;
     say_batch(advisor, item);
     say_odd(advisor, item);
-    advisor_set_totals(advisor, &result, advisor_is_wide_untrained(advisor) ? 0.08 : 0.03, 0.02, item);
-    advisor_widen_training(advisor, item);
+    advisor_set_totals(advisor, &result, advisor_is_wide_untrained(advisor) ? 0.06 : 0.03, 0.02, item);
+    advice_widen_narrowly(item, advisor->roles.is_training ? 0.049 : 0.07, 0.049);
     if (!few_pictures_in_lanes(advisor, batch / 2)) return true;
     advice_widen(item, 0, 0.40);
     advisor_say(

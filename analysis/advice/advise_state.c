@@ -4,8 +4,10 @@
 
 // How far off a donation may be, in parts of the predicted total.
 #define DONATION_BELOW 0.01
+#define DONATION_BELOW_AT_MOST 0.07
 #define DONATION_ABOVE 0.02
-#define CACHES_BELOW 0.06    // a cache that is donated needs no copy of its own either
+#define CACHES_BELOW 0.06  // a cache that is donated needs no copy of its own either
+#define CACHES_BELOW_ON_GPU 0.085
 #define SQUEEZED_ABOVE 0.05  // what lay in the outputs is packed anew
 #define CONVOLUTIONS_ABOVE 0.12
 #define TABLES_MOVE 0.3  // of copies of tables
@@ -77,20 +79,24 @@ bool advise_donation(struct advisor *advisor, struct advice_item *item) {
                 count == 1 ? "%u input of %s has an output of the same shape and type that lies beside it."
                            : "%u inputs of %s in all have an output of the same shape and type that lies beside them.",
                 count, size_string(saved, advisor->arena));
-    int64_t sent = sent_bytes(advisor, saved);
+    int64_t lodging = sent_bytes(advisor, saved), sent = advisor_lodges_caches(advisor) ? 0 : lodging;
     advisor->reach.indefinite_bytes = saved;
-    if (sent > 0)
+    if (lodging > 0)
         advisor_say(advisor, item,
                     "Of these outputs' bytes the compiler uses %s for temporary arrays until the outputs "
-                    "are written; those will need room of their own.",
-                    size_string(sent, advisor->arena));
+                    "are written; those %s need room of their own.",
+                    size_string(lodging, advisor->arena), sent ? "will" : "may");
     struct what_if_result then = advisor_now(advisor);
     then.total_bytes += sent - saved;
     then.peak_bytes += sent - saved;
     then.temporary_bytes += sent;
     then.indefinite_bytes -= saved;
-    double below = advisor->roles.is_training ? DONATION_BELOW : CACHES_BELOW;
+    double below = advisor->roles.is_training ? DONATION_BELOW
+                   : advisor->is_for_gpu      ? CACHES_BELOW_ON_GPU
+                                              : CACHES_BELOW;
     advisor_set_totals(advisor, &then, below, donation_above(advisor, then.total_bytes, item), item);
+    advice_widen_narrowly(item, DONATION_BELOW_AT_MOST, 0);
+    item->high_bytes += lodging - sent;
     only_looked_up_widen(advisor, TABLES_MOVE, item);
     hold_low(item->predicted_total_bytes, saved, item);
     return true;

@@ -72,7 +72,8 @@ static int64_t bounded(const struct advice *advice, unsigned set, int64_t total)
 
 static bool predict(struct advisor *advisor, const struct advice *advice, unsigned set, int64_t *sizes, int64_t *total,
                     struct arena *scratch) {
-    struct what_if_change change = {.sizes = sizes, .has_room = advice_set_has(set, ADVICE_DONATE_INPUTS)};
+    bool is_driven_out = advice_set_has(set, ADVICE_DONATE_INPUTS) && !advisor_lodges_caches(advisor);
+    struct what_if_change change = {.sizes = sizes, .has_room = is_driven_out};
     struct what_if_result together;
     for (uint32_t i = 0; i < advisor->module->buffer_count; i++) sizes[i] = advisor->module->buffers[i].size_bytes;
     for (int id = 0; id < ADVICE_CHANGE_COUNT; id++) {

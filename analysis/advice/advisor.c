@@ -163,11 +163,16 @@ void advice_widen(struct advice_item *item, double below, double above) {
     if (high > item->high_bytes) item->high_bytes = high;
 }
 
+void advice_widen_narrowly(struct advice_item *item, double below, double above) {
+    const double both = 0.098, total = (double)item->predicted_total_bytes;
+    if (total <= 0) return;
+    advice_widen(item, fmin(below, both - ((double)item->high_bytes / total - 1)), 0);
+    advice_widen(item, 0, fmin(above, both - (1 - (double)item->low_bytes / total)));
+}
+
 void advisor_widen_training(const struct advisor *advisor, struct advice_item *item) {
-    const double needed = 0.049, both = 0.098, total = (double)item->predicted_total_bytes;
-    if (!advisor->roles.is_training || total <= 0) return;
-    double below = 1 - (double)item->low_bytes / total, above = (double)item->high_bytes / total - 1;
-    advice_widen(item, fmin(needed, both - above), fmin(needed, both - below));
+    const double needed = 0.049;
+    if (advisor->roles.is_training) advice_widen_narrowly(item, needed, needed);
 }
 
 bool advisor_run(struct advisor *advisor, const struct what_if_change *change, struct what_if_result *result) {
@@ -187,13 +192,11 @@ bool advisor_predict(struct advisor *advisor, const struct what_if_change *chang
     return true;
 }
 
-// The compiler may still do a little otherwise.
 bool advisor_no_use(const struct advisor *advisor, struct advice_item *item, const char *why) {
-    const double little = 0.01;
     struct what_if_result now = advisor_now(advisor);
     item->applies = false;
     advisor_set_totals(advisor, &now, 0, 0, item);
-    advice_widen(item, little, little);
+    advice_widen(item, ADVICE_NO_USE_OFF, ADVICE_NO_USE_OFF);
     advisor_say_first(advisor, item, why);
     return true;
 }

@@ -46,6 +46,9 @@ struct advisor {
 // The widest range that is still worth telling, as a part of the total.
 #define ADVICE_RANGE_MAX 0.30
 
+// How far off today's total may be where a change does nothing: the compiler may still do a little otherwise.
+#define ADVICE_NO_USE_OFF 0.01
+
 // The sizes of all buffers as they are. NULL: the error is set.
 int64_t *advisor_sizes(struct advisor *advisor);
 
@@ -66,7 +69,10 @@ void advisor_set_totals(const struct advisor *advisor, const struct what_if_resu
 // The range reaches `below` and `above` the prediction at least, in parts of it.
 void advice_widen(struct advice_item *item, double below, double above);
 
-// The same to what steps of other authors needed at first sight, as far as it stays narrower than a tenth in all.
+// The same, as far as the range stays narrower than a tenth of the prediction.
+void advice_widen_narrowly(struct advice_item *item, double below, double above);
+
+// The same to what steps of other authors needed at first sight.
 void advisor_widen_training(const struct advisor *advisor, struct advice_item *item);
 
 // The change does nothing here: totals as they are. `why` is the first of the evidence. True.
@@ -123,6 +129,12 @@ MUST_USE bool advisor_halve(struct advisor *advisor, const struct dimension_flow
 // Where nothing is trained, little is on the heap, and what of it fast memory takes makes the total. GPUs have none.
 static inline bool advisor_is_wide_untrained(const struct advisor *advisor) {
     return !advisor->roles.is_training && !advisor->is_for_gpu;
+}
+
+// What lies in caches that XLA:GPU returns are the same caches, laid out as attention reads them: one that is written
+// in place needs such a copy for a moment, and two programs took no more room for theirs once donated.
+static inline bool advisor_lodges_caches(const struct advisor *advisor) {
+    return advisor->is_for_gpu && !advisor->roles.is_training;
 }
 
 // Are gradients summed over parts already? Then forward and backward pass are inside of a loop of the user's: op names

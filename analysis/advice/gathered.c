@@ -2,11 +2,22 @@
 
 #include "analysis/advice/weight_products.h"
 
-#define AT_ONCE_WITHOUT_TRAINING 0.5
+// Without training, of gathered weights: half are there where few rows meet each, as in a step that decodes; products
+// of many rows take so long that no more than this is gathered ahead of them on a TPU.
+#define AT_ONCE_OF_FEW_ROWS 0.5
+#define AT_ONCE_OF_MANY_ROWS 0.2
 
 // Experts, say, whose chips have one each: nothing of it is gathered.
 static bool stays_in_parts(const struct dimension_flow *split, const struct weight_product *product) {
     return split->marks[product->weight] & product->weight_batch;
+}
+
+// Of a weight, the part that counts among those that are there at once.
+static double part_at_once(const struct advisor *advisor, const struct weight_product *product) {
+    enum { FEW_ROWS = 512 };
+    if (advisor->roles.is_training) return 1;
+    bool has_many = advisor->is_for_tpu && weight_product_rows(advisor, product) > FEW_ROWS;
+    return has_many ? AT_ONCE_OF_MANY_ROWS : AT_ONCE_OF_FEW_ROWS;
 }
 
 int64_t gathered_weights_bytes(const struct advisor *advisor, const struct dimension_flow *split) {
@@ -18,11 +29,11 @@ int64_t gathered_weights_bytes(const struct advisor *advisor, const struct dimen
         int64_t bytes = array_shape_bytes(&advisor->graph.leaves[product.weight]);
         if (bytes <= 0) continue;
         if (!product.is_in_loop)
-            all += (double)bytes;
+            all += part_at_once(advisor, &product) * (double)bytes;
         else if ((double)bytes > most_of_a_turn)
             most_of_a_turn = (double)bytes;
     }
-    return what_if_bytes((advisor->roles.is_training ? all : AT_ONCE_WITHOUT_TRAINING * all) + most_of_a_turn);
+    return what_if_bytes(all + most_of_a_turn);
 }
 
 // `bits_most`: of an element.

@@ -71,9 +71,15 @@ static int64_t moved_to_fast_memory(const struct advisor *advisor, int64_t small
     return (freed < small_bytes ? freed : small_bytes) / 3;
 }
 
+// On a TPU with the batch split: one at a time where something is trained, else many ahead of their products.
+static int64_t gathered_on_chips(const struct advisor *advisor, const struct sharded *sharded) {
+    int64_t largest = gathered_weight(advisor);
+    int64_t ahead = advisor->roles.is_training ? 0 : gathered_weights_bytes(advisor, &sharded->split.flow);
+    return (ahead > largest ? ahead : largest) - moved_to_fast_memory(advisor, sharded->then.small_bytes);
+}
+
 static int64_t exchanged_or_gathered(const struct advisor *advisor, const struct sharded *sharded) {
-    if (sharded->is_batch_split && advisor->is_for_tpu)
-        return gathered_weight(advisor) - moved_to_fast_memory(advisor, sharded->then.small_bytes);
+    if (sharded->is_batch_split && advisor->is_for_tpu) return gathered_on_chips(advisor, sharded);
     if (sharded->is_batch_split)
         return gathered_weights_bytes(advisor, &sharded->split.flow) +
                exchanged_product_bytes(advisor, &sharded->split.flow);
