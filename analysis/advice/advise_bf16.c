@@ -8,6 +8,7 @@
 // A module computed in float32 does not tell which of the last two its source would do: the first is predicted, the
 // range goes down to the second, and both are told.
 #include "analysis/advice/advisor.h"
+#include "analysis/advice/cast_copy.h"
 #include "analysis/advice/only_looked_up.h"
 #include "analysis/advice/row_copies.h"
 #include "analysis/groups/frameworks.h"
@@ -120,19 +121,6 @@ static bool becomes_narrow(const struct advisor *advisor, uint32_t buffer, uint3
     return !shape_set_has(&kept->exponentials, shape);
 }
 
-// A bfloat16 copy that takes more than the float32 input lies otherwise, and is made of a bfloat16 input as well: so a
-// TPU's convolution wants pictures of three channels.
-static bool is_needless_copy(const struct advisor *advisor, uint32_t leaf) {
-    const struct array_shape *copy = &advisor->graph.leaves[leaf];
-    if (!advisor->types.is_cast_copy[leaf]) return false;
-    for (uint32_t i = 0; i < advisor->roles.input_count; i++) {
-        uint32_t input = advisor->roles.inputs[i].leaf;
-        if (!is_f32(advisor, input) || !array_same_dimensions(&advisor->graph.leaves[input], copy)) continue;
-        return array_shape_bytes(copy) <= array_shape_bytes(&advisor->graph.leaves[input]);
-    }
-    return true;
-}
-
 static bool predict_parameters(struct advisor *advisor, enum computed computed, const struct shape_set *tables,
                                struct what_if_result *result) {
     int64_t *sizes = advisor_sizes(advisor);
@@ -143,7 +131,7 @@ static bool predict_parameters(struct advisor *advisor, enum computed computed, 
         uint32_t leaf = advisor_leaf(advisor, i);
         if (leaf == HLO_NONE) continue;
         if (becomes_narrow(advisor, i, leaf, computed, &kept)) sizes[i] = narrowed(advisor, i, leaf);
-        if (computed != COMPUTED_WIDE && is_needless_copy(advisor, leaf)) sizes[i] = 0;
+        if (computed != COMPUTED_WIDE && cast_copy_is_needless(advisor, leaf)) sizes[i] = 0;
     }
     return advisor_run(advisor, &change, result);
 }

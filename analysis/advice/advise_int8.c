@@ -4,8 +4,8 @@
 //     x . w                            ->  (x . w) * scale: no weight is made wide again, the products are as they were
 //
 // Weights are the inputs of floats with two dimensions and more that no output takes the place of and no batch reaches.
-// Caches and activations stay. Temporaries stay as they are, copies of weights in another type too: what is converted
-// from int8 then.
+// Caches and activations stay, and other temporaries. Copies of weights in bfloat16 go, also those that lie otherwise:
+// they are made for being less to read than float32, and would be more than int8, which products widen as they read it.
 #include "analysis/advice/advisor.h"
 #include "analysis/hlo/element_type.h"
 
@@ -49,6 +49,13 @@ static uint32_t narrow_weights(const struct advisor *advisor, int64_t *sizes, in
     return count;
 }
 
+static void drop_copies(const struct advisor *advisor, int64_t *sizes) {
+    for (uint32_t i = 0; i < advisor->module->buffer_count; i++) {
+        uint32_t leaf = advisor_leaf(advisor, i);
+        if (leaf != HLO_NONE && advisor->types.is_cast_copy[leaf] && !advisor->batch.marks[leaf]) sizes[i] = 0;
+    }
+}
+
 bool advise_int8_weights(struct advisor *advisor, struct advice_item *item) {
     int64_t *sizes = advisor_sizes(advisor), bytes = 0;
     struct what_if_change change = {.sizes = sizes};
@@ -62,10 +69,12 @@ bool advise_int8_weights(struct advisor *advisor, struct advice_item *item) {
     if (!count)
         return advisor_no_use(advisor, item,
                               "No input is a wide weight: floats of two dimensions or more that are not data.");
+    drop_copies(advisor, sizes);
     item->applies = item->changes_numerics = true;
     advisor_say(advisor, item,
-                count == 1 ? "%u input is a weight, of %s; temporary arrays stay as they are."
-                           : "%u inputs are weights, of %s in all; temporary arrays stay as they are.",
+                count == 1 ? "%u input is a weight, of %s; of temporary arrays only its copies in bfloat16 go."
+                           : "%u inputs are weights, of %s in all; of temporary arrays only their copies in bfloat16 "
+                             "go.",
                 count, size_string(bytes, advisor->arena));
     return advisor_predict(advisor, &change, 0.15, 0.10, item);
 }

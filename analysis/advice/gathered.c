@@ -12,6 +12,20 @@ static bool stays_in_parts(const struct dimension_flow *split, const struct weig
     return split->marks[product->weight] & product->weight_batch;
 }
 
+static bool is_split_beside_batch(const struct advisor *advisor, const struct dimension_flow *split, uint32_t leaf) {
+    return split->marks[leaf] & ~advisor->batch.marks[leaf];
+}
+
+// On TPUs without training, logits of a few words stay in columns: chips exchange these, which is less than the table.
+// XLA:GPU gathers that.
+static bool is_left_in_columns(const struct advisor *advisor, const struct dimension_flow *split,
+                               const struct weight_product *product) {
+    if (advisor->roles.is_training || !advisor->is_for_tpu) return false;
+    if (!is_split_beside_batch(advisor, split, product->result)) return false;
+    const struct array_shape *leaves = advisor->graph.leaves;
+    return array_shape_elements(&leaves[product->weight]) > array_shape_elements(&leaves[product->result]);
+}
+
 // Of a weight, the part that counts among those that are there at once.
 static double part_at_once(const struct advisor *advisor, const struct weight_product *product) {
     enum { FEW_ROWS = 512 };
@@ -25,7 +39,7 @@ int64_t gathered_weights_bytes(const struct advisor *advisor, const struct dimen
     struct weight_product product;
     for (uint32_t i = 0; i < advisor->graph.node_count; i++) {
         if (!weight_product_read(advisor, i, &product) || product.weight == HLO_NONE) continue;
-        if (stays_in_parts(split, &product)) continue;
+        if (stays_in_parts(split, &product) || is_left_in_columns(advisor, split, &product)) continue;
         int64_t bytes = array_shape_bytes(&advisor->graph.leaves[product.weight]);
         if (bytes <= 0) continue;
         if (!product.is_in_loop)
@@ -124,10 +138,6 @@ static bool becomes_rows(const struct advisor *advisor, const struct dimension_f
             return true;
     }
     return false;
-}
-
-static bool is_split_beside_batch(const struct advisor *advisor, const struct dimension_flow *split, uint32_t leaf) {
-    return split->marks[leaf] & ~advisor->batch.marks[leaf];
 }
 
 // The largest product whose weight keeps its split, since it has more elements than what it is multiplied with.

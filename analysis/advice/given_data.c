@@ -1,5 +1,6 @@
 #include "analysis/advice/given_data.h"
 
+#include "analysis/advice/fetched.h"
 #include "analysis/advice/type_flow.h"
 #include "analysis/program/leaf_links.h"
 
@@ -35,21 +36,8 @@ static uint32_t only_leaf(const struct program_graph *graph, uint32_t node) {
     return node != HLO_NONE && graph->nodes[node].leaf_count > 0 ? graph->nodes[node].first_leaf : HLO_NONE;
 }
 
-// Of what was fetched in slices, the array that they are of, some operations above (tie_sliced of dimension_ties.c).
-static uint32_t sliced(const struct program_graph *graph, const struct graph_node *node) {
-    enum { CHAIN_MAX = 8 };
-    uint32_t from = graph_operand(graph, node, 0);
-    for (int i = 0; i < CHAIN_MAX && node->leaf_count == 1 && from != HLO_NONE; i++) {
-        const struct array_shape *shape = &graph->leaves[graph->nodes[from].first_leaf];
-        bool is_one = graph->nodes[from].leaf_count == 1;
-        if (is_one && array_same_dimensions(shape, &graph->leaves[node->first_leaf])) return only_leaf(graph, from);
-        from = graph_operand(graph, &graph->nodes[from], 0);
-    }
-    return HLO_NONE;
-}
-
 static uint32_t copied(const struct program_graph *graph, const struct graph_node *node) {
-    if (node->opcode == OPCODE_CUSTOM_CALL) return sliced(graph, node);
+    if (node->opcode == OPCODE_CUSTOM_CALL) return fetched_from(graph, node);
     uint32_t from = is_compilers_copy(node) ? only_leaf(graph, graph_operand(graph, node, 0)) : HLO_NONE;
     bool is_same = from != HLO_NONE && node->leaf_count > 0 &&
                    array_same_dimensions(&graph->leaves[from], &graph->leaves[node->first_leaf]);

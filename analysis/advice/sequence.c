@@ -201,6 +201,29 @@ static bool forbid_batch(const struct finder *f, struct arena *arena) {
     return true;
 }
 
+// A prompt that fills most of a cache's room is as long as the room is made for: it goes with it.
+static bool mark_prompt(struct dimension_flow *flow, uint32_t room, uint32_t prompt) {
+    enum { MOST_DIVISOR = 2 };
+    if (room == HLO_NONE || prompt == HLO_NONE) return false;
+    const struct array_shape *whole = flow_leaf(flow, room), *part = flow_leaf(flow, prompt);
+    uint8_t marks = flow->marks[prompt];
+    for (int d = 0; d < whole->rank && whole->rank == part->rank; d++) {
+        bool is_most = part->dimensions[d] > whole->dimensions[d] / MOST_DIVISOR;
+        if (is_most && flow_is_marked(flow, room, d)) dimension_flow_mark(flow, prompt, d);
+    }
+    return flow->marks[prompt] != marks;
+}
+
+static bool mark_prompts(struct dimension_flow *flow) {
+    bool has_marked = false;
+    for (uint32_t i = 0; i < flow->graph->node_count; i++) {
+        const struct graph_node *node = &flow->graph->nodes[i];
+        if (node->opcode == OPCODE_DYNAMIC_UPDATE_SLICE && node->leaf_count == 1)
+            has_marked |= mark_prompt(flow, node->first_leaf, flow_operand_leaf(flow, node, 1));
+    }
+    return has_marked;
+}
+
 static int64_t count_reached(const struct finder *f) {
     int64_t count = 0;
     for (uint32_t i = 0; i < f->roles->input_count; i++)
@@ -223,5 +246,6 @@ bool sequence_find(const struct program_graph *graph, const struct program_roles
     sequence->dimension = best.dimension;
     sequence->reached = count_reached(&f);
     sequence->is_stepped = dimension_flow_is_stepped(&sequence->flow);
+    if (is_of_cache(&f, best) && mark_prompts(&sequence->flow)) dimension_flow_run(&sequence->flow);
     return true;
 }

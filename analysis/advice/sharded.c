@@ -1,6 +1,7 @@
 #include "analysis/advice/sharded.h"
 
 #include "analysis/advice/few_pictures.h"
+#include "analysis/advice/sliced_inputs.h"
 #include "analysis/advice/weight_products.h"
 
 enum { BF16_BITS = 16 };
@@ -73,9 +74,9 @@ static int64_t moved_to_fast_memory(const struct advisor *advisor, int64_t small
 
 // On a TPU with the batch split: one at a time where something is trained, else many ahead of their products.
 static int64_t gathered_on_chips(const struct advisor *advisor, const struct sharded *sharded) {
-    int64_t largest = gathered_weight(advisor);
-    int64_t ahead = advisor->roles.is_training ? 0 : gathered_weights_bytes(advisor, &sharded->split.flow);
-    return (ahead > largest ? ahead : largest) - moved_to_fast_memory(advisor, sharded->then.small_bytes);
+    int64_t gathered = advisor->roles.is_training ? gathered_weight(advisor)
+                                                  : gathered_weights_bytes(advisor, &sharded->split.flow);
+    return gathered - moved_to_fast_memory(advisor, sharded->then.small_bytes);
 }
 
 static int64_t exchanged_or_gathered(const struct advisor *advisor, const struct sharded *sharded) {
@@ -85,6 +86,7 @@ static int64_t exchanged_or_gathered(const struct advisor *advisor, const struct
                exchanged_product_bytes(advisor, &sharded->split.flow);
     int64_t added = gathered_inputs(advisor, &sharded->split);
     if (sharded->split.is_by_features) return added;
+    added += sliced_inputs_bytes(advisor, &sharded->split);
     if (advisor->is_for_tpu) return added + unfused_product_bytes(advisor);
     int64_t at_end = gathered_gradients_bytes(advisor, &sharded->split.flow) - sharded->then.temporary_bytes;
     return (at_end > added ? at_end : added) + unfused_product_bytes(advisor);

@@ -1,5 +1,6 @@
 #include "analysis/advice/type_flow.h"
 
+#include "analysis/advice/fetched.h"
 #include "analysis/hlo/element_type.h"
 #include "analysis/program/leaf_links.h"
 #include "analysis/program/library_call.h"
@@ -7,7 +8,7 @@
 
 enum { PASSES_MAX = 64 };
 
-enum origin { ORIGIN_OTHER, ORIGIN_INPUT, ORIGIN_CAST_COPY };
+enum origin { ORIGIN_OTHER, ORIGIN_INPUT, ORIGIN_FETCHED, ORIGIN_CAST_COPY, ORIGIN_CAST_COPY_OF_FETCHED };
 
 struct runner {
     const struct program_graph *graph;
@@ -61,13 +62,27 @@ static bool is_copying(enum opcode opcode) {
            opcode == OPCODE_CONVERT;
 }
 
-static void follow_origin(struct runner *r, const struct graph_node *node) {
+// The leaf that an operation makes a copy of.
+static uint32_t copied(const struct runner *r, const struct graph_node *node) {
     uint32_t operand = graph_operand(r->graph, node, 0);
-    if (operand == HLO_NONE || !is_copying(node->opcode)) return;
-    uint8_t origin = r->origins[r->graph->nodes[operand].first_leaf];
-    for (uint32_t l = 0; l < node->leaf_count && origin != ORIGIN_OTHER; l++) {
+    if (node->opcode == OPCODE_CUSTOM_CALL) return fetched_from(r->graph, node);
+    return operand == HLO_NONE || !is_copying(node->opcode) ? HLO_NONE : r->graph->nodes[operand].first_leaf;
+}
+
+static uint8_t origin_of_copy(uint8_t from, bool is_fetched, bool is_bf16) {
+    if (from == ORIGIN_OTHER) return ORIGIN_OTHER;
+    is_fetched |= from == ORIGIN_FETCHED || from == ORIGIN_CAST_COPY_OF_FETCHED;
+    if (is_bf16 || from == ORIGIN_CAST_COPY) return is_fetched ? ORIGIN_CAST_COPY_OF_FETCHED : ORIGIN_CAST_COPY;
+    return is_fetched && from == ORIGIN_INPUT ? ORIGIN_FETCHED : from;
+}
+
+static void follow_origin(struct runner *r, const struct graph_node *node) {
+    uint32_t from = copied(r, node);
+    if (from == HLO_NONE) return;
+    for (uint32_t l = 0; l < node->leaf_count; l++) {
         uint32_t leaf = node->first_leaf + l;
-        set_origin(r, leaf, is_type(r, leaf, ELEMENT_TYPE_BF16) ? ORIGIN_CAST_COPY : origin);
+        bool is_fetched = node->opcode == OPCODE_CUSTOM_CALL, is_bf16 = is_type(r, leaf, ELEMENT_TYPE_BF16);
+        set_origin(r, leaf, origin_of_copy(r->origins[from], is_fetched, is_bf16));
     }
 }
 
@@ -187,6 +202,11 @@ static void widen_momentum(struct runner *r, const struct program_roles *roles) 
     }
 }
 
+static uint8_t cast_copy_by(uint8_t origin) {
+    if (origin == ORIGIN_CAST_COPY_OF_FETCHED) return CAST_COPY_OF_FETCHED;
+    return origin == ORIGIN_CAST_COPY ? CAST_COPY_OF_INPUT : CAST_COPY_NONE;
+}
+
 static void finish(struct runner *r, const struct program_roles *roles) {
     for (uint32_t i = 0; i < roles->output_count; i++) {
         uint32_t leaf = roles->outputs[i].leaf;
@@ -195,7 +215,7 @@ static void finish(struct runner *r, const struct program_roles *roles) {
     }
     widen_momentum(r, roles);
     for (uint32_t leaf = 0; leaf < r->graph->leaf_count; leaf++)
-        r->flow->is_cast_copy[leaf] = r->origins[leaf] == ORIGIN_CAST_COPY;
+        r->flow->is_cast_copy[leaf] = cast_copy_by(r->origins[leaf]);
 }
 
 static void run_passes(struct runner *r) {

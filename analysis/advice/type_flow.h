@@ -19,9 +19,15 @@ enum type_class {
     TYPE_WIDE,    // float32 by the user's word
 };
 
+enum cast_copy {
+    CAST_COPY_NONE,
+    CAST_COPY_OF_INPUT,
+    CAST_COPY_OF_FETCHED,  // of what was fetched of the input first (fetched.h)
+};
+
 struct type_flow {
     uint8_t *classes;       // enum type_class of each leaf
-    uint8_t *is_cast_copy;  // a bfloat16 copy of an input, which bfloat16 inputs make needless
+    uint8_t *is_cast_copy;  // enum cast_copy: a bfloat16 copy of an input, which bfloat16 inputs make needless
 };
 
 // False at the arena's limit.
