@@ -8,9 +8,9 @@
 //
 // Blocks come in stages (block_stages.h): what one holds while it runs again is its stage's. Gradients of what blocks
 // keep may wait in the backward pass, for products that a schedule with room makes last: then one block's are there.
+#include "analysis/advice/block_doubts.h"
 #include "analysis/advice/block_stages.h"
 #include "analysis/advice/data_kind.h"
-#include "analysis/advice/layer_count.h"
 #include "analysis/advice/loop_steps.h"
 #include "analysis/advice/saved_products.h"
 
@@ -277,41 +277,6 @@ static struct advice_doubt doubt_of_blocks(const struct advisor *advisor, const 
     return doubt;
 }
 
-// Loops of the forward pass as long as that of the residuals.
-static uint32_t count_loops(const struct advisor *advisor, const struct residuals *residuals) {
-    uint32_t loops = 0;
-    for (uint32_t i = 0; i < advisor->graph.node_count && residuals->loop_length; i++) {
-        int64_t length = 0;
-        if (advisor->graph.nodes[i].opcode != OPCODE_WHILE || advisor->phases.of_node[i] != PHASE_FORWARD) continue;
-        loops += loop_steps_carried(&advisor->steps, &advisor->batch, i, &length) > 0 &&
-                 length == residuals->loop_length;
-    }
-    return loops;
-}
-
-static void doubt_all(struct advisor *advisor, const char *help) {
-    advisor->doubt.may_go_bytes = advisor->doubt.population_bytes;
-    advisor->doubt.help = help;
-}
-
-// Loops over time in each of several layers: is a turn the block, or a layer with its whole loop? And a rollout, one
-// model of several layers for turn after turn: is a turn the block, or each of its layers? They differ by far. Units
-// over time have two weights of a shape, for what they read and what they remember.
-static bool doubt_loops(struct advisor *advisor, const struct residuals *residuals) {
-    enum { LAYERS = 4, OF_A_UNIT = 2 };
-    struct layer_count layers;
-    uint32_t loops = advisor_is_over_time(advisor) ? count_loops(advisor, residuals) : 0;
-    if (loops == 0) return true;
-    if (!layer_count_find(advisor, &layers)) return false;
-    if (loops >= LAYERS)
-        doubt_all(advisor, "Each of several layers has a loop over time: compile the step with one layer, or one turn, "
-                           "in jax.checkpoint.");
-    else if (loops == 1 && layers.count > OF_A_UNIT)
-        doubt_all(advisor, "Each turn of a loop has several layers: compile the step with one turn, or one layer, in "
-                           "jax.checkpoint.");
-    return true;
-}
-
 enum kept { KEEPS_INPUTS, KEEPS_PRODUCTS, KEEPS_ON_HOST };
 
 // A loop sends one turn's input before the next. Without one the compiler may send all of them late and fetch them
@@ -419,21 +384,16 @@ static void widen_by_sent(const struct blocks *blocks, struct advice_item *item)
 
 static void doubt_offloading(struct advisor *advisor, const struct blocks *blocks) {
     if (!advisor->has_convolutions || sends_each(blocks)) return;
-    doubt_all(advisor, "Inputs of blocks of convolutions that wait on the host were compiled to anything from half of "
-                       "today's total to more than that. Compile it so to know.");
-}
-
-// Blocks of four networks were compiled to 27 % more than the replay says, to 45 % less, and in between.
-static void doubt_graph(struct advisor *advisor) {
-    doubt_all(advisor,
-              "Whether blocks hand on what they have of nodes, or of edges as well, does not show: compile the "
-              "step with one block in jax.checkpoint.");
+    advisor_doubt_all(advisor,
+                      "Inputs of blocks of convolutions that wait on the host were compiled to anything from half of "
+                      "today's total to more than that. Compile it so to know.");
 }
 
 // What the compiler squeezes to make the program fit lies otherwise than what blocks keep by themselves.
 static void doubt_squeezed(struct advisor *advisor) {
-    doubt_all(advisor, "Compile it so to know: the compiler has squeezed this program to make it fit, and what blocks "
-                       "would keep does not show.");
+    advisor_doubt_all(advisor,
+                      "Compile it so to know: the compiler has squeezed this program to make it fit, and what blocks "
+                      "would keep does not show.");
 }
 
 // What a user checkpoints where this room sees no use saves a little at times.
@@ -448,9 +408,8 @@ static bool advise_on_blocks(struct advisor *advisor, enum kept kept, struct adv
     struct blocks blocks;
     if (!find_blocks(advisor, &blocks)) return false;
     advisor->doubt = doubt_of_blocks(advisor, &blocks);
-    if (!doubt_loops(advisor, &blocks.residuals)) return false;
+    if (!block_doubts_find(advisor, &blocks.residuals)) return false;
     if (kept == KEEPS_ON_HOST) doubt_offloading(advisor, &blocks);
-    if (advisor->roles.is_graph) doubt_graph(advisor);
     if (!advisor->roles.is_training || blocks.residuals.dropped_count == 0 || blocks.stages.blocks < 2)
         return say_no_use(advisor, "No repeated block keeps arrays of its forward pass for the backward pass.", item);
     if (!choose_kept(advisor, kept, &blocks))

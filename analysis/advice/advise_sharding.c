@@ -4,11 +4,10 @@
 //     w f32[1024,4096] -> f32[256,4096] on each of 4 chips       + what is gathered of it, or exchanged (gathered.h)
 #include "analysis/advice/advisor.h"
 #include "analysis/advice/few_pictures.h"
-#include "analysis/advice/joined.h"
-#include "analysis/advice/looked_up.h"
-#include "analysis/advice/row_copies.h"
 #include "analysis/advice/scattered.h"
+#include "analysis/advice/looked_up.h"
 #include "analysis/advice/sharded.h"
+#include "analysis/advice/sharding_doubts.h"
 
 // On a TPU an array of examples more or less may be whole at once: one program in two was exact, the others as far off.
 #define WHOLE_BELOW 0.115
@@ -18,7 +17,7 @@
 #define HIDDEN 0.15
 
 // Of the activations of convolutions whose batch is split, what may come together whole: on GPUs little more has been
-// seen (docs/advice.md), on TPUs so much that nothing is told.
+// seen (docs/advice.md), on TPUs so much that nothing is told. Along edges it has been as much on GPUs.
 #define GATHERED_OF_SPLIT_BATCH 0.2
 #define GATHERED_OF_SPLIT_BATCH_ON_TPU 0.75
 
@@ -83,7 +82,8 @@ static struct advice_doubt doubt_of_sharding(const struct advisor *advisor) {
 // Between convolutions, and along edges, the partitioner keeps some activations split and gathers others. With the
 // batch split as well, most of them stay split.
 static double maybe_gathered(const struct advisor *advisor, const struct sharding_split *split, bool is_batch_split) {
-    double of_split = advisor->is_for_tpu ? GATHERED_OF_SPLIT_BATCH_ON_TPU : GATHERED_OF_SPLIT_BATCH;
+    bool is_much = advisor->is_for_tpu || advisor->roles.is_graph;
+    double of_split = is_much ? GATHERED_OF_SPLIT_BATCH_ON_TPU : GATHERED_OF_SPLIT_BATCH;
     double bytes = advisor->roles.is_graph ? advisor->at_peak.batch : pictures_bytes_at_peak(advisor);
     if (!split->is_by_features && !advisor->roles.is_graph) return 0;
     return (is_batch_split ? of_split : 1) * bytes;
@@ -210,59 +210,6 @@ static void doubt_split(struct advisor *advisor, const struct sharded *sharded) 
     if (sharded->is_batch_split) doubt_exchanged(advisor, sharded);
 }
 
-// With the batch whole, the chips may lay out the rows by another dimension than the features that they share, and pad
-// that to the lanes: 24 drawn rows for each place to 128.
-static void doubt_looked_up(struct advisor *advisor, const struct sharded *sharded) {
-    enum { MUCH_DIVISOR = 8 };
-    int64_t rows_bytes = looked_up_most_bytes(advisor, sharded->looked_up);
-    if (sharded->is_batch_split || rows_bytes <= sharded->then.total_bytes / MUCH_DIVISOR) return;
-    advisor->doubt.may_stay_bytes = advisor->doubt.population_bytes;
-    advisor->doubt.help =
-        "Compile it sharded: the rows that chips look up for each other are much of this program, and may be padded "
-        "several times.";
-}
-
-// Numbers that a fusion computed as it looked up are arrays where chips share the table: the backward pass needs them.
-static void doubt_looked_up_numbers(struct advisor *advisor, const struct sharded *sharded) {
-    enum { MUCH_DIVISOR = 8 };
-    int64_t bytes = looked_up_numbers_bytes(advisor, &sharded->split);
-    if (sharded->is_batch_split || bytes <= sharded->then.total_bytes / MUCH_DIVISOR) return;
-    advisor->doubt.may_stay_bytes = advisor->doubt.population_bytes;
-    advisor->doubt.help = "Compile it sharded: so many rows are looked up in tables that the chips share that their "
-                          "numbers alone are much of this program.";
-}
-
-static void doubt_row_copies(struct advisor *advisor, const struct sharded *sharded) {
-    enum { MUCH_DIVISOR = 8, F32_BITS = 32 };
-    int64_t bytes = row_copies_begun(advisor, advisor->request.ways, F32_BITS);
-    if (bytes <= sharded->then.total_bytes / MUCH_DIVISOR) return;
-    advisor->doubt.may_stay_bytes = advisor->doubt.population_bytes;
-    advisor->doubt.help =
-        "Compile it sharded: a chip's part of a table with so few columns is small enough to be copied "
-        "by rows, each padded to 128 columns.";
-}
-
-// Each table's gradient takes rows of all examples: XLA:GPU begins to gather those of many tables together.
-static void doubt_looked_up_rows(struct advisor *advisor, const struct sharded *sharded) {
-    enum { MUCH_DIVISOR = 8 };
-    int64_t bytes = looked_up_rows_bytes(advisor, &sharded->split);
-    if (!advisor->roles.is_training || bytes <= sharded->then.total_bytes / MUCH_DIVISOR) return;
-    advisor->doubt.may_stay_bytes = advisor->doubt.population_bytes;
-    advisor->doubt.help = "Compile it sharded: the rows that are looked up in tables which the chips share are much of "
-                          "this program, and their gradients may be gathered whole, all at once.";
-}
-
-// With the batch whole, pieces of an array that the chips send each other may be there all at once.
-static void doubt_joined(struct advisor *advisor, const struct sharded *sharded) {
-    enum { MUCH_DIVISOR = 10 };
-    int64_t bytes = joined_most_bytes(&advisor->graph, &sharded->split.flow);
-    if (sharded->is_batch_split || bytes <= sharded->then.total_bytes / MUCH_DIVISOR) return;
-    advisor->doubt.may_stay_bytes = advisor->doubt.population_bytes;
-    advisor->doubt.help =
-        "Compile it sharded: large arrays are joined, or taken apart, along what the chips share, and "
-        "their pieces wait for each other.";
-}
-
 // Parameters and batch are most of any program: where chips that share them save nothing, how it is split is not seen.
 static void doubt_nothing_saved(struct advisor *advisor, const struct advice_item *item) {
     enum { LITTLE_DIVISOR = 1000 };
@@ -381,11 +328,7 @@ static bool predict_sharded(struct advisor *advisor, bool is_batch_split, double
     struct sharded sharded = {.is_batch_split = is_batch_split};
     if (!find_sharded(advisor, &sharded)) return false;
     doubt_split(advisor, &sharded);
-    doubt_looked_up(advisor, &sharded);
-    doubt_looked_up_numbers(advisor, &sharded);
-    doubt_looked_up_rows(advisor, &sharded);
-    doubt_row_copies(advisor, &sharded);
-    doubt_joined(advisor, &sharded);
+    sharding_doubts_find(advisor, &sharded);
     if (is_batch_split && advisor->roles.batch < 2) advisor->doubt = advisor_doubt_without_batch(advisor);
     set_sharded_totals(advisor, &sharded, spread, item);
     if (is_batch_split) doubt_nothing_saved(advisor, item);

@@ -127,6 +127,13 @@ static void say_odd(const struct advisor *advisor, struct advice_item *item) {
                 examples / 2, examples / 2 + 1, advisor->roles.graphs ? "graphs" : "examples");
 }
 
+// Beside the edges' arrays those of nodes are small: half of them fit fast memory, but the compiler may go on sending
+// them to HBM until the backward pass, as it does with the whole ones.
+static void widen_by_nodes(const struct advisor *advisor, struct advice_item *item) {
+    const double sent = 0.09;
+    if (advisor->roles.is_graph && advisor->is_for_tpu) advice_widen(item, 0, sent);
+}
+
 bool advise_batch(struct advisor *advisor, struct advice_item *item) {
     struct what_if_result result;
     int64_t batch = advisor->roles.batch;
@@ -152,6 +159,7 @@ bool advise_batch(struct advisor *advisor, struct advice_item *item) {
     say_odd(advisor, item);
     advisor_set_totals(advisor, &result, advisor_is_wide_untrained(advisor) ? 0.06 : 0.03, 0.02, item);
     advice_widen_narrowly(item, advisor->roles.is_training ? 0.049 : 0.07, 0.049);
+    widen_by_nodes(advisor, item);
     if (!few_pictures_in_lanes(advisor, batch / 2)) return true;
     advice_widen(item, 0, 0.40);
     advisor_say(

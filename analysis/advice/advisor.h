@@ -123,6 +123,12 @@ static inline uint32_t advisor_temporary(const struct advisor *advisor, uint32_t
                                   : advisor->what_if.residents.first_guest + (i - replay->span_count);
 }
 
+// Nothing of what the change is about is known: `help` says what would tell.
+static inline void advisor_doubt_all(struct advisor *advisor, const char *help) {
+    advisor->doubt.may_go_bytes = advisor->doubt.population_bytes;
+    advisor->doubt.help = help;
+}
+
 // Everything that grows with the marked dimensions at half their size.
 MUST_USE bool advisor_halve(struct advisor *advisor, const struct dimension_flow *flow, struct what_if_result *result);
 

@@ -1,16 +1,11 @@
 #include "analysis/advice/program_roles.h"
 
 #include "analysis/advice/dimension_ties.h"
-#include "analysis/hlo/element_type.h"
+#include "analysis/advice/edges_and_nodes.h"
+#include "analysis/advice/role_finder.h"
 #include "analysis/program/op_name.h"
 
 enum { BATCH_DIMENSIONS_MAX = 3 };  // [steps, batch, length], [layers, batch, ...]
-
-struct finder {
-    const struct program_graph *graph;
-    struct program_roles *roles;
-    struct dimension_flow *flow;
-};
 
 // --- Inputs and outputs ---
 
@@ -122,13 +117,6 @@ static int64_t size_of_dimension(const struct finder *f, uint32_t input, int dim
 
 static int64_t leading_dimension(const struct finder *f, uint32_t input) {
     return size_of_dimension(f, input, 0);
-}
-
-// Numbers of words, of rows, of classes; eight bits with a sign are weights or caches that were quantized.
-static bool is_integer(const struct finder *f, uint32_t input) {
-    enum { PRED = 1, S8 = 2, U64 = 9 };
-    int type = f->graph->leaves[f->roles->inputs[input].leaf].element_type;
-    return type >= PRED && type <= U64 && type != S8;
 }
 
 // Weights of a program that trains nothing may lead with the batch's size, but only what is returned changed has it
@@ -341,96 +329,7 @@ static void mark_batch(struct finder *f, int64_t batch) {
         mark_one(f, roles->batch_input);
 }
 
-// --- Graphs, and weights that nobody trains ---
-
-static bool is_floating(const struct finder *f, uint32_t leaf) {
-    int type = f->graph->leaves[leaf].element_type;
-    return (type >= 10 && type <= 12) || type == 16;
-}
-
-// An input of rows that is neither trained nor follows the batch.
-static bool is_other_array(const struct finder *f, uint32_t input) {
-    const struct entry_input *in = &f->roles->inputs[input];
-    if (in->leaf == HLO_NONE || in->is_state || f->flow->marks[in->leaf]) return false;
-    const struct array_shape *shape = &f->graph->leaves[in->leaf];
-    return array_is(shape) && shape->rank >= 2;
-}
-
-static bool has_rows_of_numbers(const struct finder *f, uint32_t input) {
-    return is_other_array(f, input) && is_floating(f, f->roles->inputs[input].leaf);
-}
-
-enum { ROW_COUNTS_MAX = 64 };
-
-struct row_counts {  // how many rows arrays have, each number once
-    int64_t rows[ROW_COUNTS_MAX];
-    int count;
-};
-
-static bool row_counts_have(const struct row_counts *list, int64_t rows) {
-    for (int i = 0; i < list->count; i++) {
-        if (list->rows[i] == rows) return true;
-    }
-    return false;
-}
-
-static void row_counts_add(struct row_counts *list, int64_t rows) {
-    if (list->count < ROW_COUNTS_MAX && !row_counts_have(list, rows)) list->rows[list->count++] = rows;
-}
-
-// What the forward pass adds rows up to that follow the batch, by numbers.
-static void list_sums(const struct finder *f, struct row_counts *list) {
-    for (uint32_t i = 0; i < f->graph->node_count && list->count < ROW_COUNTS_MAX; i++) {
-        const struct graph_node *node = &f->graph->nodes[i];
-        if (node->opcode != OPCODE_SCATTER || op_name_phase(node->op_name) == PHASE_BACKWARD) continue;
-        uint32_t sums = flow_operand_leaf(f->flow, node, 0), added = flow_operand_leaf(f->flow, node, 2);
-        if (sums == HLO_NONE || added == HLO_NONE || !(f->flow->marks[added] & 1)) continue;
-        row_counts_add(list, flow_leaf(f->flow, sums)->dimensions[0]);
-    }
-}
-
-// Rows of an input that is none of the graph's edges and nodes, but may tell of whole graphs; 0: it does not.
-static int64_t rows_of_graphs(const struct finder *f, uint32_t input) {
-    const struct entry_input *in = &f->roles->inputs[input];
-    if (in->leaf == HLO_NONE || in->is_state || f->flow->marks[in->leaf]) return 0;
-    const struct array_shape *shape = &f->graph->leaves[in->leaf];
-    int64_t rows = array_is(shape) && shape->rank > 0 ? shape->dimensions[0] : 0;
-    return rows > 1 && f->roles->batch > rows && f->roles->batch % rows == 0 ? rows : 0;
-}
-
-// As many as the first two such inputs that have one number of rows: counts of nodes and of edges, features, labels.
-static int64_t count_graphs(const struct finder *f) {
-    struct row_counts seen = {0};
-    for (uint32_t i = 0; i < f->roles->input_count; i++) {
-        int64_t rows = rows_of_graphs(f, i);
-        if (rows && row_counts_have(&seen, rows)) return rows;
-        if (rows) row_counts_add(&seen, rows);
-    }
-    return 0;
-}
-
-static void mark_graphs(struct finder *f) {
-    f->roles->graphs = count_graphs(f);
-    for (uint32_t i = 0; f->roles->graphs && i < f->roles->input_count; i++) {
-        if (rows_of_graphs(f, i) == f->roles->graphs) dimension_flow_mark(f->flow, f->roles->inputs[i].leaf, 0);
-    }
-}
-
-static void find_graph(struct finder *f) {
-    struct row_counts sums = {0};
-    f->roles->is_graph = false;
-    f->roles->graphs = 0;
-    list_sums(f, &sums);
-    for (uint32_t i = 0; i < f->roles->input_count; i++) {
-        int64_t rows = has_rows_of_numbers(f, i) ? f->graph->leaves[f->roles->inputs[i].leaf].dimensions[0] : 0;
-        if (rows < 2 || !row_counts_have(&sums, rows)) continue;
-        f->roles->is_graph = true;
-        dimension_flow_mark(f->flow, f->roles->inputs[i].leaf, 0);
-    }
-    if (!f->roles->is_graph) return;
-    mark_graphs(f);
-    dimension_flow_run(f->flow);
-}
+// --- Examples, and weights that nobody trains ---
 
 // Integers may number the ends of edges that all examples share: then rows of the examples reach more than the edges
 // do, or as much as the whole graph. What products of the forward pass sum over is the width of weights that nobody
@@ -469,32 +368,42 @@ static void mark_examples(struct finder *f, int64_t told) {
     if (told == 1 && !f->roles->is_one_example) mark_batch(f, told);
 }
 
-static void find_batch(struct finder *f, int64_t batch) {
+static bool find_batch(struct finder *f, int64_t batch, struct arena *arena) {
     struct found examples;
     mark_examples(f, batch);
-    if (!f->roles->is_training || !dimension_flow_has_marks(f->flow)) return;
-    find_graph(f);
+    if (!f->roles->is_training || !dimension_flow_has_marks(f->flow)) return true;
+    if (!edges_and_nodes_find(f, arena)) return false;
     if (!f->roles->is_one_example && are_examples_elsewhere(f, &examples)) choose(f, examples);
     mark_inputs(f, f->roles->batch, f->roles->batch_dimension);
-    find_graph(f);
+    if (!edges_and_nodes_find(f, arena)) return false;
     find_frozen(f);
+    return true;
+}
+
+static void mark_state(struct finder *f) {
+    for (uint32_t i = 0; i < f->roles->input_count; i++) {
+        struct entry_input *input = &f->roles->inputs[i];
+        input->is_state = f->roles->is_training && input->mirror != HLO_NONE;
+        if (input->is_state) f->flow->is_blocked[input->leaf] = 1;
+    }
+}
+
+// False at the arena's limit, as the steps that it takes.
+static bool find_roles(struct finder *f, int64_t batch, struct arena *arena) {
+    bool has_room = dimension_flow_init(f->flow, f->graph, arena);
+    f->flow->ties_joined = true;
+    if (has_room && f->graph->entry != HLO_NONE) has_room = list_inputs(f, arena) && list_outputs(f, arena);
+    if (!has_room) return false;
+    pair(f);
+    f->roles->is_training = is_training(f->graph);
+    mark_state(f);
+    return find_batch(f, batch, arena);
 }
 
 bool program_roles_find(const struct program_graph *graph, int64_t batch, struct arena *arena,
                         struct program_roles *roles, struct dimension_flow *flow, struct error *error) {
     *roles = (struct program_roles){.batch_input = HLO_NONE};
     struct finder f = {graph, roles, flow};
-    bool has_room = dimension_flow_init(flow, graph, arena);
-    flow->ties_joined = true;
-    if (has_room && graph->entry != HLO_NONE) has_room = list_inputs(&f, arena) && list_outputs(&f, arena);
-    if (!has_room) return error_set(error, ERROR_TOO_BIG, "no memory left to follow the program's dimensions");
-    pair(&f);
-    roles->is_training = is_training(graph);
-    for (uint32_t i = 0; i < roles->input_count; i++) {
-        struct entry_input *input = &roles->inputs[i];
-        input->is_state = roles->is_training && input->mirror != HLO_NONE;
-        if (input->is_state) flow->is_blocked[input->leaf] = 1;
-    }
-    find_batch(&f, batch);
-    return true;
+    if (find_roles(&f, batch, arena)) return true;
+    return error_set(error, ERROR_TOO_BIG, "no memory left to follow the program's dimensions");
 }

@@ -21,46 +21,12 @@
 //
 // In a program that sums messages at nodes (segment_sum), the edges are taken for the batch, and the nodes follow with
 // them: both are one graph, which cannot be halved. Unless all examples share it: then their rows reach more, and are
-// the batch. Or it is several graphs that were joined: then inputs have a row for each of them, and these follow too.
+// the batch. Or it is several graphs that were joined: then inputs have a row for each of them, and these follow too
+// (edges_and_nodes.h).
 #pragma once
 
 #include "analysis/advice/dimension_flow.h"
-
-struct entry_input {
-    uint32_t leaf;        // HLO_NONE where the number names no parameter
-    uint32_t allocation;  // of the module, or HLO_NONE
-    uint32_t mirror;      // output, or HLO_NONE
-    bool is_donated;
-    bool is_state;
-    bool is_frozen;  // a weight that nobody trains
-    bool is_packed;  // such a one, of bytes or halves of them
-};
-
-struct entry_output {
-    uint32_t leaf;
-    uint32_t mirror;  // input, or HLO_NONE
-};
-
-struct program_roles {
-    struct entry_input *inputs;
-    uint32_t input_count;
-    struct entry_output *outputs;
-    uint32_t output_count;
-    bool is_training;
-    int64_t batch;         // 0: not found
-    bool is_batch_told;    // the user gave it
-    bool is_graph;         // it counts the edges of a graph
-    int64_t graphs;        // that are joined to that one; 0: it is one
-    bool is_one_example;   // `batch` is its length
-    int batch_dimension;   // of that input
-    uint32_t batch_input;  // the input that tells it, or HLO_NONE
-};
-
-// How many there are of what can be divided: examples, or the graphs that are joined to one.
-static inline int64_t program_roles_examples(const struct program_roles *roles) {
-    if (roles->is_one_example) return 1;
-    return roles->graphs ? roles->graphs : roles->batch;
-}
+#include "analysis/advice/roles.h"
 
 // `batch` is the user's, 0 for none. `flow` gets the marks of the batch dimension.
 MUST_USE bool program_roles_find(const struct program_graph *graph, int64_t batch, struct arena *arena,

@@ -69,5 +69,5 @@ int64_t sliced_inputs_bytes(const struct advisor *advisor, const struct sharding
     start(&f);
     follow(&f);
     for (uint32_t i = 0; i < advisor->roles.input_count; i++) bytes += (double)part_bytes(&f, i);
-    return what_if_bytes(bytes);
+    return bytes > (double)advisor->what_if.fast_bytes ? what_if_bytes(bytes) : 0;
 }

@@ -10,5 +10,5 @@
 
 #include "analysis/advice/sharding_split.h"
 
-// Bytes of those parts on a chip. 0 at the arena's limit.
+// Bytes of those parts on a chip. 0 where fast memory holds all of them, and at the arena's limit.
 int64_t sliced_inputs_bytes(const struct advisor *advisor, const struct sharding_split *split);

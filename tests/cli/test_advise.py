@@ -497,6 +497,24 @@ class Predictions(unittest.TestCase):
             item = by_id(self.documents[name])["rematerialize"]
             self.assertIn("of nodes, or of edges as well", item["evidence"][0], name)
 
+    def test_a_molecules_energy_counts_the_molecules(self):
+        item = by_id(self.documents["turning_molecules"])["halve_batch"]  # one label each, of nodes [molecules, atoms]
+        truth = PROGRAMS["turning_molecules"]["after"]["halve_batch"]
+        self.assertIn("64 graphs are joined to one", item["evidence"][0])
+        self.assertLess(abs(item["predicted_total_bytes"] - truth), 0.1 * truth)
+
+    def test_nodes_that_are_learnt_make_a_graph(self):
+        item, program = by_id(self.documents["learnt_nodes"])["halve_batch"], PROGRAMS["learnt_nodes"]
+        self.assertLess(program["total_bytes"] - program["after"]["halve_batch"], program["total_bytes"] / 100)
+        self.assertIn("The inputs are a graph: 60000 edges", item["evidence"][0])
+        self.assertFalse(item["applies"])
+
+    def test_prompts_are_as_long_as_their_caches_have_room(self):
+        items, program = by_id(self.documents["long_prompts"]), PROGRAMS["long_prompts"]
+        for change in ("halve_sequence", "int8_weights"):
+            truth = program["after"][change]
+            self.assertLess(abs(items[change]["predicted_total_bytes"] - truth), 0.06 * truth, change)
+
     def test_the_width_of_frozen_weights_is_no_batch(self):
         self.assertEqual(self.documents["frozen_adapted"]["batch"], 4)
 

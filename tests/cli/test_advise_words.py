@@ -36,7 +36,7 @@ def items(*programs):
 
 class Reasons(unittest.TestCase):
     def test_why_a_change_does_not_apply_is_said_first(self):
-        for name in ("gpu_haiku", "gpu_molecules"):
+        for name in ("gpu_haiku",):
             evidence = by_id(of_program(name))["rematerialize"]["evidence"]
             self.assertEqual(evidence[0], "What the blocks keep is not what the program's peak is made of.", name)
             self.assertIn("of the forward pass", evidence[1])

@@ -1,0 +1,12 @@
+// Whether it can be told what a program's repeated blocks are: the part that a user would checkpoint.
+//
+//     layers, one after the other                 they are
+//     a loop over time in each of several layers  one turn, or a layer with its whole loop?
+//     layers at each turn of a loop               one turn, or one layer of it?
+//     rounds on a graph                           what do they hand on: nodes, or edges too?
+#pragma once
+
+#include "analysis/advice/residuals.h"
+
+// Makes the advisor doubt all that its change is about, where it cannot. False at the arena's limit.
+MUST_USE bool block_doubts_find(struct advisor *advisor, const struct residuals *residuals);

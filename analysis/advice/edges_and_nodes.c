@@ -1,0 +1,192 @@
+#include "analysis/advice/edges_and_nodes.h"
+
+#include "analysis/program/op_name.h"
+
+enum { ROW_COUNTS_MAX = 64 };
+
+struct row_counts {  // how many rows arrays have, each number once
+    int64_t rows[ROW_COUNTS_MAX];
+    int count;
+};
+
+static bool row_counts_have(const struct row_counts *list, int64_t rows) {
+    for (int i = 0; i < list->count; i++) {
+        if (list->rows[i] == rows) return true;
+    }
+    return false;
+}
+
+static void row_counts_add(struct row_counts *list, int64_t rows) {
+    if (list->count < ROW_COUNTS_MAX && !row_counts_have(list, rows)) list->rows[list->count++] = rows;
+}
+
+// --- What is read along the edges and added up at their ends ---
+
+struct row_uses {                    // of arrays that rows that follow the edges
+    struct row_counts summed;        // are added to by the forward pass
+    struct row_counts whole_summed;  // as whole rows of numbers, where they are added to places in a row in `summed`
+    struct row_counts read;          // are read from by the forward pass, whole
+    struct row_counts read_back;     // and by the backward pass
+};
+
+static int64_t elements_of_row(const struct array_shape *shape) {
+    int64_t elements = 1;
+    for (int d = 1; d < shape->rank; d++) elements *= shape->dimensions[d];
+    return elements;
+}
+
+// Slots of experts, [experts, slots, width], are read by two numbers: not whole rows.
+static bool are_whole_rows(const struct array_shape *rows, const struct array_shape *of_edges) {
+    int64_t elements = elements_of_row(rows);
+    return rows->rank >= 2 && elements > 1 && elements == elements_of_row(of_edges);
+}
+
+static void note_use(const struct finder *f, const struct graph_node *node, struct row_uses *uses) {
+    bool is_sum = node->opcode == OPCODE_SCATTER, is_back = op_name_phase(node->op_name) == PHASE_BACKWARD;
+    uint32_t rows = flow_operand_leaf(f->flow, node, 0);
+    uint32_t of_edges = is_sum ? flow_operand_leaf(f->flow, node, 2) : node->first_leaf;
+    if (rows == HLO_NONE || of_edges == HLO_NONE || !flow_is_marked(f->flow, of_edges, 0)) return;
+    const struct array_shape *shape = flow_leaf(f->flow, rows);
+    int64_t count = shape->dimensions[0];
+    if (is_sum && !is_back) row_counts_add(&uses->summed, count);
+    if (flow_is_marked(f->flow, rows, 0) || !are_whole_rows(shape, flow_leaf(f->flow, of_edges))) return;
+    if (is_sum && !is_back) row_counts_add(&uses->whole_summed, count);
+    if (!is_sum) row_counts_add(is_back ? &uses->read_back : &uses->read, count);
+}
+
+static void list_uses(const struct finder *f, struct row_uses *uses) {
+    for (uint32_t i = 0; i < f->graph->node_count; i++) {
+        const struct graph_node *node = &f->graph->nodes[i];
+        if (node->opcode == OPCODE_SCATTER || (node->opcode == OPCODE_GATHER && node->leaf_count == 1))
+            note_use(f, node, uses);
+    }
+}
+
+// --- Nodes ---
+
+enum told_by { TOLD_BY_NONE, TOLD_BY_KINDS, TOLD_BY_ROWS };  // of an input: integers; rows of numbers, learnt or given
+
+static int64_t row_count(const struct finder *f, uint32_t input) {
+    if (f->roles->inputs[input].leaf == HLO_NONE) return 0;
+    const struct array_shape *shape = input_shape(f, input);
+    return array_is(shape) && shape->rank > 0 ? shape->dimensions[0] : 0;
+}
+
+static bool is_table(const struct finder *f, uint32_t input) {
+    return f->roles->inputs[input].is_state && input_shape(f, input)->rank >= 2 && is_floating(f, input);
+}
+
+static enum told_by nodes_told_by(const struct finder *f, const struct row_uses *uses, uint32_t input) {
+    int64_t rows = row_count(f, input);
+    if (rows < 2 || !row_counts_have(&uses->summed, rows)) return TOLD_BY_NONE;
+    if (has_rows_of_numbers(f, input)) return TOLD_BY_ROWS;
+    if (!row_counts_have(&uses->whole_summed, rows) || !row_counts_have(&uses->read, rows)) return TOLD_BY_NONE;
+    if (is_table(f, input) && row_counts_have(&uses->read_back, rows)) return TOLD_BY_ROWS;
+    return is_other(f, input) && is_integer(f, input) ? TOLD_BY_KINDS : TOLD_BY_NONE;
+}
+
+static int64_t most_nodes(const struct finder *f, const struct row_uses *uses) {
+    int64_t most = 0;
+    for (uint32_t i = 0; i < f->roles->input_count; i++) {
+        if (nodes_told_by(f, uses, i) && row_count(f, i) > most) most = row_count(f, i);
+    }
+    return most;
+}
+
+// How many there are, of each sort. They follow the edges, but for weights. Whole graphs are read along the edges and
+// added up to as well, where they have features of their own, and integers count their nodes; but they are fewer.
+static struct row_counts mark_nodes(struct finder *f) {
+    struct row_uses uses = {0};
+    struct row_counts nodes = {0};
+    list_uses(f, &uses);
+    int64_t most = most_nodes(f, &uses);
+    for (uint32_t i = 0; i < f->roles->input_count; i++) {
+        enum told_by told_by = nodes_told_by(f, &uses, i);
+        if (told_by == TOLD_BY_NONE || (told_by == TOLD_BY_KINDS && row_count(f, i) < most)) continue;
+        row_counts_add(&nodes, row_count(f, i));
+        dimension_flow_mark(f->flow, f->roles->inputs[i].leaf, 0);
+    }
+    return nodes;
+}
+
+// --- Graphs that were joined ---
+
+// Rows of an input that is none of the graph's edges and nodes, but may tell of whole graphs; 0: it does not.
+static int64_t rows_of_graphs(const struct finder *f, uint32_t input) {
+    int64_t rows = is_other(f, input) ? row_count(f, input) : 0;
+    return rows > 1 && f->roles->batch > rows && f->roles->batch % rows == 0 ? rows : 0;
+}
+
+// As many as the first two such inputs that have one number of rows: counts of nodes and of edges, features, labels.
+static int64_t count_by_two_inputs(const struct finder *f) {
+    struct row_counts seen = {0};
+    for (uint32_t i = 0; i < f->roles->input_count; i++) {
+        int64_t rows = rows_of_graphs(f, i);
+        if (rows && row_counts_have(&seen, rows)) return rows;
+        if (rows) row_counts_add(&seen, rows);
+    }
+    return 0;
+}
+
+// Are nodes equal parts of the rows that `trial` follows, those of one row after those of the other?
+static bool are_nodes_parts(const struct finder *f, const struct row_counts *nodes,
+                            const struct dimension_flow *trial) {
+    for (uint32_t i = 0; i < f->roles->input_count; i++) {
+        uint32_t leaf = f->roles->inputs[i].leaf;
+        if (leaf == HLO_NONE || !flow_is_marked(trial, leaf, 0) || dimension_flow_start(trial, leaf, 0) != 1) continue;
+        if (row_counts_have(nodes, row_count(f, i))) return true;
+    }
+    return false;
+}
+
+// As many as the rows of the first such input whose rows the nodes are parts of. Followed beside the edges' marks.
+static bool count_by_parts(struct finder *f, const struct row_counts *nodes, struct arena *arena) {
+    enum { TRIED_MAX = 8 };
+    struct row_counts tried = {0};
+    struct dimension_flow trial;
+    if (!dimension_flow_init(&trial, f->graph, arena)) return false;
+    trial.is_blocked = f->flow->is_blocked;
+    trial.ties_joined = f->flow->ties_joined;
+    for (uint32_t i = 0; i < f->roles->input_count && tried.count < TRIED_MAX && !f->roles->graphs; i++) {
+        int64_t rows = rows_of_graphs(f, i);
+        if (!rows || row_counts_have(&tried, rows)) continue;
+        row_counts_add(&tried, rows);
+        dimension_flow_clear(&trial);
+        dimension_flow_mark(&trial, f->roles->inputs[i].leaf, 0);
+        dimension_flow_run(&trial);
+        if (are_nodes_parts(f, nodes, &trial)) f->roles->graphs = rows;
+    }
+    return true;
+}
+
+// As many as the rows of the first such input that nodes or edges are added up to, once both are followed. Nodes of
+// another sort are read along the edges as well.
+static int64_t count_by_sums(const struct finder *f) {
+    struct row_uses uses = {0};
+    list_uses(f, &uses);
+    for (uint32_t i = 0; i < f->roles->input_count; i++) {
+        int64_t rows = rows_of_graphs(f, i);
+        if (rows && row_counts_have(&uses.summed, rows) && !row_counts_have(&uses.read, rows)) return rows;
+    }
+    return 0;
+}
+
+static void follow_graphs(struct finder *f) {
+    for (uint32_t i = 0; f->roles->graphs && i < f->roles->input_count; i++) {
+        if (rows_of_graphs(f, i) == f->roles->graphs) dimension_flow_mark(f->flow, f->roles->inputs[i].leaf, 0);
+    }
+    dimension_flow_run(f->flow);
+}
+
+bool edges_and_nodes_find(struct finder *f, struct arena *arena) {
+    struct row_counts nodes = mark_nodes(f);
+    f->roles->is_graph = nodes.count > 0;
+    f->roles->graphs = f->roles->is_graph ? count_by_two_inputs(f) : 0;
+    if (!f->roles->is_graph) return true;
+    if (!f->roles->graphs && !count_by_parts(f, &nodes, arena)) return false;
+    follow_graphs(f);
+    if (f->roles->graphs) return true;
+    f->roles->graphs = count_by_sums(f);
+    if (f->roles->graphs) follow_graphs(f);
+    return true;
+}

@@ -1,0 +1,8 @@
+// What makes a chip's share untellable, where it is much of the program: rows that are looked up in tables which the
+// chips share, copies of narrow tables, arrays that are joined along what they share, Fourier transforms.
+#pragma once
+
+#include "analysis/advice/sharded.h"
+
+// Makes the advisor doubt all of the sharding in such a case.
+void sharding_doubts_find(struct advisor *advisor, const struct sharded *sharded);
