@@ -66,7 +66,7 @@ static void doubt_nested(struct advisor *advisor, const struct residuals *residu
                                    "step with one turn of either in jax.checkpoint.");
 }
 
-// Blocks of four networks were compiled to 27 % more than the replay says, to 45 % less, and in between.
+// Blocks of four networks were compiled to 37 % more than the replay says, to 45 % less, and in between.
 static void doubt_graph(struct advisor *advisor) {
     advisor_doubt_all(advisor,
                       "Whether blocks hand on what they have of nodes, or of edges as well, does not show: compile the "
