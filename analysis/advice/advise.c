@@ -185,7 +185,10 @@ static void widen_by_waste(const struct advisor *advisor, struct advice_item *it
     bool is_packed_anew = item->applies && !is_of_arguments && item->high_bytes > item->low_bytes;
     if (low < least) low = least;
     if (low < item->stays_bytes) low = item->stays_bytes;
-    if (is_packed_anew && low < item->low_bytes) item->low_bytes = low;
+    if (!is_packed_anew || low >= item->low_bytes) return;
+    int64_t kept_low = item->kept_low_bytes - (item->low_bytes - low);
+    if (item->kept_low_bytes) item->kept_low_bytes = kept_low > low ? kept_low : low;
+    item->low_bytes = low;
 }
 
 static bool make_item(struct advisor *advisor, enum advice_id id, struct advice_item *item) {

@@ -180,13 +180,16 @@ static void tell_followed(struct advisor *advisor, const struct what_if_result *
         .population_bytes = reached_bytes(advisor),
         .may_go_bytes = difference,
         .help = "Compile it with bfloat16 parameters: what the step then computes in depends on its source."};
+    const char *least_kept = item->kept_low_bytes && !advisor->is_squeezed
+                                 ? arena_printf(advisor->arena, ", and %s at least",
+                                                size_string(item->kept_low_bytes, advisor->arena))
+                                 : "";
     advisor_say(
         advisor, item,
         "Where the source casts the parameters back to float32 before it computes, only storage is less: a total "
-        "of %s, which is predicted, and %s at least. Where it computes with them as they are, more arrays become "
-        "bfloat16: a "
+        "of %s, which is predicted%s. Where it computes with them as they are, more arrays become bfloat16: a "
         "total of %s. The program does not tell which.",
-        size_string(item->predicted_total_bytes, advisor->arena), size_string(item->kept_low_bytes, advisor->arena),
+        size_string(item->predicted_total_bytes, advisor->arena), least_kept ? least_kept : "",
         size_string(followed->total_bytes, advisor->arena));
 }
 

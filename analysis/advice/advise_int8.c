@@ -49,10 +49,17 @@ static uint32_t narrow_weights(const struct advisor *advisor, int64_t *sizes, in
     return count;
 }
 
+// Of temporaries, copies of matrices.
+static bool is_copy(const struct advisor *advisor, uint32_t leaf) {
+    const struct array_shape *shape = &advisor->graph.leaves[leaf];
+    bool is_matrix = shape->element_type == ELEMENT_TYPE_BF16 && shape->rank >= 2;
+    return is_matrix && advisor->types.cast_copies[leaf] && !advisor->batch.marks[leaf];
+}
+
 static void drop_copies(const struct advisor *advisor, int64_t *sizes) {
-    for (uint32_t i = 0; i < advisor->module->buffer_count; i++) {
-        uint32_t leaf = advisor_leaf(advisor, i);
-        if (leaf != HLO_NONE && advisor->types.is_cast_copy[leaf] && !advisor->batch.marks[leaf]) sizes[i] = 0;
+    for (uint32_t i = 0; i < advisor_temporary_count(advisor); i++) {
+        uint32_t buffer = advisor_temporary(advisor, i), leaf = advisor_leaf(advisor, buffer);
+        if (leaf != HLO_NONE && is_copy(advisor, leaf)) sizes[buffer] = 0;
     }
 }
 

@@ -40,7 +40,7 @@ static int list_cast_shapes(const struct advisor *advisor, const struct array_sh
     int count = 0;
     for (uint32_t leaf = 0; leaf < advisor->graph.leaf_count && count < CAST_SHAPES_MAX; leaf++) {
         const struct array_shape *shape = &advisor->graph.leaves[leaf];
-        bool is_known = advisor->types.is_cast_copy[leaf] != CAST_COPY_OF_INPUT || !array_is(shape) || shape->rank < 2;
+        bool is_known = advisor->types.cast_copies[leaf] != CAST_COPY_OF_INPUT || !array_is(shape) || shape->rank < 2;
         for (int i = 0; i < count && !is_known; i++) is_known = array_same_dimensions(shapes[i], shape);
         if (!is_known) shapes[count++] = shape;
     }
@@ -69,7 +69,7 @@ static int64_t casts_added(const struct advisor *advisor) {
     for (uint32_t i = 0; i < advisor->what_if.replay.span_count; i++) {
         const struct heap_span *span = &advisor->what_if.replay.spans[i];
         uint32_t leaf = advisor_leaf(advisor, span->buffer), turn = advisor->phases.turn_step;
-        if (leaf == HLO_NONE || advisor->types.is_cast_copy[leaf] != CAST_COPY_OF_INPUT) continue;
+        if (leaf == HLO_NONE || advisor->types.cast_copies[leaf] != CAST_COPY_OF_INPUT) continue;
         if (span->start_step < turn && span->end_step > turn)
             bytes -= (double)advisor->module->buffers[span->buffer].size_bytes;
     }

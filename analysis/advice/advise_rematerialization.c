@@ -11,7 +11,6 @@
 #include "analysis/advice/block_doubts.h"
 #include "analysis/advice/block_stages.h"
 #include "analysis/advice/data_kind.h"
-#include "analysis/advice/loop_steps.h"
 #include "analysis/advice/saved_products.h"
 
 #include <math.h>

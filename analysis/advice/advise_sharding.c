@@ -4,8 +4,8 @@
 //     w f32[1024,4096] -> f32[256,4096] on each of 4 chips       + what is gathered of it, or exchanged (gathered.h)
 #include "analysis/advice/advisor.h"
 #include "analysis/advice/few_pictures.h"
-#include "analysis/advice/scattered.h"
 #include "analysis/advice/looked_up.h"
+#include "analysis/advice/scattered.h"
 #include "analysis/advice/sharded.h"
 #include "analysis/advice/sharding_doubts.h"
 

@@ -66,7 +66,7 @@ bool advisor_is_weight(const struct advisor *advisor, uint32_t input) {
 
 bool advisor_computes_in_bf16(const struct advisor *advisor) {
     for (uint32_t leaf = 0; leaf < advisor->graph.leaf_count; leaf++) {
-        if (!advisor->types.is_cast_copy[leaf] || advisor->graph.leaves[leaf].rank < 2) continue;
+        if (!advisor->types.cast_copies[leaf] || advisor->graph.leaves[leaf].rank < 2) continue;
         if (type_flow_is_users_conversion(&advisor->graph.nodes[advisor->graph.node_of_leaf[leaf]])) return true;
     }
     return false;

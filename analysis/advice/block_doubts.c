@@ -45,20 +45,28 @@ static bool has_weights_of(const struct advisor *advisor, int64_t turns) {
     return false;
 }
 
+struct turns {  // asked last: arrays of one loop come one after the other
+    int64_t count;
+    bool has_weights;
+};
+
 // Kept for each turn of two loops, of which the outer one takes no weights.
-static bool is_of_nested(const struct advisor *advisor, uint32_t leaf) {
+static bool is_of_nested(const struct advisor *advisor, uint32_t leaf, struct turns *last) {
     if (leaf == HLO_NONE || __builtin_popcount(advisor->steps.marks[leaf]) < 2) return false;
-    return !has_weights_of(advisor, advisor->graph.leaves[leaf].dimensions[0]);
+    int64_t count = advisor->graph.leaves[leaf].dimensions[0];
+    if (count != last->count) *last = (struct turns){count, has_weights_of(advisor, count)};
+    return !last->has_weights;
 }
 
 // Loops in loops, as layers at each of a few times: is a turn of the outer one the block, or of the inner? What the
 // outer backward pass unpacks of a turn goes or stays with that.
 static void doubt_nested(struct advisor *advisor, const struct residuals *residuals) {
     const struct heap_replay *replay = &advisor->what_if.replay;
+    struct turns last = {.count = -1};
     double nested = 0;
     for (uint32_t i = 0; i < replay->span_count; i++) {
         uint32_t buffer = replay->spans[i].buffer;
-        if (residuals_has(residuals, i) && is_of_nested(advisor, advisor_leaf(advisor, buffer)))
+        if (residuals_has(residuals, i) && is_of_nested(advisor, advisor_leaf(advisor, buffer), &last))
             nested += (double)advisor->module->buffers[buffer].size_bytes;
     }
     if (nested > (double)residuals->dropped_bytes / 2)

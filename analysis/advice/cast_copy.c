@@ -20,7 +20,7 @@ static bool lies_alike(const struct array_shape *a, const struct array_shape *b)
 bool cast_copy_is_needless(const struct advisor *advisor, uint32_t leaf) {
     const struct array_shape *copy = &advisor->graph.leaves[leaf];
     bool has_like = false;
-    if (!advisor->types.is_cast_copy[leaf]) return false;
+    if (!advisor->types.cast_copies[leaf]) return false;
     for (uint32_t i = 0; i < advisor->roles.input_count; i++) {
         uint32_t input = advisor->roles.inputs[i].leaf;
         if (!is_f32_input_like(advisor, input, copy)) continue;

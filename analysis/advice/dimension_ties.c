@@ -1,5 +1,6 @@
 #include "analysis/advice/dimension_ties.h"
 
+#include "analysis/advice/fetched.h"
 #include "analysis/program/leaf_links.h"
 #include "analysis/program/library_call.h"
 #include "analysis/program/op_name.h"
@@ -216,18 +217,13 @@ static void tie_alike(struct dimension_flow *flow, const struct graph_node *node
 // The compiler fetches a large array in slices and puts them together again with a custom call: its result is the
 // array that the slices were cut from, which stands a few operations above.
 static void tie_sliced(struct dimension_flow *flow, const struct graph_node *node) {
-    enum { CHAIN_MAX = 8 };
     const struct graph_node *from = node;
-    for (int i = 0; i < CHAIN_MAX && node->leaf_count == 1; i++) {
+    for (int i = 0; i < FETCHED_CHAIN_MAX && node->leaf_count == 1; i++) {
         uint32_t operand = graph_operand(flow->graph, from, 0);
         if (operand == HLO_NONE) return;
         from = &flow->graph->nodes[operand];
         if (from->leaf_count == 1) dimension_tie_all(flow, from->first_leaf, node->first_leaf);
-        bool goes_on = from->opcode == OPCODE_ASYNC_DONE || from->opcode == OPCODE_ASYNC_START ||
-                       from->opcode == OPCODE_RESIZING || from->opcode == OPCODE_DYNAMIC_SLICE ||
-                       from->opcode == OPCODE_COPY_DONE || from->opcode == OPCODE_COPY_START ||
-                       from->opcode == OPCODE_BITCAST;
-        if (!goes_on) return;
+        if (!fetched_goes_on(from)) return;
     }
 }
 

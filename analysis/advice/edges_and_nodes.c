@@ -16,6 +16,12 @@ static bool row_counts_have(const struct row_counts *list, int64_t rows) {
     return false;
 }
 
+static int64_t row_counts_most(const struct row_counts *list) {
+    int64_t most = 0;
+    for (int i = 0; i < list->count; i++) most = list->rows[i] > most ? list->rows[i] : most;
+    return most;
+}
+
 static void row_counts_add(struct row_counts *list, int64_t rows) {
     if (list->count < ROW_COUNTS_MAX && !row_counts_have(list, rows)) list->rows[list->count++] = rows;
 }
@@ -29,9 +35,12 @@ struct row_uses {                    // of arrays that rows that follow the edge
     struct row_counts read_back;     // and by the backward pass
 };
 
+// 0: more than any row has.
 static int64_t elements_of_row(const struct array_shape *shape) {
     int64_t elements = 1;
-    for (int d = 1; d < shape->rank; d++) elements *= shape->dimensions[d];
+    for (int d = 1; d < shape->rank; d++) {
+        if (__builtin_mul_overflow(elements, shape->dimensions[d], &elements)) return 0;
+    }
     return elements;
 }
 
@@ -112,16 +121,17 @@ static struct row_counts mark_nodes(struct finder *f) {
 // --- Graphs that were joined ---
 
 // Rows of an input that is none of the graph's edges and nodes, but may tell of whole graphs; 0: it does not.
-static int64_t rows_of_graphs(const struct finder *f, uint32_t input) {
+static int64_t rows_of_graphs(const struct finder *f, const struct row_counts *nodes, uint32_t input) {
     int64_t rows = is_other(f, input) ? row_count(f, input) : 0;
+    if (rows >= row_counts_most(nodes)) return 0;  // as a label for each node
     return rows > 1 && f->roles->batch > rows && f->roles->batch % rows == 0 ? rows : 0;
 }
 
 // As many as the first two such inputs that have one number of rows: counts of nodes and of edges, features, labels.
-static int64_t count_by_two_inputs(const struct finder *f) {
+static int64_t count_by_two_inputs(const struct finder *f, const struct row_counts *nodes) {
     struct row_counts seen = {0};
     for (uint32_t i = 0; i < f->roles->input_count; i++) {
-        int64_t rows = rows_of_graphs(f, i);
+        int64_t rows = rows_of_graphs(f, nodes, i);
         if (rows && row_counts_have(&seen, rows)) return rows;
         if (rows) row_counts_add(&seen, rows);
     }
@@ -148,7 +158,7 @@ static bool count_by_parts(struct finder *f, const struct row_counts *nodes, str
     trial.is_blocked = f->flow->is_blocked;
     trial.ties_joined = f->flow->ties_joined;
     for (uint32_t i = 0; i < f->roles->input_count && tried.count < TRIED_MAX && !f->roles->graphs; i++) {
-        int64_t rows = rows_of_graphs(f, i);
+        int64_t rows = rows_of_graphs(f, nodes, i);
         if (!rows || row_counts_have(&tried, rows)) continue;
         row_counts_add(&tried, rows);
         dimension_flow_clear(&trial);
@@ -161,19 +171,19 @@ static bool count_by_parts(struct finder *f, const struct row_counts *nodes, str
 
 // As many as the rows of the first such input that nodes or edges are added up to, once both are followed. Nodes of
 // another sort are read along the edges as well.
-static int64_t count_by_sums(const struct finder *f) {
+static int64_t count_by_sums(const struct finder *f, const struct row_counts *nodes) {
     struct row_uses uses = {0};
     list_uses(f, &uses);
     for (uint32_t i = 0; i < f->roles->input_count; i++) {
-        int64_t rows = rows_of_graphs(f, i);
+        int64_t rows = rows_of_graphs(f, nodes, i);
         if (rows && row_counts_have(&uses.summed, rows) && !row_counts_have(&uses.read, rows)) return rows;
     }
     return 0;
 }
 
-static void follow_graphs(struct finder *f) {
+static void follow_graphs(struct finder *f, const struct row_counts *nodes) {
     for (uint32_t i = 0; f->roles->graphs && i < f->roles->input_count; i++) {
-        if (rows_of_graphs(f, i) == f->roles->graphs) dimension_flow_mark(f->flow, f->roles->inputs[i].leaf, 0);
+        if (rows_of_graphs(f, nodes, i) == f->roles->graphs) dimension_flow_mark(f->flow, f->roles->inputs[i].leaf, 0);
     }
     dimension_flow_run(f->flow);
 }
@@ -181,12 +191,12 @@ static void follow_graphs(struct finder *f) {
 bool edges_and_nodes_find(struct finder *f, struct arena *arena) {
     struct row_counts nodes = mark_nodes(f);
     f->roles->is_graph = nodes.count > 0;
-    f->roles->graphs = f->roles->is_graph ? count_by_two_inputs(f) : 0;
+    f->roles->graphs = f->roles->is_graph ? count_by_two_inputs(f, &nodes) : 0;
     if (!f->roles->is_graph) return true;
     if (!f->roles->graphs && !count_by_parts(f, &nodes, arena)) return false;
-    follow_graphs(f);
+    follow_graphs(f, &nodes);
     if (f->roles->graphs) return true;
-    f->roles->graphs = count_by_sums(f);
-    if (f->roles->graphs) follow_graphs(f);
+    f->roles->graphs = count_by_sums(f, &nodes);
+    if (f->roles->graphs) follow_graphs(f, &nodes);
     return true;
 }

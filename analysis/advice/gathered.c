@@ -3,7 +3,7 @@
 #include "analysis/advice/weight_products.h"
 
 // Without training, of gathered weights: half are there where few rows meet each, as in a step that decodes; products
-// of many rows take so long that no more than this is gathered ahead of them on a TPU.
+// of many rows take so long that only a fifth is gathered ahead of them on a TPU.
 #define AT_ONCE_OF_FEW_ROWS 0.5
 #define AT_ONCE_OF_MANY_ROWS 0.2
 

@@ -1,5 +1,5 @@
-// What makes a chip's share untellable, where it is much of the program: rows that are looked up in tables which the
-// chips share, copies of narrow tables, arrays that are joined along what they share, Fourier transforms.
+// What makes a chip's share untellable. Where it is much of the program: rows that are looked up in tables which the
+// chips share, copies of narrow tables, arrays that are joined along what they share. At all: Fourier transforms.
 #pragma once
 
 #include "analysis/advice/sharded.h"

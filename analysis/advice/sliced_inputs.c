@@ -17,6 +17,12 @@ static void hand_on(void *context, uint32_t first_from, uint32_t first_to, uint3
     }
 }
 
+// A hostile loop's body may declare another array than it is given.
+static bool is_of_input(const struct finder *f, uint32_t input, uint32_t leaf) {
+    const struct array_shape *leaves = f->advisor->graph.leaves;
+    return array_same_dimensions(&leaves[f->advisor->roles.inputs[input].leaf], &leaves[leaf]);
+}
+
 // From what a loop is given to what its body has; the body's result goes on to the next turn as the body leaves it.
 static void enter(void *context, uint32_t first_from, uint32_t first_to, uint32_t count) {
     struct finder *f = context;
@@ -25,14 +31,15 @@ static void enter(void *context, uint32_t first_from, uint32_t first_to, uint32_
     if (graph->nodes[graph->node_of_leaf[first_to]].opcode != OPCODE_PARAMETER) return;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t input = f->input_of[first_to + i];
-        if (input) f->marks[input - 1] |= f->split->flow.marks[first_to + i];
+        if (input && is_of_input(f, input - 1, first_to + i)) f->marks[input - 1] |= f->split->flow.marks[first_to + i];
     }
 }
 
 static void start(struct finder *f) {
     for (uint32_t i = 0; i < f->advisor->roles.input_count; i++) {
         uint32_t leaf = f->advisor->roles.inputs[i].leaf;
-        if (leaf != HLO_NONE && !sharding_is_weight(f->advisor, i)) f->input_of[leaf] = i + 1;
+        bool is_array = leaf != HLO_NONE && array_is(&f->advisor->graph.leaves[leaf]);
+        if (is_array && !sharding_is_weight(f->advisor, i)) f->input_of[leaf] = i + 1;
     }
 }
 

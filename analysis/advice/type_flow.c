@@ -215,7 +215,7 @@ static void finish(struct runner *r, const struct program_roles *roles) {
     }
     widen_momentum(r, roles);
     for (uint32_t leaf = 0; leaf < r->graph->leaf_count; leaf++)
-        r->flow->is_cast_copy[leaf] = cast_copy_by(r->origins[leaf]);
+        r->flow->cast_copies[leaf] = cast_copy_by(r->origins[leaf]);
 }
 
 static void run_passes(struct runner *r) {
@@ -234,7 +234,7 @@ bool type_flow_run(const struct program_graph *graph, const struct program_roles
                                arena_new(arena, uint8_t, graph->leaf_count)};
     struct runner r = {.graph = graph, .flow = flow};
     r.origins = arena_new(arena, uint8_t, graph->leaf_count);
-    if (!flow->classes || !flow->is_cast_copy || !r.origins) return false;
+    if (!flow->classes || !flow->cast_copies || !r.origins) return false;
     start(&r, roles);
     run_passes(&r);
     r.judges_products = true;

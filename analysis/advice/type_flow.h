@@ -26,8 +26,8 @@ enum cast_copy {
 };
 
 struct type_flow {
-    uint8_t *classes;       // enum type_class of each leaf
-    uint8_t *is_cast_copy;  // enum cast_copy: a bfloat16 copy of an input, which bfloat16 inputs make needless
+    uint8_t *classes;      // enum type_class of each leaf
+    uint8_t *cast_copies;  // enum cast_copy: copies in bfloat16 of inputs, and what is made of those in float32 again
 };
 
 // False at the arena's limit.
