@@ -5,46 +5,45 @@
 #include "analysis/advice/row_copies.h"
 #include "analysis/program/op_name.h"
 
+static bool is_much(const struct sharded *sharded, int64_t bytes) {
+    enum { MUCH_DIVISOR = 8 };
+    return bytes > sharded->then.total_bytes / MUCH_DIVISOR;
+}
+
+static void doubt_all(struct advisor *advisor, const char *help) {
+    advisor->doubt.may_stay_bytes = advisor->doubt.population_bytes;
+    advisor->doubt.help = help;
+}
+
 // With the batch whole, the chips may lay out the rows by another dimension than the features that they share, and pad
 // that to the lanes: 24 drawn rows for each place to 128.
 static void doubt_looked_up(struct advisor *advisor, const struct sharded *sharded) {
-    enum { MUCH_DIVISOR = 8 };
-    int64_t rows_bytes = looked_up_most_bytes(advisor, sharded->looked_up);
-    if (sharded->is_batch_split || rows_bytes <= sharded->then.total_bytes / MUCH_DIVISOR) return;
-    advisor->doubt.may_stay_bytes = advisor->doubt.population_bytes;
-    advisor->doubt.help =
+    if (sharded->is_batch_split || !is_much(sharded, looked_up_most_bytes(advisor, sharded->looked_up))) return;
+    doubt_all(
+        advisor,
         "Compile it sharded: the rows that chips look up for each other are much of this program, and may be padded "
-        "several times.";
+        "several times.");
 }
 
 // Numbers that a fusion computed as it looked up are arrays where chips share the table: the backward pass needs them.
 static void doubt_looked_up_numbers(struct advisor *advisor, const struct sharded *sharded) {
-    enum { MUCH_DIVISOR = 8 };
-    int64_t bytes = looked_up_numbers_bytes(advisor, &sharded->split);
-    if (sharded->is_batch_split || bytes <= sharded->then.total_bytes / MUCH_DIVISOR) return;
-    advisor->doubt.may_stay_bytes = advisor->doubt.population_bytes;
-    advisor->doubt.help = "Compile it sharded: so many rows are looked up in tables that the chips share that their "
-                          "numbers alone are much of this program.";
+    if (sharded->is_batch_split || !is_much(sharded, looked_up_numbers_bytes(advisor, &sharded->split))) return;
+    doubt_all(advisor, "Compile it sharded: so many rows are looked up in tables that the chips share that their "
+                       "numbers alone are much of this program.");
 }
 
 static void doubt_row_copies(struct advisor *advisor, const struct sharded *sharded) {
-    enum { MUCH_DIVISOR = 8, F32_BITS = 32 };
-    int64_t bytes = row_copies_begun(advisor, advisor->request.ways, F32_BITS);
-    if (bytes <= sharded->then.total_bytes / MUCH_DIVISOR) return;
-    advisor->doubt.may_stay_bytes = advisor->doubt.population_bytes;
-    advisor->doubt.help =
-        "Compile it sharded: a chip's part of a table with so few columns is small enough to be copied "
-        "by rows, each padded to 128 columns.";
+    enum { F32_BITS = 32 };
+    if (!is_much(sharded, row_copies_begun(advisor, advisor->request.ways, F32_BITS))) return;
+    doubt_all(advisor, "Compile it sharded: a chip's part of a table with so few columns is small enough to be copied "
+                       "by rows, each padded to 128 columns.");
 }
 
 // Each table's gradient takes rows of all examples: XLA:GPU begins to gather those of many tables together.
 static void doubt_looked_up_rows(struct advisor *advisor, const struct sharded *sharded) {
-    enum { MUCH_DIVISOR = 8 };
-    int64_t bytes = looked_up_rows_bytes(advisor, &sharded->split);
-    if (!advisor->roles.is_training || bytes <= sharded->then.total_bytes / MUCH_DIVISOR) return;
-    advisor->doubt.may_stay_bytes = advisor->doubt.population_bytes;
-    advisor->doubt.help = "Compile it sharded: the rows that are looked up in tables which the chips share are much of "
-                          "this program, and their gradients may be gathered whole, all at once.";
+    if (!advisor->roles.is_training || !is_much(sharded, looked_up_rows_bytes(advisor, &sharded->split))) return;
+    doubt_all(advisor, "Compile it sharded: the rows that are looked up in tables which the chips share are much of "
+                       "this program, and their gradients may be gathered whole, all at once.");
 }
 
 // The partitioner has ways of its own with Fourier transforms, and gathers or transposes what they take.
@@ -53,8 +52,7 @@ static void doubt_transforms(struct advisor *advisor) {
     for (uint32_t i = 0; i < advisor->graph.node_count && !has_transforms; i++)
         has_transforms = bytes_equal(op_name_primitive(advisor->graph.nodes[i].op_name), BYTES("fft"));
     if (!has_transforms) return;
-    advisor->doubt.may_stay_bytes = advisor->doubt.population_bytes;
-    advisor->doubt.help = "Compile it sharded: how chips share the Fourier transforms of this program is not followed.";
+    doubt_all(advisor, "Compile it sharded: how chips share the Fourier transforms of this program is not followed.");
 }
 
 // With the batch whole, pieces of an array that the chips send each other may be there all at once.
@@ -62,10 +60,8 @@ static void doubt_joined(struct advisor *advisor, const struct sharded *sharded)
     enum { MUCH_DIVISOR = 10 };
     int64_t bytes = joined_most_bytes(&advisor->graph, &sharded->split.flow);
     if (sharded->is_batch_split || bytes <= sharded->then.total_bytes / MUCH_DIVISOR) return;
-    advisor->doubt.may_stay_bytes = advisor->doubt.population_bytes;
-    advisor->doubt.help =
-        "Compile it sharded: large arrays are joined, or taken apart, along what the chips share, and "
-        "their pieces wait for each other.";
+    doubt_all(advisor, "Compile it sharded: large arrays are joined, or taken apart, along what the chips share, and "
+                       "their pieces wait for each other.");
 }
 
 void sharding_doubts_find(struct advisor *advisor, const struct sharded *sharded) {
