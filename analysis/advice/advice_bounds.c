@@ -58,12 +58,18 @@ struct advice_reach advice_reach_join(struct advice_reach a, struct advice_reach
                                  .added_bytes = larger(a.added_bytes, b.added_bytes)};
 }
 
+// On a TPU that is short of memory a change can make so much room that nothing lies in outputs any more.
+static int64_t back_from_outputs(const struct what_if *now, const struct advice_reach *reach) {
+    bool is_changed = reach->indefinite_bytes > 0 || reach->temporary_bytes > 0;
+    return is_changed && now->short_bytes ? larger(0, now->roomy_total_bytes - now->total_bytes) : 0;
+}
+
 bool advice_bounds_hold(const struct what_if *now, const struct advice_reach *reach, struct advice_item *item) {
     int64_t predicted = item->predicted_total_bytes;
     int64_t indefinite = between(0, reach->indefinite_bytes, now->indefinite_bytes);
     int64_t temporary = between(0, reach->temporary_bytes, now->temporary_bytes);
     item->touched_bytes = indefinite + temporary;
-    item->added_bytes = what_if_bytes((double)larger(0, reach->added_bytes));
+    item->added_bytes = add_bytes(larger(0, reach->added_bytes), back_from_outputs(now, reach));
     item->stays_bytes = now->indefinite_bytes - indefinite;
     int64_t least = now->total_bytes - item->touched_bytes, most = now->total_bytes + item->added_bytes;
     item->predicted_total_bytes = between(least, predicted, most);

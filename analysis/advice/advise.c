@@ -163,7 +163,7 @@ static void widen_squeezed(const struct advisor *advisor, struct advice_item *it
     if (!advisor->is_squeezed || !item->applies || item->saves_bytes <= 0) return;
     int64_t most = advisor->what_if.total_bytes;
     int64_t left = item->predicted_total_bytes - item->predicted_indefinite_bytes;
-    int64_t back = item->id == ADVICE_DONATE_INPUTS ? item->saves_bytes : left / 3;
+    int64_t back = item->id == ADVICE_DONATE_INPUTS ? item->saves_bytes : left / 2;
     int64_t high = back < most - item->predicted_total_bytes ? item->predicted_total_bytes + back : most;
     int64_t low = item->predicted_total_bytes - left / 5 * 2;
     if (high > item->high_bytes) item->high_bytes = high;
@@ -173,6 +173,13 @@ static void widen_squeezed(const struct advisor *advisor, struct advice_item *it
                 "The compiler has squeezed this program: it recomputes arrays for want of memory (names with .remat). "
                 "What a change frees it may use for these again, so the total can end higher; or it may recompute "
                 "more, down to what the chip holds.");
+}
+
+static void tell_back_from_outputs(struct advisor *advisor, struct advice_item *item) {
+    if (!item->applies || item->saves_bytes >= 0 || !advisor->what_if.short_bytes) return;
+    advisor_say(advisor, item,
+                "Memory is short today, so that temporary arrays lie in outputs until these are written. It would not "
+                "be then, and the compiler gives them room of their own.");
 }
 
 // What today's packing wastes between temporaries, where that is much, need not be wasted when they are packed anew.
@@ -203,6 +210,7 @@ static bool make_item(struct advisor *advisor, enum advice_id id, struct advice_
     if (understood == UNDERSTOOD_TOO_WIDELY) withdraw(advisor, why_too_wide(advisor, item), item);
     withdraw_little(advisor, item);
     widen_squeezed(advisor, item);
+    tell_back_from_outputs(advisor, item);
     item->name = change_name_of(advisor, item);
     item->code = change_code_of(advisor, item);
     return true;

@@ -1,13 +1,15 @@
 #include "analysis/advice/what_if.h"
 
 #include "analysis/advice/lodging.h"
+#include "analysis/advice/short_memory.h"
+#include "analysis/advice/unsqueezed.h"
 #include "analysis/memory/allocation_category.h"
 #include "analysis/memory/memory_totals.h"
 #include "analysis/memory/trace_choice.h"
 
 enum { HBM = 0 };
 
-#define AS_SHORT 0.97  // of the total that the program would have without residents
+#define AS_SHORT 0.97  // of the total that the program would have without residents, where no limit is known
 
 static bool is_counted(const struct hlo_allocation *a) {
     return a->color == HBM && !a->is_thread_local;
@@ -126,6 +128,38 @@ static bool pack_as_is(struct what_if *what_if, struct arena *arena, struct erro
     return true;
 }
 
+// A trace that does not replay so is left as it is.
+static bool unsqueeze(const struct what_if *what_if, struct heap_events events, struct arena *arena,
+                      struct heap_events *result) {
+    struct arena scratch;
+    struct heap_replay replay;
+    struct error ignored;
+    if (!unsqueezed_events(&what_if->residents.module, events, arena, result)) return false;
+    if (result->events == events.events) return true;
+    arena_init(&scratch, arena->limit_bytes);
+    if (!heap_replay_run(&what_if->residents.module, *result, NULL, &scratch, &replay, &ignored)) *result = events;
+    arena_free(&scratch);
+    return true;
+}
+
+// What a TPU that is short of memory did, and from how much on it does.
+static bool find_shortage(struct what_if *what_if, struct arena *arena) {
+    struct heap_events events = what_if->events, roomy = what_if->residents.events;
+    what_if->unsqueezed_events = events;
+    what_if->unsqueezed_roomy_events = roomy;
+    if (!what_if->is_for_tpu) return true;
+    if (!unsqueeze(what_if, events, arena, &what_if->unsqueezed_events) ||
+        !unsqueeze(what_if, roomy, arena, &what_if->unsqueezed_roomy_events))
+        return false;
+    bool is_squeezed = what_if->unsqueezed_roomy_events.events != roomy.events;
+    if (what_if->residents.guest_count)
+        what_if->short_bytes = short_memory_bytes(what_if->roomy_total_bytes, is_squeezed ? what_if->total_bytes : 0);
+    if (short_memory_is_filled(what_if->total_bytes)) return true;
+    what_if->unsqueezed_events = events;
+    what_if->unsqueezed_roomy_events = roomy;
+    return true;
+}
+
 bool what_if_init(struct what_if *what_if, const struct hlo_module *module, const struct target *target,
                   struct program_graph *graph, struct arena *arena, struct error *error) {
     *what_if = (struct what_if){.module = module, .is_for_tpu = target->is_tpu, .fast_bytes = target->fast_bytes};
@@ -133,6 +167,8 @@ bool what_if_init(struct what_if *what_if, const struct hlo_module *module, cons
     if (!trace_choose_exact(module, HBM, arena, &what_if->events, error) ||
         !replay_as_is(what_if, graph, arena, error) || !pack_as_is(what_if, arena, error))
         return false;
+    if (!find_shortage(what_if, arena))
+        return error_set(error, ERROR_TOO_BIG, "no memory left to follow what the compiler rematerialized");
     what_if->peak_bytes = what_if->indefinite_bytes + what_if->heap_peak_bytes;
     return true;
 }
@@ -196,9 +232,11 @@ static bool replay_changed(const struct what_if *what_if, struct heap_events eve
     return true;
 }
 
-static void sum_changed(const struct what_if *what_if, const struct what_if_change *change,
+// Allocations of outputs have the size of their owners, or of the largest that lies in them.
+static void sum_changed(const struct what_if *what_if, const struct what_if_change *change, bool is_by_owner,
                         struct what_if_result *result) {
     const struct hlo_module *module = what_if->module;
+    *result = (struct what_if_result){.sizes = change->sizes};
     for (uint32_t i = 0; i < module->allocation_count; i++) {
         const struct hlo_allocation *a = &module->allocations[i];
         if (!is_counted(a) || (change->is_gone && change->is_gone[i])) continue;
@@ -208,7 +246,7 @@ static void sum_changed(const struct what_if *what_if, const struct what_if_chan
         *sum = what_if_bytes((double)*sum + (double)bytes);
     }
     const struct residents *residents = &what_if->residents;
-    for (uint32_t h = 0; h < residents->host_count && what_if->has_lodgers; h++) {  // whatever lies in them
+    for (uint32_t h = 0; h < residents->host_count && is_by_owner; h++) {
         const struct hlo_allocation *a = &module->allocations[residents->hosts[h].allocation];
         if (change->is_gone && change->is_gone[residents->hosts[h].allocation]) continue;
         int64_t more = lodging_host_bytes(residents, &residents->hosts[h], change->sizes) -
@@ -217,28 +255,49 @@ static void sum_changed(const struct what_if *what_if, const struct what_if_chan
     }
 }
 
-// As short of memory as it is today: the residents stay where they are. They went there since more than today's total
-// was too much; with them on the heap it would take more than that.
+// As short of memory as it is today: the residents stay where they are.
 static bool is_as_short(const struct what_if *what_if, const struct what_if_result *result) {
     if (!what_if->is_for_tpu) return !what_if->has_lodgers;  // then nothing better is known
-    return what_if->residents.guest_count &&
-           ((double)result->total_bytes > AS_SHORT * (double)what_if->roomy_total_bytes ||
-            result->total_bytes > what_if->total_bytes);
+    if (!what_if->residents.guest_count) return false;
+    if (what_if->short_bytes) return result->total_bytes > what_if->short_bytes;
+    return (double)result->total_bytes > AS_SHORT * (double)what_if->roomy_total_bytes ||
+           result->total_bytes > what_if->total_bytes;
+}
+
+// `result` has what the change leaves were nothing rematerialized. That is too much, as the compiler then has another
+// order, and with what it rematerializes today too little: it takes about the middle, and no more than today's total.
+static bool squeeze(const struct what_if *what_if, struct heap_events events, const struct what_if_change *change,
+                    struct arena *scratch, struct what_if_result *result, struct error *error) {
+    int64_t unsqueezed = result->total_bytes;
+    if (!replay_changed(what_if, events, change, scratch, result, error)) return false;
+    int64_t middle = result->total_bytes + (unsqueezed - result->total_bytes) / 2;
+    int64_t more = (middle < what_if->total_bytes ? middle : what_if->total_bytes) - result->total_bytes;
+    if (more <= 0) return true;
+    result->total_bytes += more;
+    result->temporary_bytes += more;
+    result->peak_bytes += more;
+    return true;
 }
 
 static bool run(const struct what_if *what_if, const struct what_if_change *change, struct arena *scratch,
                 struct what_if_result *result, struct error *error) {
-    sum_changed(what_if, change, result);
+    struct heap_events events = what_if->residents.events, unsqueezed = what_if->unsqueezed_roomy_events;
+    bool are_outside = what_if->has_lodgers || (what_if->is_for_tpu && what_if->residents.guest_count);
+    sum_changed(what_if, change, are_outside, result);
     result->total_bytes = result->peak_bytes = result->indefinite_bytes + result->temporary_bytes;
     if (what_if->replay.peak_bytes <= 0) return true;
-    if (!replay_changed(what_if, what_if->residents.events, change, scratch, result, error)) return false;
-    if (change->has_room || !is_as_short(what_if, result)) return true;
-    return replay_changed(what_if, what_if->events, change, scratch, result, error);
+    if (!replay_changed(what_if, unsqueezed, change, scratch, result, error)) return false;
+    if (!change->has_room && is_as_short(what_if, result)) {
+        events = what_if->events;
+        unsqueezed = what_if->unsqueezed_events;
+        sum_changed(what_if, change, what_if->has_lodgers, result);
+        if (!replay_changed(what_if, unsqueezed, change, scratch, result, error)) return false;
+    }
+    return unsqueezed.events == events.events || squeeze(what_if, events, change, scratch, result, error);
 }
 
 bool what_if_run(const struct what_if *what_if, const struct what_if_change *change, struct arena *scratch,
                  struct what_if_result *result, struct error *error) {
-    *result = (struct what_if_result){.sizes = change->sizes};
     if (!run(what_if, change, scratch, result, error)) return false;
     result->replayed_total_bytes = result->total_bytes;
     result->replayed_indefinite_bytes = result->indefinite_bytes;

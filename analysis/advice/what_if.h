@@ -17,13 +17,15 @@ struct what_if {
     const struct hlo_module *module;
     struct heap_events events;  // of HBM, as the exact memory view chooses them
     struct residents residents;
-    struct heap_replay replay;  // on a TPU with the residents on the heap
-    int64_t heap_peak_bytes;    // without
-    bool has_lodgers;           // outputs take temporaries whether memory is short or not: no TPU
-    int64_t lodging_bytes;      // then: temporaries of the program as it is, as lodging.h and the packing make them
-    int64_t lodging_visits;     // how much work that is
+    struct heap_events unsqueezed_events, unsqueezed_roomy_events;  // of both: unsqueezed.h
+    struct heap_replay replay;                                      // on a TPU with the residents on the heap
+    int64_t heap_peak_bytes;                                        // without
+    bool has_lodgers;        // outputs take temporaries whether memory is short or not: no TPU
+    int64_t lodging_bytes;   // then: temporaries of the program as it is, as lodging.h and the packing make them
+    int64_t lodging_visits;  // how much work that is
     int64_t total_bytes, peak_bytes;
     int64_t roomy_total_bytes;  // were the residents on the heap
+    int64_t short_bytes;        // on a TPU: above so much they go to outputs; 0: not known
     int64_t temporary_bytes, indefinite_bytes;
     bool is_for_tpu;
     int64_t fast_bytes;  // of the target: target.h

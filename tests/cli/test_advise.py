@@ -515,6 +515,19 @@ class Predictions(unittest.TestCase):
             truth = program["after"][change]
             self.assertLess(abs(items[change]["predicted_total_bytes"] - truth), 0.06 * truth, change)
 
+    def test_what_lies_in_outputs_leaves_them_once_memory_is_not_short(self):
+        items, program = by_id(self.documents["short_of_memory"]), PROGRAMS["short_of_memory"]
+        self.assertGreater(program["after"]["halve_sequence"], program["total_bytes"] * 1.1)
+        self.assertIn("It would not be then", items["halve_sequence"]["evidence"][-1])
+        for change in ("halve_sequence", "bf16_parameters"):
+            truth = program["after"][change]
+            self.assertLess(abs(items[change]["predicted_total_bytes"] - truth), 0.02 * truth, change)
+
+    def test_what_the_compiler_recomputed_is_kept_once_there_is_room(self):
+        items, program = by_id(self.documents["squeezed"]), PROGRAMS["squeezed"]
+        for change, truth in program["after"].items():
+            self.assertLess(abs(items[change]["predicted_total_bytes"] - truth), 0.04 * truth, change)
+
     def test_the_width_of_frozen_weights_is_no_batch(self):
         self.assertEqual(self.documents["frozen_adapted"]["batch"], 4)
 

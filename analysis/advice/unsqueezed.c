@@ -1,0 +1,112 @@
+#include "analysis/advice/unsqueezed.h"
+
+#include "analysis/base/id_map.h"
+
+struct copies {
+    const struct hlo_module *module;
+    struct heap_events events;
+    struct id_map originals;  // the first buffer of a name without ".remat...", of its size and place in the value
+    uint32_t *original;    // of each buffer: the one that it is a copy of, itself, or HLO_NONE: no ALLOC of it so far
+    uint32_t *last_freed;  // of each original: itself or its copy, whichever is freed last
+    uint32_t copy_count;
+};
+
+static struct bytes plain_name(struct bytes name) {
+    size_t end = bytes_find(name, BYTES(".remat"));
+    return end < name.size ? (struct bytes){name.data, end} : name;
+}
+
+static struct bytes plain_name_of(const struct copies *c, uint32_t buffer) {
+    uint32_t instruction = c->module->buffers[buffer].instruction;
+    return instruction == HLO_NONE ? (struct bytes){0} : plain_name(hlo_instruction_read(c->module, instruction).name);
+}
+
+static int64_t place_in_value(const struct hlo_buffer *buffer) {
+    int64_t index[HLO_SHAPE_INDEX_MAX] = {0};
+    size_t depth = hlo_buffer_shape_index(buffer, index, HLO_SHAPE_INDEX_MAX);
+    return depth ? index[0] + 1 : 0;
+}
+
+static bool is_alike(const struct copies *c, uint32_t left, uint32_t right, struct bytes name) {
+    const struct hlo_buffer *a = &c->module->buffers[left], *b = &c->module->buffers[right];
+    return a->size_bytes == b->size_bytes && place_in_value(a) == place_in_value(b) &&
+           bytes_equal(plain_name_of(c, left), name);
+}
+
+// Another layout of what is there: with room to spare it is made when it is wanted all the same.
+static bool is_copied_only(const struct copies *c, uint32_t buffer) {
+    return bytes_equal(hlo_instruction_read(c->module, c->module->buffers[buffer].instruction).opcode, BYTES("copy"));
+}
+
+static bool find_original(struct copies *c, uint32_t buffer) {
+    struct bytes name = plain_name_of(c, buffer);
+    const struct hlo_buffer *b = &c->module->buffers[buffer];
+    c->original[buffer] = buffer;
+    if (!name.size || is_copied_only(c, buffer)) return true;
+    uint64_t key = (uint64_t)id_map_key(name) ^ id_map_mix((uint64_t)b->size_bytes + (uint64_t)place_in_value(b));
+    uint32_t *first = id_map_place(&c->originals, (int64_t)key);
+    if (!first) return false;
+    if (*first == ID_MAP_NONE) *first = buffer;
+    if (*first == buffer || !is_alike(c, *first, buffer, name)) return true;
+    c->original[buffer] = *first;
+    c->copy_count++;
+    return true;
+}
+
+static uint32_t original_of(const struct copies *c, uint32_t buffer) {
+    return buffer == HLO_NONE ? HLO_NONE : c->original[buffer];
+}
+
+static bool find_copies(struct copies *c) {
+    for (uint32_t e = 0; e < c->events.count; e++) {
+        const struct hlo_event *event = &c->events.events[e];
+        bool is_new = event->kind == HLO_EVENT_ALLOC && event->buffer != HLO_NONE &&
+                      original_of(c, event->buffer) == HLO_NONE;
+        if (is_new && !find_original(c, event->buffer)) return false;
+        uint32_t original = original_of(c, event->buffer);
+        if (event->kind == HLO_EVENT_FREE && original != HLO_NONE) c->last_freed[original] = event->buffer;
+    }
+    return true;
+}
+
+// Nobody takes over the bytes of an array that is needed again.
+static struct hlo_event unsqueezed(const struct copies *c, struct hlo_event event) {
+    uint32_t buffer = event.kind == HLO_EVENT_SHARE_WITH ? event.canonical : event.buffer;
+    uint32_t original = original_of(c, buffer);
+    if (original == HLO_NONE) return event;
+    bool is_last = c->last_freed[original] == buffer;
+    if (event.kind == HLO_EVENT_SHARE_WITH) {
+        event.canonical = is_last ? original : HLO_NONE;
+        if (!is_last) event.kind = HLO_EVENT_ALLOC;
+        return event;
+    }
+    bool is_kept = event.kind == HLO_EVENT_ALLOC ? buffer == original : is_last;
+    event.buffer = is_kept ? original : HLO_NONE;
+    return event;
+}
+
+static bool rewrite(const struct copies *c, struct arena *arena, struct heap_events *result) {
+    struct hlo_event *events = arena_push_raw(arena, c->events.count, sizeof *events);
+    if (!events) return false;
+    for (uint32_t e = 0; e < c->events.count; e++) events[e] = unsqueezed(c, c->events.events[e]);
+    *result = (struct heap_events){events, c->events.count};
+    return true;
+}
+
+static uint32_t *new_column(struct arena *arena, uint32_t count) {
+    uint32_t *column = arena_push_raw(arena, count, sizeof *column);
+    for (uint32_t i = 0; i < count && column; i++) column[i] = HLO_NONE;
+    return column;
+}
+
+bool unsqueezed_events(const struct hlo_module *module, struct heap_events events, struct arena *arena,
+                       struct heap_events *result) {
+    struct copies c = {.module = module,
+                       .events = events,
+                       .original = new_column(arena, module->buffer_count),
+                       .last_freed = new_column(arena, module->buffer_count)};
+    *result = events;
+    if (!c.original || !c.last_freed || !id_map_init(&c.originals, arena, module->buffer_count) || !find_copies(&c))
+        return false;
+    return c.copy_count == 0 || rewrite(&c, arena, result);
+}
