@@ -15,8 +15,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-// The limit of the largest TPU that takes `roomy_bytes` for too much, and that `squeezed_bytes` fill where the program was
-// rematerialized (0: it was not); 0: no known TPU does.
+// The limit of the largest TPU that takes `roomy_bytes` for too much, and that `squeezed_bytes` fill where the program
+// was rematerialized (0: it was not); 0: no known TPU does.
 int64_t short_memory_bytes(int64_t roomy_bytes, int64_t squeezed_bytes);
 
 // Is there a TPU that a program of so many bytes, after rematerialization, just fits, or just does not?

@@ -4,13 +4,13 @@
 //     unsqueezed   fusion.7 |====================================|        one, from the first to the last use
 //
 // hlo_rematerialization.cc (openxla/xla, xla/hlo/transforms/simplifiers) calls a copy of an instruction NAME.remat,
-// NAME.remat2 and so on. Where the original is gone (all that read it reads copies) the first copy stands for it, though
-// that came later: so this is less than it was for some programs. Copies of the opcode "copy" stay as they are.
+// NAME.remat2 and so on. Where the original is gone (all that read it reads copies) the first copy stands for it,
+// though that came later: so this is less than it was for some programs. Copies of the opcode "copy" stay as they are.
 #pragma once
 
 #include "analysis/memory/heap_replay.h"
 
-// `result` names buffers of `module` as `events` does, and has as many; without a copy it is `events`. On `arena`. False
-// at its limit.
+// `result` names buffers of `module` as `events` does, and has as many; without a copy it is `events`. On `arena`.
+// False at its limit.
 MUST_USE bool unsqueezed_events(const struct hlo_module *module, struct heap_events events, struct arena *arena,
                                 struct heap_events *result);
