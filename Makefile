@@ -195,7 +195,7 @@ $(DIR)/fuzz_server_%: $(DIR)/obj/tests/fuzz/fuzz_server_%.o $(SERVER_OBJ) $(CORE
 $(DIR)/fuzz_%: $(DIR)/obj/tests/fuzz/fuzz_%.o $(CORE_LIB) ; $(link)
 
 .SECONDARY:
-# With TURNS=3 what takes long is done by thirds, one with each commit: so CI has done all of it after three.
+# With TURNS=6 what takes long is done by sixths, one with each commit: so CI has done all of it after six.
 TURN := $(if $(TURNS),$(shell expr $$(git rev-list --count HEAD) % $(TURNS)))
 this_turn = $(if $(TURNS),$(shell echo $(1) | tr ' ' '\n' | awk 'NR % $(TURNS) == $(TURN)'),$(1))
 
@@ -213,8 +213,9 @@ check-http: $(BIN)  ## the program seen from outside (python3)
 check: check-python
 check-python: $(BIN)  ## the Python package (python3)
 	HBMVIEW=$(BIN) tests/run-python.sh python
+CLI_TESTS = $(patsubst tests/cli/%.py,%,$(wildcard tests/cli/test_*.py))
 check-cli: $(BIN)  ## the commands for terminals and CI (python3)
-	HBMVIEW=$(BIN) tests/run-python.sh cli
+	$(if $(TURNS),ONLY='$(call this_turn,$(CLI_TESTS))') HBMVIEW=$(BIN) tests/run-python.sh cli
 .PHONY: mutate-inputs
 N ?= 600
 mutate-inputs: $(BIN)  ## every prefix of small inputs and N mutations of all kinds, through commands and server; N=100000, MODE=asan
@@ -320,7 +321,7 @@ HTTP_NOT_UNDER_VALGRIND = $(patsubst %,test_%,advise awkward_clients memory_give
 valgrind-c: valgrind-unit valgrind-fuzz valgrind-commands valgrind-golden
 valgrind-unit: $(call this_turn,$(filter-out $(NOT_UNDER_VALGRIND),$(UNIT_BIN)))
 	UNDER='$(MEMCHECK)' tests/run-unit.sh $^
-valgrind-fuzz: $(FUZZ_BIN)
+valgrind-fuzz: $(call this_turn,$(FUZZ_BIN))
 	UNDER='$(MEMCHECK)' HBMVIEW_FUZZ_MUTATIONS=2 tests/run-fuzz.sh $^
 valgrind-commands: $(BIN)
 	UNDER='$(MEMCHECK)' HBMVIEW=$(BIN) tests/run-memcheck-commands.sh
