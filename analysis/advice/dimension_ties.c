@@ -214,6 +214,13 @@ static void tie_alike(struct dimension_flow *flow, const struct graph_node *node
     }
 }
 
+// Keys and what is sorted by them are as many. Chips do not share what is only counted, as the places of an argsort.
+static void tie_sorted(struct dimension_flow *flow, const struct graph_node *node) {
+    tie_alike(flow, node);
+    for (uint32_t k = 1; k < node->leaf_count && !flow->chips; k++)
+        dimension_tie_all(flow, node->first_leaf, node->first_leaf + k);
+}
+
 // The compiler fetches a large array in slices and puts them together again with a custom call: its result is the
 // array that the slices were cut from, which stands a few operations above.
 static void tie_sliced(struct dimension_flow *flow, const struct graph_node *node) {
@@ -286,6 +293,9 @@ void dimension_ties_apply(struct dimension_flow *flow, uint32_t index) {
         case OPCODE_DYNAMIC_SLICE:
         case OPCODE_DYNAMIC_UPDATE_SLICE:
             tie_resizing(flow, node);
+            return;
+        case OPCODE_SORT:
+            tie_sorted(flow, node);
             return;
         case OPCODE_CUSTOM_CALL:
             tie_custom_call(flow, node);

@@ -32,6 +32,7 @@ enum opcode opcode_of(struct bytes name) {
         {"reshape", OPCODE_RESHAPE},
         {"gather", OPCODE_GATHER},
         {"scatter", OPCODE_SCATTER},
+        {"sort", OPCODE_SORT},
         {"pad", OPCODE_RESIZING},
         {"concatenate", OPCODE_RESIZING},
         {"dynamic-slice", OPCODE_DYNAMIC_SLICE},

@@ -33,6 +33,7 @@ enum opcode {
     OPCODE_RESIZING,  // slice, pad, concatenate, ...: the same rank, some dimensions of another size
     OPCODE_DYNAMIC_SLICE,
     OPCODE_DYNAMIC_UPDATE_SLICE,
+    OPCODE_SORT,
     OPCODE_CUSTOM_CALL,
     OPCODE_OUTFEED,  // and send: what the program hands to the host
 };

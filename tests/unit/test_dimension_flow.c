@@ -325,6 +325,18 @@ static void test_an_index_of_one_number(void **state) {
 }
 
 // What operand and indices have in common, as it is told.
+// Tokens sorted by their experts: the rows that are taken in that order are as many.
+static void test_places_of_what_is_sorted(void **state) {
+    struct graph_by_hand *t = *state;
+    uint32_t keys = hand_parameter(t, (struct dimensions){1, {6144}});
+    uint32_t places = hand_add(t, OPCODE_IOTA, (struct dimensions){1, {6144}}, 0, NULL);
+    uint32_t sorted = hand_add(t, OPCODE_SORT, (struct dimensions){1, {6144}}, 2, (uint32_t[]){keys, places});
+    hand_add_leaf(t, (struct dimensions){1, {6144}});
+    follow(t, keys, 0);
+    hand_check(t, sorted, 1);
+    hand_check(t, sorted + 1, 1);
+}
+
 static void test_a_batch_of_a_gather(void **state) {
     struct graph_by_hand *t = *state;
     uint32_t logits = hand_parameter(t, (struct dimensions){3, {511, 8, 32000}});
@@ -363,6 +375,7 @@ int main(void) {
         TEST(test_a_batch_written_out_as_indices),
         TEST(test_a_gather_with_a_batch_written_out),
         TEST(test_an_index_of_one_number),
+        TEST(test_places_of_what_is_sorted),
         TEST(test_a_batch_of_a_gather),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
