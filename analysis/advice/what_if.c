@@ -260,8 +260,7 @@ static bool is_as_short(const struct what_if *what_if, const struct what_if_resu
     if (!what_if->is_for_tpu) return !what_if->has_lodgers;  // then nothing better is known
     if (!what_if->residents.guest_count) return false;
     if (what_if->short_bytes) return result->total_bytes > what_if->short_bytes;
-    return (double)result->total_bytes > AS_SHORT * (double)what_if->roomy_total_bytes ||
-           result->total_bytes > what_if->total_bytes;
+    return (double)result->total_bytes > AS_SHORT * (double)what_if->roomy_total_bytes;
 }
 
 // `result` has what the change leaves were nothing rematerialized. That is too much, as the compiler then has another

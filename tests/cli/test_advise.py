@@ -31,7 +31,6 @@ UNDERSTOOD, TELL_FROM = 0.8, 0.5  # below: a wider range; no figure
 WIDE = {"shard_parameters", "shard_all", "rematerialize", "rematerialize_dots", "host_offload_optimizer",
         "host_offload_activations"}
 NULLABLE = ["predicted_total_bytes", "low_bytes", "high_bytes"]
-PADDED, = (FIXTURES / "xla_dump" / "v5e_padded").glob("*after_optimizations.hlo.pb.gz")
 GOOD, USAGE, UNREADABLE = 0, 2, 3
 FIGURES = "the figures are the same under a sanitizer, where test_advise_fixtures makes all of them"
 
@@ -703,7 +702,7 @@ class Understanding(unittest.TestCase):
         self.assertIn("Exponentials are taken of", by_id(document)["bf16_temporaries"]["evidence"][0])
 
     def test_a_batch_that_reaches_little(self):
-        self.check_untold(advise(PADDED, "--capacity=1MiB"), "halve_batch")
+        self.check_untold(advise(ADVICE / "gpu_near_policy.hlo.pb.gz", "--capacity=1MiB"), "halve_batch")
 
     def test_what_is_understood_is_a_share_and_null_goes_with_it(self):
         for name in PROGRAMS:
