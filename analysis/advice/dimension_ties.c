@@ -198,6 +198,12 @@ static void tie_reshape(struct dimension_flow *flow, const struct graph_node *no
 
 // --- Everything else ---
 
+// Keys and what is sorted by them are as many. Chips do not share what is only counted, as the places of an argsort.
+static void tie_sorted(struct dimension_flow *flow, const struct graph_node *node) {
+    for (uint32_t k = 1; k < node->leaf_count && !flow->chips; k++)
+        dimension_tie_all(flow, node->first_leaf, node->first_leaf + k);
+}
+
 // Operands and results of the same dimensions correspond.
 static void tie_alike(struct dimension_flow *flow, const struct graph_node *node) {
     enum { LEAVES_MAX = 16 };
@@ -212,13 +218,7 @@ static void tie_alike(struct dimension_flow *flow, const struct graph_node *node
         }
         if (is_pairwise && from->leaf_count == 1) dimension_tie_all(flow, from->first_leaf, node->first_leaf + i);
     }
-}
-
-// Keys and what is sorted by them are as many. Chips do not share what is only counted, as the places of an argsort.
-static void tie_sorted(struct dimension_flow *flow, const struct graph_node *node) {
-    tie_alike(flow, node);
-    for (uint32_t k = 1; k < node->leaf_count && !flow->chips; k++)
-        dimension_tie_all(flow, node->first_leaf, node->first_leaf + k);
+    if (node->opcode == OPCODE_SORT) tie_sorted(flow, node);
 }
 
 // The compiler fetches a large array in slices and puts them together again with a custom call: its result is the
@@ -294,13 +294,11 @@ void dimension_ties_apply(struct dimension_flow *flow, uint32_t index) {
         case OPCODE_DYNAMIC_UPDATE_SLICE:
             tie_resizing(flow, node);
             return;
-        case OPCODE_SORT:
-            tie_sorted(flow, node);
-            return;
         case OPCODE_CUSTOM_CALL:
             tie_custom_call(flow, node);
             return;
         case OPCODE_OTHER:
+        case OPCODE_SORT:
         case OPCODE_CONVERT:
         case OPCODE_COPY:
         case OPCODE_COPY_START:
