@@ -24,11 +24,17 @@ static double bits_of(const struct array_shape *shape) {
     return bits > 0 ? bits : 1;
 }
 
+// What the compiler pads today though another order of its dimensions would take half as much, it goes on padding.
+static bool stays_padded(const struct array_shape *today) {
+    int64_t turned = array_shape_bytes_turned(today, 0);
+    return turned >= 0 && turned < array_shape_bytes(today) / 2;
+}
+
 // The least of the layouts that have been seen: the two most minor dimensions in each other's place (the batch and the
 // channels of a convolution, of which either is in the lanes); what got smaller in the sublanes in that of the next
 // (examples and places in a sequence). Others do not come there (docs/advice.md).
 static int64_t least_bytes(const struct array_shape *before, const struct array_shape *shape) {
-    int64_t least = array_shape_bytes(shape), turned = array_shape_bytes_turned(shape, 0);
+    int64_t least = array_shape_bytes(shape), turned = stays_padded(before) ? -1 : array_shape_bytes_turned(shape, 0);
     if (turned >= 0 && turned < least) least = turned;
     int in_sublanes = shape->rank > 2 ? shape->minor_to_major[1] : 0;
     if (shape->rank <= 2 || shape->dimensions[in_sublanes] >= before->dimensions[in_sublanes]) return least;
