@@ -161,6 +161,13 @@ static bool may_be_packed(int type) {
     return type == ELEMENT_TYPE_S8 || type == ELEMENT_TYPE_U8 || type == ELEMENT_TYPE_S4 || type == ELEMENT_TYPE_U4;
 }
 
+// Colours of pictures come last.
+static bool is_of_pictures(const struct array_shape *shape) {
+    enum { COLOURS_MAX = 4 };
+    return shape->element_type == ELEMENT_TYPE_U8 && shape->rank >= 4 &&
+           shape->dimensions[shape->rank - 1] <= COLOURS_MAX;
+}
+
 // Products of the forward pass sum over what a weight has, and over no batch.
 static bool is_summed_forward(const struct finder *f) {
     for (uint32_t i = 0; i < f->graph->node_count; i++) {
@@ -171,7 +178,8 @@ static bool is_summed_forward(const struct finder *f) {
 }
 
 static bool is_packed_weight(const struct finder *f, uint32_t input) {
-    return may_be_packed(f->graph->leaves[f->roles->inputs[input].leaf].element_type) && is_summed_forward(f);
+    const struct array_shape *shape = &f->graph->leaves[f->roles->inputs[input].leaf];
+    return may_be_packed(shape->element_type) && !is_of_pictures(shape) && is_summed_forward(f);
 }
 
 // The data input whose dimension of that number reaches most. Integers first: nobody trains them. What a loop takes one
@@ -347,7 +355,8 @@ static bool are_examples_elsewhere(struct finder *f, struct found *examples) {
 static void find_frozen(struct finder *f) {
     for (uint32_t i = 0; i < f->roles->input_count; i++) {
         struct entry_input *input = &f->roles->inputs[i];
-        input->is_packed = is_other_array(f, i) && may_be_packed(f->graph->leaves[input->leaf].element_type);
+        input->is_packed = is_other_array(f, i) && may_be_packed(f->graph->leaves[input->leaf].element_type) &&
+                           !is_of_pictures(&f->graph->leaves[input->leaf]);
         input->is_frozen = input->is_packed || has_rows_of_numbers(f, i);
     }
 }

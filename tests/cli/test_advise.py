@@ -534,6 +534,9 @@ class Predictions(unittest.TestCase):
             self.assertGreater(truth, program["total_bytes"] / 2)
             self.assertLess(abs(items[change]["predicted_total_bytes"] - truth), 0.03 * truth, change)
 
+    def test_pictures_in_bytes_are_no_packed_weights(self):
+        self.assertEqual(self.documents["two_views"]["batch"], 64)
+
     def test_the_width_of_frozen_weights_is_no_batch(self):
         self.assertEqual(self.documents["frozen_adapted"]["batch"], 4)
 
