@@ -176,7 +176,8 @@ static void widen_squeezed(const struct advisor *advisor, struct advice_item *it
 }
 
 static void tell_back_from_outputs(struct advisor *advisor, struct advice_item *item) {
-    if (!item->applies || item->saves_bytes >= 0 || !advisor->what_if.short_bytes) return;
+    int64_t limit = advisor->what_if.short_bytes;
+    if (!item->applies || item->saves_bytes >= 0 || !limit || item->predicted_total_bytes > limit) return;
     advisor_say(advisor, item,
                 "Memory is short today, so that temporary arrays lie in outputs until these are written. It would not "
                 "be then, and the compiler gives them room of their own.");

@@ -21,16 +21,19 @@ static struct bytes plain_name_of(const struct copies *c, uint32_t buffer) {
     return instruction == HLO_NONE ? (struct bytes){0} : plain_name(hlo_instruction_read(c->module, instruction).name);
 }
 
-static int64_t place_in_value(const struct hlo_buffer *buffer) {
+static uint64_t place_in_value(const struct hlo_buffer *buffer) {
     int64_t index[HLO_SHAPE_INDEX_MAX] = {0};
     size_t depth = hlo_buffer_shape_index(buffer, index, HLO_SHAPE_INDEX_MAX);
-    return depth ? index[0] + 1 : 0;
+    uint64_t place = depth;
+    for (size_t i = 0; i < depth && i < HLO_SHAPE_INDEX_MAX; i++) place = id_map_mix(place + (uint64_t)index[i] + 1);
+    return place;
 }
 
+// Arrays of one instruction are no copies of each other.
 static bool is_alike(const struct copies *c, uint32_t left, uint32_t right, struct bytes name) {
     const struct hlo_buffer *a = &c->module->buffers[left], *b = &c->module->buffers[right];
-    return a->size_bytes == b->size_bytes && place_in_value(a) == place_in_value(b) &&
-           bytes_equal(plain_name_of(c, left), name);
+    return a->instruction != b->instruction && a->size_bytes == b->size_bytes &&
+           place_in_value(a) == place_in_value(b) && bytes_equal(plain_name_of(c, left), name);
 }
 
 // Another layout of what is there: with room to spare it is made when it is wanted all the same.
@@ -43,7 +46,7 @@ static bool find_original(struct copies *c, uint32_t buffer) {
     const struct hlo_buffer *b = &c->module->buffers[buffer];
     c->original[buffer] = buffer;
     if (!name.size || is_copied_only(c, buffer)) return true;
-    uint64_t key = (uint64_t)id_map_key(name) ^ id_map_mix((uint64_t)b->size_bytes + (uint64_t)place_in_value(b));
+    uint64_t key = (uint64_t)id_map_key(name) ^ id_map_mix((uint64_t)b->size_bytes + place_in_value(b));
     uint32_t *first = id_map_place(&c->originals, (int64_t)key);
     if (!first) return false;
     if (*first == ID_MAP_NONE) *first = buffer;

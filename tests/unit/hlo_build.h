@@ -86,6 +86,17 @@ static inline void hlo_build_event(struct hlo_build *b, enum hlo_event_kind kind
     hlo_build_named_event(b, kind, buffer, canonical, "op");
 }
 
+// "A1 S3=1 F1": ALLOC of buffer 1, SHARE_WITH of 3 with it, FREE of 1.
+static inline void hlo_build_events(struct hlo_build *b, const char *text) {
+    for (const char *word = text; *word; word += strcspn(word, " "), word += strspn(word, " ")) {
+        int64_t buffer = word[1] - '0', canonical = word[2] == '=' ? word[3] - '0' : 0;
+        enum hlo_event_kind kind = word[0] == 'A'   ? HLO_EVENT_ALLOC
+                                   : word[0] == 'F' ? HLO_EVENT_FREE
+                                                    : HLO_EVENT_SHARE_WITH;
+        hlo_build_event(b, kind, buffer, canonical);
+    }
+}
+
 static inline void hlo_build_end_trace(struct hlo_build *b) {
     wire_build_message(&b->assignment, ASSIGNMENT_TRACES, &b->trace);
 }

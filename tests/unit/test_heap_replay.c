@@ -13,21 +13,11 @@ struct fixture {
     bool is_good;
 };
 
-static void add_event(struct hlo_build *build, const char *word) {
-    int64_t buffer = word[1] - '0', canonical = word[2] == '=' ? word[3] - '0' : 0;
-    enum hlo_event_kind kind = word[0] == 'A'   ? HLO_EVENT_ALLOC
-                               : word[0] == 'F' ? HLO_EVENT_FREE
-                                                : HLO_EVENT_SHARE_WITH;
-    hlo_build_event(build, kind, buffer, canonical);
-}
-
 static void replay(struct fixture *f, const char *text) {
     *f = (struct fixture){0};
     hlo_build_instruction(&f->build, 1, "op", 1);
     for (int64_t id = 1; id <= 4; id++) hlo_build_buffer(&f->build, id, 1, 50 << id, 0);
-    for (const char *word = text; *word; word += strcspn(word, " "), word += strspn(word, " ")) {
-        add_event(&f->build, word);
-    }
+    hlo_build_events(&f->build, text);
     hlo_build_end_trace(&f->build);
     arena_init(&f->arena, 0);
     assert_true(hlo_module_load(hlo_build_finish(&f->build), &f->arena, &f->module, &f->error));

@@ -3,7 +3,7 @@
 #include "tests/unit/cmocka_all.h"
 #include "tests/unit/hlo_build.h"
 
-// Buffers 1 to 6 of 100 bytes, defined by a, a.remat, a.remat2, b, c.remat (no copy is made of it) and d.
+// Buffers 1 to 6 of 100 bytes, defined by a, a.remat, a.remat2, b, c.remat (no copy is made of it) and d; 7 by b too.
 static const char *const NAMES[] = {"a", "a.remat", "a.remat2", "b", "c.remat", "d"};
 enum { BUFFERS = sizeof NAMES / sizeof NAMES[0], BYTES_EACH = 100 };
 
@@ -16,14 +16,6 @@ struct fixture {
     struct error error;
 };
 
-static void add_event(struct hlo_build *build, const char *word) {
-    int64_t buffer = word[1] - '0', canonical = word[2] == '=' ? word[3] - '0' : 0;
-    enum hlo_event_kind kind = word[0] == 'A'   ? HLO_EVENT_ALLOC
-                               : word[0] == 'F' ? HLO_EVENT_FREE
-                                                : HLO_EVENT_SHARE_WITH;
-    hlo_build_event(build, kind, buffer, canonical);
-}
-
 // `text` is a trace: "A1 S4=1 F1" for ALLOC, SHARE_WITH and FREE.
 static void unsqueeze(struct fixture *f, const char *text) {
     *f = (struct fixture){0};
@@ -31,8 +23,8 @@ static void unsqueeze(struct fixture *f, const char *text) {
         hlo_build_instruction(&f->build, id, NAMES[id - 1], 1);
         hlo_build_buffer(&f->build, id, id, BYTES_EACH, 0);
     }
-    for (const char *word = text; *word; word += strcspn(word, " "), word += strspn(word, " "))
-        add_event(&f->build, word);
+    hlo_build_buffer(&f->build, BUFFERS + 1, 4, BYTES_EACH, 0);
+    hlo_build_events(&f->build, text);
     hlo_build_end_trace(&f->build);
     arena_init(&f->arena, 0);
     assert_true(hlo_module_load(hlo_build_finish(&f->build), &f->arena, &f->module, &f->error));
@@ -76,6 +68,14 @@ static void a_program_without_copies_is_as_it_was(void **state) {
     expect_curve(&f, (int64_t[]){0, 100, 200, 100, 0});
 }
 
+static void arrays_of_one_instruction_are_no_copies(void **state) {
+    (void)state;
+    struct fixture f;
+    unsqueeze(&f, "A4 A7 F4 F7");
+    assert_ptr_equal(f.after.events, f.before.events);
+    expect_curve(&f, (int64_t[]){0, 100, 200, 100, 0});
+}
+
 // A hostile trace may free what is not there: whoever replays it hears of that.
 static void events_of_unknown_buffers_stay(void **state) {
     (void)state;
@@ -93,6 +93,7 @@ int main(void) {
         cmocka_unit_test(what_shared_an_original_that_is_needed_again_has_bytes_of_its_own),
         cmocka_unit_test(what_shares_the_last_copy_goes_on_in_it),
         cmocka_unit_test(a_program_without_copies_is_as_it_was),
+        cmocka_unit_test(arrays_of_one_instruction_are_no_copies),
         cmocka_unit_test(events_of_unknown_buffers_stay),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
