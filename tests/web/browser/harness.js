@@ -46,8 +46,16 @@ export function startServer(logdir = LOGDIR, options = [], environment = {}) {
   });
 }
 
-export function startBrowser(flags = []) {
-  return chromium.launch({ executablePath: BROWSER, headless: true, args: [...BROWSER_FLAGS, ...flags] });
+/** A browser that lets go of routed requests before it closes: a page that polls always has one under way. */
+export async function startBrowser(flags = []) {
+  const browser = await chromium.launch({ executablePath: BROWSER, headless: true, args: [...BROWSER_FLAGS, ...flags] });
+  const close = browser.close.bind(browser);
+  browser.close = async () => {
+    const pages = browser.contexts().flatMap((context) => context.pages());
+    await Promise.all(pages.map((page) => page.unrouteAll({ behavior: "ignoreErrors" })));
+    await close();
+  };
+  return browser;
 }
 
 /**
