@@ -48,7 +48,8 @@ export function startServer(logdir = LOGDIR, options = [], environment = {}) {
 
 /** A browser that lets go of routed requests before it closes: a page that polls always has one under way. */
 export async function startBrowser(flags = []) {
-  const browser = await chromium.launch({ executablePath: BROWSER, headless: true, args: [...BROWSER_FLAGS, ...flags] });
+  const args = [...BROWSER_FLAGS, ...flags];
+  const browser = await chromium.launch({ executablePath: BROWSER, headless: true, args });
   const close = browser.close.bind(browser);
   browser.close = async () => {
     const pages = browser.contexts().flatMap((context) => context.pages());
