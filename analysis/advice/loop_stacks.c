@@ -45,6 +45,28 @@ static void mark_taken(const struct advisor *advisor, uint32_t loop, uint8_t use
     }
 }
 
+// What a loop made of `leaf`, one of those it gives on, began as: its element of the tuple that the loop takes.
+static uint32_t begun_as(const struct advisor *advisor, uint32_t leaf) {
+    const struct program_graph *graph = &advisor->graph;
+    const struct graph_node *loop = &graph->nodes[graph->node_of_leaf[leaf]];
+    uint32_t given = loop->opcode == OPCODE_WHILE ? graph_operand(graph, loop, 0) : HLO_NONE;
+    if (given == HLO_NONE || graph->nodes[given].opcode != OPCODE_TUPLE) return HLO_NONE;
+    uint32_t element = leaf - loop->first_leaf;
+    bool is_flat = graph->nodes[given].operand_count == loop->leaf_count;
+    return is_flat ? handed_leaf(advisor, graph_operand(graph, &graph->nodes[given], element)) : HLO_NONE;
+}
+
+// After the loops of the forward pass: `loop` is of the backward pass.
+static void mark_kept(const struct advisor *advisor, uint32_t loop, const struct stacks *stacks) {
+    uint32_t given = graph_operand(&advisor->graph, &advisor->graph.nodes[loop], 0);
+    if (given == HLO_NONE || advisor->graph.nodes[given].opcode != OPCODE_TUPLE) return;
+    for (uint32_t i = 0; i < advisor->graph.nodes[given].operand_count; i++) {
+        uint32_t leaf = handed_leaf(advisor, graph_operand(&advisor->graph, &advisor->graph.nodes[given], i));
+        uint32_t begun = leaf == HLO_NONE ? HLO_NONE : begun_as(advisor, leaf);
+        if (begun != HLO_NONE && stacks->uses[begun] & STACK_FILLED) stacks->uses[begun] |= STACK_KEPT;
+    }
+}
+
 static bool is_stack(const struct advisor *advisor, uint32_t leaf) {
     return leaf != HLO_NONE && array_is(&advisor->graph.leaves[leaf]) && advisor->batch.marks[leaf] &&
            loop_steps_is_stack(&advisor->steps, leaf);
@@ -99,6 +121,10 @@ uint8_t *loop_stacks_find(const struct advisor *advisor) {
         if (is_loop && phase == PHASE_FORWARD) mark_taken(advisor, i, STACK_FORWARD, &stacks);
         if (is_loop && phase == PHASE_BACKWARD) mark_taken(advisor, i, STACK_BACKWARD, &stacks);
         if (!is_loop && is_copy(advisor, i)) stacks.uses[graph->nodes[i].first_leaf] |= STACK_COPY;
+    }
+    for (uint32_t i = 0; i < graph->node_count; i++) {
+        bool is_backward = advisor->phases.of_node[i] == PHASE_BACKWARD;
+        if (is_backward && graph->nodes[i].opcode == OPCODE_WHILE) mark_kept(advisor, i, &stacks);
     }
     mark_begun_together(advisor, &stacks);
     return stacks.uses;

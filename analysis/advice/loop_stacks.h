@@ -8,6 +8,9 @@
 //         run again need too
 //     t0  a copy of s0 in another order, made whole before the backward loop: goes where s0 goes
 //
+// A stack that turns of the forward pass fill and turns of the backward pass read is kept, whatever the step at which
+// it ends: where two gradients are taken one after the other, both turn.
+//
 // Of unrolled layers that have a loop each, XLA:GPU begins the stacks of all loops at once, in one fusion: all are
 // there from the first loop on, and of layers that run again likewise.
 #pragma once
@@ -15,8 +18,15 @@
 #include "analysis/advice/advisor.h"
 
 // Bits: a loop of that pass takes it; a copy; turns of the forward pass fill it, not only read it; those of several
-// loops are begun by one fusion.
-enum stack_use { STACK_FORWARD = 1, STACK_BACKWARD = 2, STACK_COPY = 4, STACK_FILLED = 8, STACK_TOGETHER = 16 };
+// loops are begun by one fusion; turns of the forward pass fill it, and turns of the backward pass take it from there.
+enum stack_use {
+    STACK_FORWARD = 1,
+    STACK_BACKWARD = 2,
+    STACK_COPY = 4,
+    STACK_FILLED = 8,
+    STACK_TOGETHER = 16,
+    STACK_KEPT = 32
+};
 
 // Bits for each leaf of the graph, on the advisor's arena; NULL at its limit.
 uint8_t *loop_stacks_find(const struct advisor *advisor);

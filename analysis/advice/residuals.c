@@ -27,7 +27,7 @@ static bool is_residual(const struct advisor *advisor, const struct kept *kept, 
     if (instruction == HLO_NONE || leaf == HLO_NONE) return false;
     if (stacks[leaf] & STACK_TOGETHER) return false;
     if (!may_be_kept(advisor, kept, instruction, leaf)) return false;
-    if (stacks[leaf] & STACK_COPY) return true;
+    if (stacks[leaf] & (STACK_COPY | STACK_KEPT)) return true;
     if (stacks[leaf] == STACK_BACKWARD && loop_steps_is_stack(&advisor->steps, leaf)) return false;
     return span->end_step > advisor->phases.next_turn[span->start_step] &&
            advisor->phases.of_node[instruction] != PHASE_BACKWARD;
