@@ -123,7 +123,7 @@ static int64_t leading_dimension(const struct finder *f, uint32_t input) {
 // further back, as a cache has.
 static bool may_have_batch(const struct finder *f, uint32_t input, int dimension) {
     const struct entry_input *in = &f->roles->inputs[input];
-    if (in->leaf == HLO_NONE || in->is_state) return false;
+    if (in->leaf == HLO_NONE || in->is_state || (in->is_stack && dimension == 0)) return false;
     return f->roles->is_training || dimension == 0 || in->mirror != HLO_NONE || is_integer(f, input);
 }
 
@@ -140,6 +140,26 @@ static void mark_one(struct finder *f, uint32_t input) {
     dimension_flow_clear(f->flow);
     dimension_flow_mark(f->flow, f->roles->inputs[input].leaf, 0);
     dimension_flow_run(f->flow);
+}
+
+// As many layers as examples: of inputs of `size`, those that a loop takes one by one by themselves are set aside.
+static void set_stacks_aside(struct finder *f, int64_t size) {
+    enum { ALIKE_MAX = 64 };
+    int count = 0;
+    for (uint32_t i = 0; i < f->roles->input_count; i++) {
+        if (!may_have_batch(f, i, 0) || leading_dimension(f, i) != size || count++ >= ALIKE_MAX) continue;
+        mark_one(f, i);
+        f->roles->inputs[i].is_stack = dimension_flow_is_stepped(f->flow);
+    }
+}
+
+// Marks all of that size which are no layers. False: a loop takes them all one by one, as steps, or there are none.
+static bool mark_no_steps(struct finder *f, int64_t size, int dimension) {
+    mark_inputs(f, size, dimension);
+    if (dimension > 0 || !dimension_flow_is_stepped(f->flow)) return !dimension_flow_is_stepped(f->flow);
+    set_stacks_aside(f, size);
+    mark_inputs(f, size, dimension);
+    return dimension_flow_has_marks(f->flow) && !dimension_flow_is_stepped(f->flow);
 }
 
 // Numbers lie in the last dimension of rows of them; integers are no rows.
@@ -182,6 +202,13 @@ static bool is_packed_weight(const struct finder *f, uint32_t input) {
     return may_be_packed(shape->element_type) && !is_of_pictures(shape) && is_summed_forward(f);
 }
 
+static uint32_t first_of_size(const struct finder *f, int64_t size, int dimension) {
+    for (uint32_t i = 0; i < f->roles->input_count; i++) {
+        if (may_have_batch(f, i, dimension) && size_of_dimension(f, i, dimension) == size) return i;
+    }
+    return HLO_NONE;
+}
+
 // The data input whose dimension of that number reaches most. Integers first: nobody trains them. What a loop takes one
 // of at a time are steps: of gradient accumulation, of time.
 static struct found try_data(struct finder *f, bool only_integers, int dimension) {
@@ -195,10 +222,10 @@ static struct found try_data(struct finder *f, bool only_integers, int dimension
         for (int k = 0; k < tried_count; k++) is_known |= tried[k] == size;
         if (is_known) continue;
         tried[tried_count++] = size;
-        mark_inputs(f, size, dimension);
+        bool is_batch = mark_no_steps(f, size, dimension);
         double reached = score(f);
-        if (reached <= best.reached || dimension_flow_is_stepped(f->flow) || is_packed_weight(f, i)) continue;
-        best = (struct found){size, i, dimension, reached};
+        if (reached <= best.reached || !is_batch || is_packed_weight(f, i)) continue;
+        best = (struct found){size, first_of_size(f, size, dimension), dimension, reached};
     }
     return best;
 }
@@ -310,9 +337,8 @@ static void try_inputs(struct finder *f, bool only_integers) {
 // The first dimension of that size which is no steps; the marks of none where there is none.
 static void mark_told(struct finder *f, int64_t batch) {
     for (int d = 0; d < BATCH_DIMENSIONS_MAX; d++) {
-        mark_inputs(f, batch, d);
         f->roles->batch_dimension = d;
-        if (dimension_flow_has_marks(f->flow) && !dimension_flow_is_stepped(f->flow)) return;
+        if (mark_no_steps(f, batch, d) && dimension_flow_has_marks(f->flow)) return;
     }
     f->roles->batch_dimension = 0;
     mark_inputs(f, batch, 0);
