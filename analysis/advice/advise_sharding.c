@@ -116,11 +116,13 @@ static void widen_by_waiting(const struct advisor *advisor, const struct waiting
                     size_string(waiting->fewest, advisor->arena), size_string(waiting->most, advisor->arena));
 }
 
-// Of frames, patches and the like, rather than tokens, and for pooled rows, a TPU's chips gather from nothing to nearly
-// all of what they share.
+// Of frames, patches and the like, rather than tokens, and for pooled rows of nodes, a TPU's chips gather from nothing
+// to nearly all of what they share. Pooled rows of tokens are shared as the rows are.
 static void doubt_frames(struct advisor *advisor, const struct sharding_habits *habits) {
-    bool is_of_frames = habits->data.has_frames && (!habits->data.has_tokens || advisor->has_convolutions);
-    if (!advisor->is_for_tpu || !advisor->roles.is_training || !(is_of_frames || habits->pooled.is_pooled)) return;
+    bool is_of_tokens = habits->data.has_tokens && !advisor->has_convolutions;
+    bool is_of_frames = habits->data.has_frames && !is_of_tokens;
+    bool is_pooled = habits->pooled.is_pooled && !(is_of_tokens && !advisor->roles.is_graph);
+    if (!advisor->is_for_tpu || !advisor->roles.is_training || !(is_of_frames || is_pooled)) return;
     advisor->doubt.may_stay_bytes += advisor->at_peak.batch;
     advisor->doubt.help =
         "Compile it sharded: of data that are no tokens, or rows that are pooled, what the chips gather whole differs "
@@ -186,11 +188,12 @@ static const struct array_shape *table_in_columns(const struct advisor *advisor,
     return NULL;
 }
 
-// Exchanged are more bytes than the chip is said to need: what of them is whole, and when, makes its total. At one
-// place, the logits, that is known: forwards, backwards, and computed again.
+// Exchanged are as many bytes as a good part of what the chip is said to need: what of them is whole, and when, makes
+// its total. At one place, the logits, that is known: forwards, backwards, and computed again.
 static void doubt_exchanged(struct advisor *advisor, const struct sharded *sharded) {
     enum { OF_LOGITS = 4 };
-    if (sharded->batch.exchanged_bytes <= (double)sharded->then.total_bytes) return;
+    const double good_part = 0.25;
+    if (sharded->batch.exchanged_bytes <= good_part * (double)sharded->then.total_bytes) return;
     if (sharded->batch.exchanged_at <= OF_LOGITS) return;
     advisor->doubt.may_stay_bytes = advisor->doubt.population_bytes;
     advisor->doubt.help = "Compile it sharded: products have the batch split on one side and columns on the other, and "
