@@ -1,6 +1,8 @@
 #include "analysis/advice/saved_products.h"
 
+#include "analysis/advice/loop_steps.h"
 #include "analysis/advice/weight_products.h"
+#include "analysis/program/callers.h"
 
 enum { KINDS_MAX = 64 };
 
@@ -26,13 +28,36 @@ static bool is_of_blocks(const struct kind *kind, double blocks, bool is_looped)
     return is_looped || (kind->count > 1 && kind->count + 1 >= blocks);
 }
 
+// The loop whose turns compute node `index`, or HLO_NONE.
+static uint32_t loop_around(const struct program_graph *graph, const uint32_t *caller, uint32_t index) {
+    enum { DEPTH_MAX = 32 };
+    for (int i = 0; i < DEPTH_MAX && index != HLO_NONE; i++) {
+        index = caller[graph->nodes[index].computation];
+        if (index != HLO_NONE && graph->nodes[index].opcode == OPCODE_WHILE) return index;
+    }
+    return HLO_NONE;
+}
+
+// Turns that stack nothing of the batch up keep nothing for a backward pass: layers of a net that nobody trains.
+static bool keeps_nothing(const struct advisor *advisor, const uint32_t *caller, uint32_t index) {
+    uint32_t loop = loop_around(&advisor->graph, caller, index);
+    if (loop == HLO_NONE) return false;
+    for (uint32_t i = 0; i < advisor->graph.nodes[loop].leaf_count; i++) {
+        bool follows_batch = advisor->batch.marks[advisor->graph.nodes[loop].first_leaf + i];
+        if (follows_batch && loop_steps_is_filled(&advisor->steps, loop, i)) return false;
+    }
+    return true;
+}
+
 double saved_products_bytes(const struct advisor *advisor, double blocks, int64_t stream_bytes, bool is_looped) {
     struct kind kinds[KINDS_MAX];
     int count = 0;
     double bytes = 0, unread = 0;
+    const uint32_t *caller = is_looped ? callers_find(&advisor->graph, advisor->arena) : NULL;
     for (uint32_t i = 0; i < advisor->graph.node_count; i++) {
         struct weight_product product;
-        if (weight_product_read(advisor, i, &product) && product.is_repeated == is_looped)
+        if (!weight_product_read(advisor, i, &product) || product.is_repeated != is_looped) continue;
+        if (!caller || !keeps_nothing(advisor, caller, i))
             add_product(advisor, &product, kinds, &count);
     }
     for (int k = 0; k < count; k++) {
