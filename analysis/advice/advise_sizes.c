@@ -34,7 +34,42 @@ static bool say_one_example(struct advisor *advisor, struct advice_item *item) {
     return advisor_no_use(advisor, item, "The step takes one example: there is no half of it but half of its length.");
 }
 
+bool advisor_doubt_graphs(struct advisor *advisor) {
+    const struct program_roles *roles = &advisor->roles;
+    const char *help = arena_printf(advisor->arena,
+                                    "The inputs are a graph, whose %lld edges and whose nodes both divide by %lld: so "
+                                    "many graphs of one size may be joined to one, or it is one, of which there is no "
+                                    "half. Compile it with half of the graphs to know.",
+                                    (long long)roles->batch, (long long)roles->graphs_most);
+    advisor->doubt = advisor_doubt_without_batch(advisor);
+    advisor->doubt.help = help ? help : "";
+    return true;
+}
+
+// Do the turns of a loop take the examples some at a time, from where they lie as they were given? Then half of them may
+// make half as many turns, or turns of half as many.
+static bool has_parts(const struct advisor *advisor) {
+    for (uint32_t i = 0; i < advisor->roles.input_count; i++) {
+        uint32_t leaf = advisor->roles.inputs[i].leaf;
+        const struct array_shape *shape = leaf == HLO_NONE ? NULL : &advisor->graph.leaves[leaf];
+        if (!shape || !array_is(shape) || shape->rank < 2 || shape->dimensions[0] != advisor->roles.batch) continue;
+        if (advisor->batch.marks[leaf] & advisor->steps.marks[leaf] & 1) return true;
+    }
+    return false;
+}
+
+static void doubt_parts(struct advisor *advisor, const struct what_if_result *result) {
+    if (!has_parts(advisor)) return;
+    const char *half = size_string(result->total_bytes, advisor->arena);
+    const char *help = arena_printf(advisor->arena,
+                                    "A loop takes the %lld examples some at a time: half as many in each turn need "
+                                    "about %s, half as many turns what it needs now.",
+                                    (long long)advisor->roles.batch, half);
+    advisor_doubt_all(advisor, help ? help : "");
+}
+
 static bool say_graph(struct advisor *advisor, struct advice_item *item) {
+    if (advisor->roles.graphs_most > 1) return advisor_doubt_graphs(advisor);
     const char *why = arena_printf(advisor->arena,
                                    "The inputs are a graph: %lld edges, summed at the nodes they lead to. Half of the "
                                    "edges would be another graph; halving means something only where the step takes "
@@ -154,6 +189,7 @@ bool advise_batch(struct advisor *advisor, struct advice_item *item) {
     if (advisor->roles.is_graph && !advisor->roles.graphs) return say_graph(advisor, item);
     if (!advisor_halve(advisor, &advisor->batch, &result)) return false;
     few_pictures_doubt(advisor, batch / 2);
+    doubt_parts(advisor, &result);
     item->applies = item->changes_numerics = true;
     say_batch(advisor, item);
     say_odd(advisor, item);

@@ -162,6 +162,9 @@ const char *advisor_why_no_batch(const struct advisor *advisor);
 // Of all of it, where no batch was found.
 struct advice_doubt advisor_doubt_without_batch(const struct advisor *advisor);
 
+// Of a graph that may be several joined to one (program_roles.graphs_most). True.
+bool advisor_doubt_graphs(struct advisor *advisor);
+
 bool advise_donation(struct advisor *advisor, struct advice_item *item);
 bool advise_batch(struct advisor *advisor, struct advice_item *item);
 bool advise_sequence(struct advisor *advisor, struct advice_item *item);

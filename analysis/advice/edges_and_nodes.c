@@ -1,5 +1,6 @@
 #include "analysis/advice/edges_and_nodes.h"
 
+#include "analysis/base/common_divisor.h"
 #include "analysis/program/op_name.h"
 
 enum { ROW_COUNTS_MAX = 64 };
@@ -102,6 +103,12 @@ static int64_t most_nodes(const struct finder *f, const struct row_uses *uses) {
     return most;
 }
 
+// Of one size each, as edges and nodes are divided by; learnt nodes are of one.
+static void count_graphs(struct finder *f, uint32_t nodes) {
+    int64_t *most = &f->roles->graphs_most;
+    *most = f->roles->inputs[nodes].is_state ? 1 : common_divisor(*most, row_count(f, nodes));
+}
+
 // How many there are, of each sort. They follow the edges, but for weights. Whole graphs are read along the edges and
 // added up to as well, where they have features of their own, and integers count their nodes; but they are fewer.
 static struct row_counts mark_nodes(struct finder *f) {
@@ -109,11 +116,13 @@ static struct row_counts mark_nodes(struct finder *f) {
     struct row_counts nodes = {0};
     list_uses(f, &uses);
     int64_t most = most_nodes(f, &uses);
+    f->roles->graphs_most = f->roles->batch;
     for (uint32_t i = 0; i < f->roles->input_count; i++) {
         enum told_by told_by = nodes_told_by(f, &uses, i);
         if (told_by == TOLD_BY_NONE || (told_by == TOLD_BY_KINDS && row_count(f, i) < most)) continue;
         row_counts_add(&nodes, row_count(f, i));
         dimension_flow_mark(f->flow, f->roles->inputs[i].leaf, 0);
+        count_graphs(f, i);
     }
     return nodes;
 }

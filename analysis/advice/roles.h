@@ -28,7 +28,8 @@ struct program_roles {
     int64_t batch;         // 0: not found
     bool is_batch_told;    // the user gave it
     bool is_graph;         // it counts the edges of a graph
-    int64_t graphs;        // that are joined to that one; 0: it is one
+    int64_t graphs;        // that are joined to that one; 0: no number of them shows
+    int64_t graphs_most;   // that may be, by the edges and nodes that inputs have; 1: it is one
     bool is_one_example;   // `batch` is its length
     int batch_dimension;   // of that input
     uint32_t batch_input;  // the input that tells it, or HLO_NONE

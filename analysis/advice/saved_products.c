@@ -57,8 +57,7 @@ double saved_products_bytes(const struct advisor *advisor, double blocks, int64_
     for (uint32_t i = 0; i < advisor->graph.node_count; i++) {
         struct weight_product product;
         if (!weight_product_read(advisor, i, &product) || product.is_repeated != is_looped) continue;
-        if (!caller || !keeps_nothing(advisor, caller, i))
-            add_product(advisor, &product, kinds, &count);
+        if (!caller || !keeps_nothing(advisor, caller, i)) add_product(advisor, &product, kinds, &count);
     }
     for (int k = 0; k < count; k++) {
         if (!is_of_blocks(&kinds[k], blocks, is_looped)) continue;

@@ -80,7 +80,8 @@ class Predictions(unittest.TestCase):
                                   ("recurrent", "shard_parameters"),
                                   ("classifier", "shard_all"), ("gpu_hashed", "shard_parameters"),
                                   ("pair_biases", "shard_all"), ("equal_places", "halve_sequence"),
-                                  ("narrow_tables", "shard_parameters"), ("narrow_tables", "shard_all")])
+                                  ("narrow_tables", "shard_parameters"), ("narrow_tables", "shard_all"),
+                                  ("joined_meshes", "halve_batch"), ("private_parts", "halve_batch")])
 
     def test_chips_that_share_all_do_not_save_nothing(self):
         item = by_id(self.documents["pair_biases"])["shard_all"]
@@ -320,10 +321,27 @@ class Predictions(unittest.TestCase):
                 self.assertNotRegex(" ".join(item["evidence"]), r"copy-(start|done)\.\d", name)
 
     def test_one_graph_is_not_halved(self):
-        item = by_id(self.documents["graph"])["halve_batch"]
-        self.assertFalse(item["applies"])
-        self.assertEqual(item["understood"], 1)
-        self.assertIn("400000 edges", item["evidence"][0])
+        items = by_id(self.documents["graph"])
+        for change in ("halve_batch", "micro_batch"):
+            self.assertEqual((items[change]["applies"], items[change]["understood"]), (False, 0))
+            self.assertIn("whose 400000 edges and whose nodes both divide by 20000", items[change]["evidence"][0])
+
+    def test_of_joined_meshes_no_half_is_told_as_nothing(self):
+        item, program = by_id(self.documents["joined_meshes"])["halve_batch"], PROGRAMS["joined_meshes"]
+        self.assertLess(program["after"]["halve_batch"], program["total_bytes"] / 2)
+        self.assertEqual([item[key] for key in NULLABLE], [None] * 3)
+        self.assertIn("both divide by 8", item["evidence"][0])
+
+    def test_half_of_what_a_loop_takes_in_parts_is_open(self):
+        item, program = by_id(self.documents["private_parts"])["halve_batch"], PROGRAMS["private_parts"]
+        self.assertGreater(program["after"]["halve_batch"], program["total_bytes"] * 0.99)  # half as many turns
+        self.assertEqual([item[key] for key in NULLABLE], [None] * 3)
+        self.assertIn("A loop takes the 64 examples some at a time", item["evidence"][0])
+
+    def test_a_tower_that_nobody_trains_keeps_no_products(self):
+        truth = PROGRAMS["frozen_tower"]["after"]["rematerialize_dots"]
+        item = by_id(self.documents["frozen_tower"])["rematerialize_dots"]
+        self.assertLess(abs(item["predicted_total_bytes"] - truth), 0.05 * truth)
 
     def test_turns_of_a_loop_over_time_are_the_blocks(self):
         evidence = by_id(self.documents["recurrent"])["rematerialize"]["evidence"]
