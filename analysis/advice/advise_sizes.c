@@ -46,8 +46,8 @@ bool advisor_doubt_graphs(struct advisor *advisor) {
     return true;
 }
 
-// Do the turns of a loop take the examples some at a time, from where they lie as they were given? Then half of them may
-// make half as many turns, or turns of half as many.
+// Do the turns of a loop take the examples some at a time, from where they lie as they were given? Then half of them
+// may make half as many turns, or turns of half as many.
 static bool has_parts(const struct advisor *advisor) {
     for (uint32_t i = 0; i < advisor->roles.input_count; i++) {
         uint32_t leaf = advisor->roles.inputs[i].leaf;

@@ -17,5 +17,6 @@
 // Where nothing tells, the numbers of edges and of nodes may have a common divisor: so many graphs of one size may be
 // joined, or it is one. Nodes that are learnt are those of one graph.
 //
-// Sets is_graph, graphs and graphs_most of the roles; the nodes and the graphs follow the edges then. False at the arena's limit.
+// Sets is_graph, graphs and graphs_most of the roles; the nodes and the graphs follow the edges then. False at the
+// arena's limit.
 MUST_USE bool edges_and_nodes_find(struct finder *finder, struct arena *arena);
