@@ -191,10 +191,10 @@ bool advise_micro_batch(struct advisor *advisor, struct advice_item *item) {
         return advisor_no_use(advisor, item, advisor_why_no_batch(advisor));
     if (advisor->roles.is_one_example)
         return advisor_no_use(advisor, item, "The step takes one example: there are no parts of a batch.");
-    if (advisor->roles.is_graph && !advisor->roles.graphs && advisor->roles.graphs_most > 1)
-        return advisor_doubt_graphs(advisor);
     if (advisor->roles.is_graph && !advisor->roles.graphs)
-        return advisor_no_use(advisor, item, "The inputs are one graph: a part of its edges is another graph.");
+        return advisor->roles.graphs_most > 1
+                   ? advisor_doubt_graphs(advisor)
+                   : advisor_no_use(advisor, item, "The inputs are one graph: a part of its edges is another graph.");
     bool has_sums = advisor_is_accumulating(advisor);
     advisor->doubt = advisor_doubt_of_batch(advisor);
     int64_t parts = parts_of(program_roles_examples(&advisor->roles), item->id);

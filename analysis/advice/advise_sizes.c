@@ -38,8 +38,8 @@ bool advisor_doubt_graphs(struct advisor *advisor) {
     const struct program_roles *roles = &advisor->roles;
     const char *help = arena_printf(advisor->arena,
                                     "The inputs are a graph, whose %lld edges and whose nodes both divide by %lld: so "
-                                    "many graphs of one size may be joined to one, or it is one, of which there is no "
-                                    "half. Compile it with half of the graphs to know.",
+                                    "many graphs of one size, or fewer, may be joined to one, or it is one, of which "
+                                    "there is no half. Compile it with half of the graphs to know.",
                                     (long long)roles->batch, (long long)roles->graphs_most);
     advisor->doubt = advisor_doubt_without_batch(advisor);
     advisor->doubt.help = help ? help : "";

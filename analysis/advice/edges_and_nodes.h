@@ -9,14 +9,12 @@
 //
 // Several graphs that were joined have inputs with a row for each: two of one number of rows, or one whose rows are
 // found to be made of equal numbers of nodes (each molecule's energy is a sum over its 29 atoms), or that nodes are
-// added up to.
+// added up to. Where nothing tells, the numbers of edges and of nodes may have a common divisor: so many graphs of one
+// size, or fewer, may be joined, or it is one. Nodes that are learnt are those of one graph.
 #pragma once
 
 #include "analysis/advice/role_finder.h"
 
-// Where nothing tells, the numbers of edges and of nodes may have a common divisor: so many graphs of one size may be
-// joined, or it is one. Nodes that are learnt are those of one graph.
-//
 // Sets is_graph, graphs and graphs_most of the roles; the nodes and the graphs follow the edges then. False at the
 // arena's limit.
 MUST_USE bool edges_and_nodes_find(struct finder *finder, struct arena *arena);

@@ -156,9 +156,10 @@ static void set_stacks_aside(struct finder *f, int64_t size) {
 // Marks all of that size which are no layers. False: a loop takes them all one by one, as steps, or there are none.
 static bool mark_no_steps(struct finder *f, int64_t size, int dimension) {
     mark_inputs(f, size, dimension);
-    if (dimension > 0 || !dimension_flow_is_stepped(f->flow)) return !dimension_flow_is_stepped(f->flow);
-    set_stacks_aside(f, size);
-    mark_inputs(f, size, dimension);
+    if (dimension == 0 && dimension_flow_is_stepped(f->flow)) {
+        set_stacks_aside(f, size);
+        mark_inputs(f, size, dimension);
+    }
     return dimension_flow_has_marks(f->flow) && !dimension_flow_is_stepped(f->flow);
 }
 
@@ -338,7 +339,7 @@ static void try_inputs(struct finder *f, bool only_integers) {
 static void mark_told(struct finder *f, int64_t batch) {
     for (int d = 0; d < BATCH_DIMENSIONS_MAX; d++) {
         f->roles->batch_dimension = d;
-        if (mark_no_steps(f, batch, d) && dimension_flow_has_marks(f->flow)) return;
+        if (mark_no_steps(f, batch, d)) return;
     }
     f->roles->batch_dimension = 0;
     mark_inputs(f, batch, 0);

@@ -11,7 +11,7 @@ struct entry_input {
     bool is_state;
     bool is_frozen;  // a weight that nobody trains
     bool is_packed;  // such a one, of bytes or halves of them
-    bool is_stack;   // a loop takes it one by one, where as many are the batch: layers
+    bool is_stack;   // a loop takes its first dimension one by one, as of layers: asked where a batch may be as large
 };
 
 struct entry_output {
