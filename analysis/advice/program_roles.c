@@ -6,6 +6,7 @@
 #include "analysis/program/op_name.h"
 
 enum { BATCH_DIMENSIONS_MAX = 3 };  // [steps, batch, length], [layers, batch, ...]
+enum { FOLLOWED_MAX = 64 };         // inputs that are followed alone: each costs a walk through the program
 
 // --- Inputs and outputs ---
 
@@ -136,20 +137,22 @@ static void mark_inputs(struct finder *f, int64_t batch, int dimension) {
     dimension_flow_run(f->flow);
 }
 
-static void mark_one(struct finder *f, uint32_t input) {
+static void follow_one(struct finder *f, uint32_t input) {
     dimension_flow_clear(f->flow);
     dimension_flow_mark(f->flow, f->roles->inputs[input].leaf, 0);
     dimension_flow_run(f->flow);
 }
 
-// As many layers as examples: of inputs of `size`, those that a loop takes one by one by themselves are set aside.
+// As many layers as examples: inputs of `size` are followed one at a time, and those that a loop then takes one by one
+// are set aside for good. What is alike is asked once. The flow is left with the marks of the last.
 static void set_stacks_aside(struct finder *f, int64_t size) {
-    enum { ALIKE_MAX = 64 };
-    int count = 0;
     for (uint32_t i = 0; i < f->roles->input_count; i++) {
-        if (!may_have_batch(f, i, 0) || leading_dimension(f, i) != size || count++ >= ALIKE_MAX) continue;
-        mark_one(f, i);
-        f->roles->inputs[i].is_stack = dimension_flow_is_stepped(f->flow);
+        struct entry_input *input = &f->roles->inputs[i];
+        if (input->is_followed || !may_have_batch(f, i, 0) || leading_dimension(f, i) != size) continue;
+        if (f->followed++ >= FOLLOWED_MAX) return;
+        follow_one(f, i);
+        input->is_followed = true;
+        input->is_stack = dimension_flow_is_stepped(f->flow);
     }
 }
 
@@ -203,11 +206,13 @@ static bool is_packed_weight(const struct finder *f, uint32_t input) {
     return may_be_packed(shape->element_type) && !is_of_pictures(shape) && is_summed_forward(f);
 }
 
-static uint32_t first_of_size(const struct finder *f, int64_t size, int dimension) {
+// Instead of one that turned out to be a stack: the first that has its size, and is no stack.
+static uint32_t no_stack(const struct finder *f, uint32_t input, int64_t size, int dimension) {
+    if (may_have_batch(f, input, dimension)) return input;
     for (uint32_t i = 0; i < f->roles->input_count; i++) {
         if (may_have_batch(f, i, dimension) && size_of_dimension(f, i, dimension) == size) return i;
     }
-    return HLO_NONE;
+    return input;
 }
 
 // The data input whose dimension of that number reaches most. Integers first: nobody trains them. What a loop takes one
@@ -225,8 +230,9 @@ static struct found try_data(struct finder *f, bool only_integers, int dimension
         tried[tried_count++] = size;
         bool is_batch = mark_no_steps(f, size, dimension);
         double reached = score(f);
-        if (reached <= best.reached || !is_batch || is_packed_weight(f, i)) continue;
-        best = (struct found){size, first_of_size(f, size, dimension), dimension, reached};
+        if (reached <= best.reached || !is_batch) continue;
+        uint32_t input = no_stack(f, i, size, dimension);
+        if (!is_packed_weight(f, input)) best = (struct found){size, input, dimension, reached};
     }
     return best;
 }
@@ -309,7 +315,7 @@ static bool is_better(const struct finder *f, const struct candidates *c, uint32
 
 static void try_one(struct finder *f, struct candidates *c, uint32_t input) {
     c->tried[c->tried_count++] = input;
-    mark_one(f, input);
+    follow_one(f, input);
     int rank = (int)rank_marks(f, input);
     double reached = score(f);
     if (!is_better(f, c, input, rank, reached)) return;
@@ -335,7 +341,8 @@ static void try_inputs(struct finder *f, bool only_integers) {
         try_all(f, only_integers);
 }
 
-// The first dimension of that size which is no steps; the marks of none where there is none.
+// The first dimension of that size which is no steps. Where there is none, what has it in front and is no stack: nothing,
+// of as many steps.
 static void mark_told(struct finder *f, int64_t batch) {
     for (int d = 0; d < BATCH_DIMENSIONS_MAX; d++) {
         f->roles->batch_dimension = d;
@@ -361,7 +368,7 @@ static void mark_batch(struct finder *f, int64_t batch) {
     if (roles->is_training)
         mark_inputs(f, roles->batch, roles->batch_dimension);
     else
-        mark_one(f, roles->batch_input);
+        follow_one(f, roles->batch_input);
 }
 
 // --- Examples, and weights that nobody trains ---
@@ -439,7 +446,7 @@ static bool find_roles(struct finder *f, int64_t batch, struct arena *arena) {
 bool program_roles_find(const struct program_graph *graph, int64_t batch, struct arena *arena,
                         struct program_roles *roles, struct dimension_flow *flow, struct error *error) {
     *roles = (struct program_roles){.batch_input = HLO_NONE};
-    struct finder f = {graph, roles, flow};
+    struct finder f = {.graph = graph, .roles = roles, .flow = flow};
     if (find_roles(&f, batch, arena)) return true;
     return error_set(error, ERROR_TOO_BIG, "no memory left to follow the program's dimensions");
 }

@@ -9,6 +9,7 @@ struct finder {
     const struct program_graph *graph;
     struct program_roles *roles;
     struct dimension_flow *flow;
+    int followed;  // inputs that were followed alone, to see whether they are stacks
 };
 
 static inline const struct array_shape *input_shape(const struct finder *f, uint32_t input) {
