@@ -5,6 +5,7 @@
 #include "analysis/advice/data_kind.h"
 #include "analysis/advice/loop_steps.h"
 #include "analysis/hlo/parameter_sharding.h"
+#include "analysis/program/callers.h"
 #include "analysis/program/op_name.h"
 
 enum { ADVICE_WORTH_DIVISOR = 1000 };  // a thousandth of the total is worth saying, and changing something for
@@ -60,7 +61,9 @@ static bool read_program(struct advisor *advisor) {
     advisor->module = advisor->graph.module = &advisor->what_if.residents.module;
     if (!program_roles_find(&advisor->graph, advisor->request.batch, arena, &advisor->roles, &advisor->batch, error))
         return false;
-    if (loop_steps_find(&advisor->graph, arena, &advisor->steps) &&
+    if ((advisor->caller = callers_find(&advisor->graph, arena)) &&
+        loop_steps_find(&advisor->graph, arena, &advisor->steps) &&
+        (advisor->is_stacking = loop_steps_stacking(&advisor->steps, &advisor->batch, arena)) &&
         type_flow_run(&advisor->graph, &advisor->roles, &advisor->batch, arena, &advisor->types) &&
         phases_find(&advisor->graph, &advisor->what_if.replay, arena, &advisor->phases) &&
         (advisor->donations = donations_find(&advisor->graph, &advisor->roles, &advisor->phases, arena)) &&

@@ -170,7 +170,8 @@ static bool run_split(struct advisor *advisor, struct sharded *sharded) {
     if (!sizes) return false;
     resize_split(advisor, sharded, sizes);
     struct what_if_change change = {.sizes = sizes};
-    return advisor_run(advisor, &change, &sharded->then);
+    return advisor_run(advisor, &change, &sharded->then) &&
+           gathered_weights_find(advisor, &sharded->split.flow, &sharded->weights_bytes);
 }
 
 // The table of some size that is split by its columns, since the chips do not divide its rows. What is looked up is

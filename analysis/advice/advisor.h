@@ -23,6 +23,8 @@ struct advisor {
     struct program_roles roles;
     struct dimension_flow batch;
     struct dimension_flow steps;  // what loops take one at a time: loop_steps.h
+    const uint32_t *caller;       // of each computation: callers.h
+    const uint8_t *is_stacking;   // of each node: a loop whose turns stack up what follows the batch
     struct type_flow types;
     struct phases phases;
     uint8_t *donations;           // enum donation of each input

@@ -35,42 +35,52 @@ static double part_at_once(const struct advisor *advisor, const struct weight_pr
     return has_many ? AT_ONCE_OF_MANY_ROWS : AT_ONCE_OF_FEW_ROWS;
 }
 
-// The array that a product's weight is, or is a copy of: outside of the fusion, before a cast. One that several
-// products read, as of layers that share their weights, is gathered once.
-static uint32_t read_weight(const struct advisor *advisor, const uint32_t *caller, uint32_t leaf) {
-    enum { STEPS_MAX = 32 };
+// What a node's array is a copy of: outside of the fusion, before a cast. HLO_NONE: of nothing. A slice is not the whole.
+static uint32_t copied_leaf(const struct advisor *advisor, uint32_t leaf) {
     const struct program_graph *graph = &advisor->graph;
-    for (int i = 0; i < STEPS_MAX; i++) {
-        const struct graph_node *node = &graph->nodes[graph->node_of_leaf[leaf]];
-        uint32_t outer = caller[node->computation], from = HLO_NONE;
-        if (node->opcode == OPCODE_PARAMETER && outer != HLO_NONE && node_stands_for_body(&graph->nodes[outer]))
-            from = graph_operand(graph, &graph->nodes[outer], (uint32_t)node->number);
-        else if (node->operand_count == 1 && node->leaf_count == 1 && node->opcode != OPCODE_GET_TUPLE_ELEMENT)
-            from = graph_operand(graph, node, 0);
-        if (from == HLO_NONE || !graph->nodes[from].leaf_count) break;
-        leaf = graph->nodes[from].first_leaf;
+    const struct graph_node *node = &graph->nodes[graph->node_of_leaf[leaf]];
+    uint32_t outer = advisor->caller[node->computation], from = HLO_NONE;
+    if (node->opcode == OPCODE_PARAMETER && outer != HLO_NONE && node_stands_for_body(&graph->nodes[outer]))
+        from = graph_operand(graph, &graph->nodes[outer], (uint32_t)node->number);
+    else if (node->operand_count == 1 && node->leaf_count == 1 && node->opcode != OPCODE_GET_TUPLE_ELEMENT)
+        from = graph_operand(graph, node, 0);
+    if (from == HLO_NONE || !graph->nodes[from].leaf_count) return HLO_NONE;
+    uint32_t source = graph->nodes[from].first_leaf;
+    bool is_whole = array_shape_elements(&graph->leaves[source]) == array_shape_elements(&graph->leaves[leaf]);
+    return is_whole ? source : HLO_NONE;
+}
+
+// The array that a product's weight is, or is a copy of. One that several products read, as of layers that share their
+// weights, is gathered once.
+static uint32_t read_weight(const struct advisor *advisor, uint32_t leaf) {
+    enum { STEPS_MAX = 32 };
+    uint32_t from = copied_leaf(advisor, leaf);
+    for (int i = 0; i < STEPS_MAX && from != HLO_NONE; i++) {
+        leaf = from;
+        from = copied_leaf(advisor, leaf);
     }
     return leaf;
 }
 
-int64_t gathered_weights_bytes(const struct advisor *advisor, const struct dimension_flow *split) {
+bool gathered_weights_find(const struct advisor *advisor, const struct dimension_flow *split, int64_t *gathered_bytes) {
     double all = 0, most_of_a_turn = 0;
     struct weight_product product;
-    uint32_t *caller = callers_find(&advisor->graph, advisor->arena);
-    uint8_t *is_read = arena_new(advisor->arena, uint8_t, advisor->graph.leaf_count);
-    for (uint32_t i = 0; i < advisor->graph.node_count && caller && is_read; i++) {
+    int64_t *counted_bytes = arena_new(advisor->arena, int64_t, advisor->graph.leaf_count);  // of each weight
+    if (!counted_bytes) return error_set(advisor->error, ERROR_TOO_BIG, "no memory left for the weights of products");
+    for (uint32_t i = 0; i < advisor->graph.node_count; i++) {
         if (!weight_product_read(advisor, i, &product) || product.weight == HLO_NONE) continue;
         if (stays_in_parts(split, &product) || is_left_in_columns(advisor, split, &product)) continue;
         int64_t bytes = array_shape_bytes(&advisor->graph.leaves[product.weight]);
-        uint32_t read = read_weight(advisor, caller, product.weight);
-        if (bytes <= 0 || is_read[read]) continue;
-        is_read[read] = true;
+        int64_t *counted = &counted_bytes[read_weight(advisor, product.weight)];
+        if (bytes <= *counted) continue;
         if (!product.is_in_loop)
-            all += part_at_once(advisor, &product) * (double)bytes;
+            all += part_at_once(advisor, &product) * (double)(bytes - *counted);
         else if ((double)bytes > most_of_a_turn)
             most_of_a_turn = (double)bytes;
+        *counted = bytes;
     }
-    return what_if_bytes(all + most_of_a_turn);
+    *gathered_bytes = what_if_bytes(all + most_of_a_turn);
+    return true;
 }
 
 // `bits_most`: of an element.

@@ -16,8 +16,9 @@
 // Of weights whose split dimension the result has as well, as experts, nothing is gathered: `split` is that of the
 // weights, and of the batch where that is split too (sharding_split.h).
 
-// Bytes of whole weights at the peak, with the batch split.
-int64_t gathered_weights_bytes(const struct advisor *advisor, const struct dimension_flow *split);
+// Bytes of whole weights at the peak, with the batch split. False: the error is set.
+MUST_USE bool gathered_weights_find(const struct advisor *advisor, const struct dimension_flow *split,
+                                    int64_t *gathered_bytes);
 
 // With the batch whole: bytes of temporaries at the end of the backward pass, whole gradients and what waits for them.
 int64_t gathered_gradients_bytes(const struct advisor *advisor, const struct dimension_flow *split);

@@ -32,36 +32,41 @@ static bool maps(const struct advisor *advisor, uint32_t loop) {
     return loop_steps_carried(&advisor->steps, &advisor->batch, loop, &length) == 0;
 }
 
+// The tuple that a loop takes, with as many elements as it gives on. NULL: another shape.
+static const struct graph_node *given_tuple(const struct advisor *advisor, uint32_t loop) {
+    const struct graph_node *node = &advisor->graph.nodes[loop];
+    uint32_t given = graph_operand(&advisor->graph, node, 0);
+    const struct graph_node *tuple = given == HLO_NONE ? NULL : &advisor->graph.nodes[given];
+    return tuple && tuple->opcode == OPCODE_TUPLE && tuple->operand_count == node->leaf_count ? tuple : NULL;
+}
+
 static void mark_taken(const struct advisor *advisor, uint32_t loop, uint8_t use, const struct stacks *stacks) {
-    uint32_t given = graph_operand(&advisor->graph, &advisor->graph.nodes[loop], 0);
-    if (given == HLO_NONE || advisor->graph.nodes[given].opcode != OPCODE_TUPLE) return;
-    for (uint32_t i = 0; i < advisor->graph.nodes[given].operand_count; i++) {
-        uint32_t leaf = handed_leaf(advisor, graph_operand(&advisor->graph, &advisor->graph.nodes[given], i));
+    const struct graph_node *given = given_tuple(advisor, loop);
+    bool is_mapping = given && maps(advisor, loop);
+    for (uint32_t i = 0; given && i < given->operand_count; i++) {
+        uint32_t leaf = handed_leaf(advisor, graph_operand(&advisor->graph, given, i));
         if (leaf == HLO_NONE) continue;
         stacks->uses[leaf] |= use;
         if (use != STACK_FORWARD || !loop_steps_is_filled(&advisor->steps, loop, i)) continue;
         stacks->uses[leaf] |= STACK_FILLED;
-        if (maps(advisor, loop)) stacks->mapped_by[leaf] = loop;
+        if (is_mapping) stacks->mapped_by[leaf] = loop;
     }
 }
 
 // What a loop made of `leaf`, one of those it gives on, began as: its element of the tuple that the loop takes.
 static uint32_t begun_as(const struct advisor *advisor, uint32_t leaf) {
     const struct program_graph *graph = &advisor->graph;
-    const struct graph_node *loop = &graph->nodes[graph->node_of_leaf[leaf]];
-    uint32_t given = loop->opcode == OPCODE_WHILE ? graph_operand(graph, loop, 0) : HLO_NONE;
-    if (given == HLO_NONE || graph->nodes[given].opcode != OPCODE_TUPLE) return HLO_NONE;
-    uint32_t element = leaf - loop->first_leaf;
-    bool is_flat = graph->nodes[given].operand_count == loop->leaf_count;
-    return is_flat ? handed_leaf(advisor, graph_operand(graph, &graph->nodes[given], element)) : HLO_NONE;
+    uint32_t loop = graph->node_of_leaf[leaf];
+    const struct graph_node *given = graph->nodes[loop].opcode == OPCODE_WHILE ? given_tuple(advisor, loop) : NULL;
+    uint32_t element = leaf - graph->nodes[loop].first_leaf;
+    return given ? handed_leaf(advisor, graph_operand(graph, given, element)) : HLO_NONE;
 }
 
 // After the loops of the forward pass: `loop` is of the backward pass.
 static void mark_kept(const struct advisor *advisor, uint32_t loop, const struct stacks *stacks) {
-    uint32_t given = graph_operand(&advisor->graph, &advisor->graph.nodes[loop], 0);
-    if (given == HLO_NONE || advisor->graph.nodes[given].opcode != OPCODE_TUPLE) return;
-    for (uint32_t i = 0; i < advisor->graph.nodes[given].operand_count; i++) {
-        uint32_t leaf = handed_leaf(advisor, graph_operand(&advisor->graph, &advisor->graph.nodes[given], i));
+    const struct graph_node *given = given_tuple(advisor, loop);
+    for (uint32_t i = 0; given && i < given->operand_count; i++) {
+        uint32_t leaf = handed_leaf(advisor, graph_operand(&advisor->graph, given, i));
         uint32_t begun = leaf == HLO_NONE ? HLO_NONE : begun_as(advisor, leaf);
         if (begun != HLO_NONE && stacks->uses[begun] & STACK_FILLED) stacks->uses[begun] |= STACK_KEPT;
     }

@@ -8,8 +8,9 @@
 //         run again need too
 //     t0  a copy of s0 in another order, made whole before the backward loop: goes where s0 goes
 //
-// A stack that turns of the forward pass fill and turns of the backward pass read is kept, whatever the step at which
-// it ends: where two gradients are taken one after the other, both turn.
+// A stack that turns of the forward pass fill and turns of the backward pass read is kept for these. Of two gradients
+// taken one after the other, the first one's stacks end before the step at which the program turns to its last backward
+// pass, and are kept nonetheless.
 //
 // Of unrolled layers that have a loop each, XLA:GPU begins the stacks of all loops at once, in one fusion: all are
 // there from the first loop on, and of layers that run again likewise.
@@ -17,15 +18,13 @@
 
 #include "analysis/advice/advisor.h"
 
-// Bits: a loop of that pass takes it; a copy; turns of the forward pass fill it, not only read it; those of several
-// loops are begun by one fusion; turns of the forward pass fill it, and turns of the backward pass take it from there.
-enum stack_use {
-    STACK_FORWARD = 1,
-    STACK_BACKWARD = 2,
-    STACK_COPY = 4,
-    STACK_FILLED = 8,
-    STACK_TOGETHER = 16,
-    STACK_KEPT = 32
+enum stack_use {          // bits
+    STACK_FORWARD = 1,    // a loop of the forward pass takes it
+    STACK_BACKWARD = 2,   // one of the backward pass does
+    STACK_COPY = 4,       // a copy of another, in another order
+    STACK_FILLED = 8,     // turns of the forward pass fill it, not only read it
+    STACK_TOGETHER = 16,  // one fusion begins it and those of other loops
+    STACK_KEPT = 32       // filled as STACK_FILLED, and taken from there by turns of the backward pass
 };
 
 // Bits for each leaf of the graph, on the advisor's arena; NULL at its limit.

@@ -94,11 +94,32 @@ int64_t loop_steps_carried(const struct dimension_flow *steps, const struct dime
     return carried;
 }
 
+static bool is_filled(const struct dimension_flow *steps, const struct graph_node *loop, uint32_t body,
+                      uint32_t element) {
+    return loop_steps_is_stack(steps, loop->first_leaf + element) && !is_unchanged(steps->graph, body, element);
+}
+
 bool loop_steps_is_filled(const struct dimension_flow *steps, uint32_t loop, uint32_t element) {
-    const struct program_graph *graph = steps->graph;
-    uint32_t body = body_of(graph, &graph->nodes[loop]);
-    return body != HLO_NONE && loop_steps_is_stack(steps, graph->nodes[loop].first_leaf + element) &&
-           !is_unchanged(graph, body, element);
+    const struct graph_node *node = &steps->graph->nodes[loop];
+    uint32_t body = body_of(steps->graph, node);
+    return body != HLO_NONE && element < node->leaf_count && is_filled(steps, node, body, element);
+}
+
+static bool is_stacking(const struct dimension_flow *steps, const struct dimension_flow *batch,
+                        const struct graph_node *node) {
+    uint32_t body = node->opcode == OPCODE_WHILE ? body_of(steps->graph, node) : HLO_NONE;
+    for (uint32_t i = 0; body != HLO_NONE && i < node->leaf_count; i++) {
+        if (batch->marks[node->first_leaf + i] && is_filled(steps, node, body, i)) return true;
+    }
+    return false;
+}
+
+uint8_t *loop_steps_stacking(const struct dimension_flow *steps, const struct dimension_flow *batch,
+                             struct arena *arena) {
+    uint8_t *found = arena_new(arena, uint8_t, steps->graph->node_count);
+    for (uint32_t i = 0; found && i < steps->graph->node_count; i++)
+        found[i] = is_stacking(steps, batch, &steps->graph->nodes[i]);
+    return found;
 }
 
 // --- All of a program ---

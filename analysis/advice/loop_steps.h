@@ -21,6 +21,10 @@ int64_t loop_steps_carried(const struct dimension_flow *steps, const struct dime
 // Of a loop's arrays, is that one a stack that its turns fill? Others it only takes ones of.
 bool loop_steps_is_filled(const struct dimension_flow *steps, uint32_t loop, uint32_t element);
 
+// Of each node, is it a loop whose turns stack up what follows `batch`? On `arena`; NULL at its limit.
+uint8_t *loop_steps_stacking(const struct dimension_flow *steps, const struct dimension_flow *batch,
+                             struct arena *arena);
+
 // Is an array a stack: does a loop take one of its first dimension at a time?
 static inline bool loop_steps_is_stack(const struct dimension_flow *steps, uint32_t leaf) {
     return leaf != HLO_NONE && (steps->marks[leaf] & 1);

@@ -3,33 +3,12 @@
 #include "analysis/advice/weight_products.h"
 #include "analysis/program/schedule.h"
 
-struct clock {
-    const struct program_graph *graph;
-    struct schedule schedule;
-    uint32_t *caller;  // of each computation: a node, or HLO_NONE
-};
-
-static bool clock_init(struct clock *clock, const struct program_graph *graph, struct arena *arena) {
-    clock->graph = graph;
-    clock->caller = arena_push_raw(arena, graph->computation_count, sizeof *clock->caller);
-    if (!clock->caller || !schedule_read(graph, arena, &clock->schedule)) return false;
-    for (uint32_t c = 0; c < graph->computation_count; c++) clock->caller[c] = HLO_NONE;
-    for (uint32_t i = 0; i < graph->node_count; i++) {
-        const struct graph_node *node = &graph->nodes[i];
-        for (uint32_t k = 0; k < node->called_count; k++) {
-            uint32_t called = graph->called[node->first_called + k];
-            if (called != HLO_NONE) clock->caller[called] = i;
-        }
-    }
-    return true;
-}
-
 // What is inside of a fusion happens when the fusion does.
-static uint32_t time_of(const struct clock *clock, uint32_t node) {
+static uint32_t time_of(const struct advisor *advisor, const struct schedule *schedule, uint32_t node) {
     enum { NESTED_MAX = 16 };
     for (int depth = 0; node != HLO_NONE && depth < NESTED_MAX; depth++) {
-        if (clock->schedule.time_of_node[node] != SCHEDULE_NEVER) return clock->schedule.time_of_node[node];
-        node = clock->caller[clock->graph->nodes[node].computation];
+        if (schedule->time_of_node[node] != SCHEDULE_NEVER) return schedule->time_of_node[node];
+        node = advisor->caller[advisor->graph.nodes[node].computation];
     }
     return SCHEDULE_NEVER;
 }
@@ -50,17 +29,17 @@ static void note_last(struct last_product *last, uint32_t time, double rows) {
 
 bool pooled_find(struct advisor *advisor, struct pooled *pooled) {
     const double far_fewer = 0.5;
-    struct clock clock;
+    struct schedule schedule;
     double most = 0;
     struct last_product few = {0}, many = {0};
     *pooled = (struct pooled){0};
     if (!advisor->roles.is_training) return true;
-    if (!clock_init(&clock, &advisor->graph, advisor->arena))
+    if (!schedule_read(&advisor->graph, advisor->arena, &schedule))
         return error_set(advisor->error, ERROR_TOO_BIG, "no memory left for the order of the products");
     for (uint32_t i = 0; i < advisor->graph.node_count; i++) {
         struct weight_product product;
         if (!weight_product_read(advisor, i, &product) || product.is_in_loop) continue;
-        uint32_t time = time_of(&clock, i);
+        uint32_t time = time_of(advisor, &schedule, i);
         double rows = weight_product_rows(advisor, &product);
         if (rows > most) most = rows;
         if (rows > 0 && time != SCHEDULE_NEVER) note_last(rows < few_rows(advisor) ? &few : &many, time, rows);

@@ -46,26 +46,25 @@ static void mark_results(const struct advisor *advisor, const struct graph_node 
     }
 }
 
-static void mark_sums(const struct advisor *advisor, const struct dimension_flow *split, const uint32_t *caller,
-                      uint8_t *whole) {
+static void mark_sums(const struct advisor *advisor, const struct dimension_flow *split, uint8_t *whole) {
     for (uint32_t i = 0; i < advisor->graph.node_count; i++) {
         struct weight_product product;
         if (!weight_product_is_summed(advisor, split, i, &product) || product.is_in_loop) continue;
         const struct array_shape *shape = &advisor->graph.leaves[product.result];
         uint8_t marks = split->marks[product.result];
         if ((marks & advisor->batch.marks[product.result]) || is_scattered(shape, marks, split->chips)) continue;
-        mark_results(advisor, &advisor->graph.nodes[callers_scheduled(&advisor->graph, caller, i)], shape, whole);
+        uint32_t scheduled = callers_scheduled(&advisor->graph, advisor->caller, i);
+        mark_results(advisor, &advisor->graph.nodes[scheduled], shape, whole);
     }
 }
 
 uint8_t *scattered_not(const struct advisor *advisor, const struct sharding_split *split) {
     uint8_t *whole = arena_new(advisor->arena, uint8_t, advisor->graph.leaf_count + 1u);
-    uint32_t *caller = callers_find(&advisor->graph, advisor->arena);
-    if (!whole || !caller) {
+    if (!whole) {
         error_set(advisor->error, ERROR_TOO_BIG, "no memory left for what is summed over chips");
         return NULL;
     }
-    if (advisor->is_for_tpu) mark_sums(advisor, &split->flow, caller, whole);
+    if (advisor->is_for_tpu) mark_sums(advisor, &split->flow, whole);
     return whole;
 }
 

@@ -74,16 +74,13 @@ static int64_t moved_to_fast_memory(const struct advisor *advisor, int64_t small
 
 // On a TPU with the batch split: one at a time where something is trained, else many ahead of their products.
 static int64_t gathered_on_chips(const struct advisor *advisor, const struct sharded *sharded) {
-    int64_t gathered = advisor->roles.is_training ? gathered_weight(advisor)
-                                                  : gathered_weights_bytes(advisor, &sharded->split.flow);
+    int64_t gathered = advisor->roles.is_training ? gathered_weight(advisor) : sharded->weights_bytes;
     return gathered - moved_to_fast_memory(advisor, sharded->then.small_bytes);
 }
 
 static int64_t exchanged_or_gathered(const struct advisor *advisor, const struct sharded *sharded) {
     if (sharded->is_batch_split && advisor->is_for_tpu) return gathered_on_chips(advisor, sharded);
-    if (sharded->is_batch_split)
-        return gathered_weights_bytes(advisor, &sharded->split.flow) +
-               exchanged_product_bytes(advisor, &sharded->split.flow);
+    if (sharded->is_batch_split) return sharded->weights_bytes + exchanged_product_bytes(advisor, &sharded->split.flow);
     int64_t added = gathered_inputs(advisor, &sharded->split);
     if (sharded->split.is_by_features) return added;
     added += sliced_inputs_bytes(advisor, &sharded->split);

@@ -62,13 +62,13 @@ static double largest(const double *live, uint32_t count) {
     return most;
 }
 
-static void find_largest(const struct advisor *advisor, const struct dimension_flow *split, const uint32_t *caller,
-                         const double *live_at, double peak, struct summed_whole *whole) {
+static void find_largest(const struct advisor *advisor, const struct dimension_flow *split, const double *live_at,
+                         double peak, struct summed_whole *whole) {
     double most = peak;
     for (uint32_t i = 0; i < advisor->graph.node_count; i++) {
         struct weight_product product;
         if (!is_summed_whole(advisor, split, i, &product)) continue;
-        double beside = live_at[callers_scheduled(&advisor->graph, caller, i)];
+        double beside = live_at[callers_scheduled(&advisor->graph, advisor->caller, i)];
         double own = weight_product_bytes(advisor, &product);
         if (beside <= 0 || beside + own <= most) continue;
         most = beside + own;
@@ -79,12 +79,11 @@ static void find_largest(const struct advisor *advisor, const struct dimension_f
 
 bool summed_whole_find(struct advisor *advisor, const struct sharding_split *split, const int64_t *sizes,
                        struct summed_whole *whole) {
-    uint32_t *caller = callers_find(&advisor->graph, advisor->arena);
     double *live = live_bytes(advisor, sizes), *live_at = live ? live_at_nodes(advisor, live) : NULL;
     *whole = (struct summed_whole){0};
-    if (!caller || !live_at)
+    if (!live_at)
         return error_set(advisor->error, ERROR_TOO_BIG, "no memory left for the heap of a program on several chips");
     double peak = largest(live, advisor->what_if.replay.step_count + 1);
-    find_largest(advisor, &split->flow, caller, live_at, peak, whole);
+    find_largest(advisor, &split->flow, live_at, peak, whole);
     return true;
 }
