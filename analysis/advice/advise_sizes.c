@@ -37,9 +37,9 @@ static bool say_one_example(struct advisor *advisor, struct advice_item *item) {
 bool advisor_doubt_graphs(struct advisor *advisor) {
     const struct program_roles *roles = &advisor->roles;
     const char *help = arena_printf(advisor->arena,
-                                    "The inputs are a graph, whose %lld edges and whose nodes both divide by %lld: so "
-                                    "many graphs of one size, or fewer, may be joined to one, or it is one, of which "
-                                    "there is no half. Compile it with half of the graphs to know.",
+                                    "The inputs are a graph of %lld edges: one, of which there is no part, or up to "
+                                    "%lld of equal size that were joined. If it is several, compile the step with "
+                                    "fewer of them to know.",
                                     (long long)roles->batch, (long long)roles->graphs_most);
     advisor->doubt = advisor_doubt_without_batch(advisor);
     advisor->doubt.help = help ? help : "";
@@ -48,7 +48,7 @@ bool advisor_doubt_graphs(struct advisor *advisor) {
 
 // Do the turns of a loop take the examples some at a time, from where they lie as they were given? Then half of them
 // may make half as many turns, or turns of half as many.
-static bool has_parts(const struct advisor *advisor) {
+static bool are_taken_in_parts(const struct advisor *advisor) {
     for (uint32_t i = 0; i < advisor->roles.input_count; i++) {
         uint32_t leaf = advisor->roles.inputs[i].leaf;
         const struct array_shape *shape = leaf == HLO_NONE ? NULL : &advisor->graph.leaves[leaf];
@@ -59,11 +59,11 @@ static bool has_parts(const struct advisor *advisor) {
 }
 
 static void doubt_parts(struct advisor *advisor, const struct what_if_result *result) {
-    if (!has_parts(advisor)) return;
+    if (!are_taken_in_parts(advisor)) return;
     const char *half = size_string(result->total_bytes, advisor->arena);
     const char *help = arena_printf(advisor->arena,
-                                    "A loop takes the %lld examples some at a time: half as many in each turn need "
-                                    "about %s, half as many turns what it needs now.",
+                                    "A loop takes the %lld examples some at a time. With half as many in each turn the "
+                                    "step needs about %s; with half as many turns, about what it needs now.",
                                     (long long)advisor->roles.batch, half);
     advisor_doubt_all(advisor, help ? help : "");
 }

@@ -103,8 +103,8 @@ static int64_t most_nodes(const struct finder *f, const struct row_uses *uses) {
     return most;
 }
 
-// Of one size each, as edges and nodes are divided by; learnt nodes are of one.
-static void count_graphs(struct finder *f, uint32_t nodes) {
+// Edges and nodes of equal graphs divide by their number; learnt nodes are those of one graph.
+static void bound_graphs(struct finder *f, uint32_t nodes) {
     int64_t *most = &f->roles->graphs_most;
     *most = f->roles->inputs[nodes].is_state ? 1 : common_divisor(*most, row_count(f, nodes));
 }
@@ -122,7 +122,7 @@ static struct row_counts mark_nodes(struct finder *f) {
         if (told_by == TOLD_BY_NONE || (told_by == TOLD_BY_KINDS && row_count(f, i) < most)) continue;
         row_counts_add(&nodes, row_count(f, i));
         dimension_flow_mark(f->flow, f->roles->inputs[i].leaf, 0);
-        count_graphs(f, i);
+        bound_graphs(f, i);
     }
     return nodes;
 }

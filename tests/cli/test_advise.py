@@ -324,13 +324,13 @@ class Predictions(unittest.TestCase):
         items = by_id(self.documents["graph"])
         for change in ("halve_batch", "micro_batch"):
             self.assertEqual((items[change]["applies"], items[change]["understood"]), (False, 0))
-            self.assertIn("whose 400000 edges and whose nodes both divide by 20000", items[change]["evidence"][0])
+            self.assertIn("a graph of 400000 edges: one, of which there is no part, or up to 20000", items[change]["evidence"][0])
 
     def test_of_joined_meshes_no_half_is_told_as_nothing(self):
         item, program = by_id(self.documents["joined_meshes"])["halve_batch"], PROGRAMS["joined_meshes"]
         self.assertLess(program["after"]["halve_batch"], program["total_bytes"] / 2)
         self.assertEqual([item[key] for key in NULLABLE], [None] * 3)
-        self.assertIn("both divide by 8", item["evidence"][0])
+        self.assertIn("up to 8 of equal size that were joined", item["evidence"][0])
 
     def test_half_of_what_a_loop_takes_in_parts_is_open(self):
         item, program = by_id(self.documents["private_parts"])["halve_batch"], PROGRAMS["private_parts"]
