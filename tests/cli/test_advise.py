@@ -24,7 +24,8 @@ WITHIN = {"rematerialize": 0.25, "rematerialize_dots": 0.25,  # of the compiled 
           "host_offload_activations": 0.25}
 FOLLOWED_HAIKU, FOLLOWED_FLAX = 289431492, 2471141928  # compiled with parameters, and so all layers, in bfloat16
 FOLLOWED_SOFTPLUS, FOLLOWED_SCORES = 540222976, 2347688448  # soft_crystals, widened_scores, compiled to follow
-OTHERWISE = {("layers_shared", "shard_all"): 0.22,  # two large weights are gathered at once
+OTHERWISE = {("cut_layers", "shard_all"): 0.2,  # how far ahead weights are gathered
+             ("layers_shared", "shard_all"): 0.22,  # two large weights are gathered at once
              ("waves_beside_words", "shard_parameters"): 0.25,  # states of 192 are laid out so that they pad nothing
              ("table", "bf16_parameters"): 0.17}  # its source casts the table before it takes rows
 GIB = 1 << 30
@@ -337,6 +338,13 @@ class Predictions(unittest.TestCase):
         self.assertGreater(program["after"]["halve_batch"], program["total_bytes"] * 0.99)  # half as many turns
         self.assertEqual([item[key] for key in NULLABLE], [None] * 3)
         self.assertIn("A loop takes the 64 examples some at a time", item["evidence"][0])
+
+    def test_each_slice_of_an_array_of_weights_is_gathered(self):
+        truth = PROGRAMS["cut_layers"]["after"]["shard_all"]
+        item = by_id(self.documents["cut_layers"])["shard_all"]
+        self.assertLess(abs(item["predicted_total_bytes"] - truth), 0.2 * truth)
+        self.assertLess(item["low_bytes"], truth)
+        self.assertLess(truth, item["high_bytes"])
 
     def test_a_tower_that_nobody_trains_keeps_no_products(self):
         truth = PROGRAMS["frozen_tower"]["after"]["rematerialize_dots"]
