@@ -85,6 +85,7 @@ struct advice_item {
     int64_t predicted_total_bytes, predicted_peak_bytes;
     int64_t predicted_indefinite_bytes;  // of the total, what lives for the whole program
     int64_t followed_total_bytes;        // of bf16_parameters: where the step computes in what it is given; 0: no other
+    int64_t followed_high_bytes;         // then, the most of that; 0: as high_bytes
     int64_t kept_low_bytes;              // then, the least where it does not; 0: as low_bytes
     int64_t low_bytes, high_bytes;       // where the total will be
     int64_t saves_bytes;                 // negative when the change costs

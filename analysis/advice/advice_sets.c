@@ -52,6 +52,18 @@ static double off_by(double bytes, int64_t part, int64_t whole) {
     return whole > 0 ? bytes * ((double)part / (double)whole) : (double)part;
 }
 
+// Of two changes whose own ranges are narrow, the pair's is too: 24 of 26 compiled pairs were inside (docs/advice.md).
+static double narrowing(const struct advice *advice, unsigned set, double width) {
+    const double narrow = 0.098;  // of the total
+    for (int id = 0; id < ADVICE_CHANGE_COUNT; id++) {
+        const struct advice_item *item = &advice->items[id];
+        double own = (double)(item->high_bytes - item->low_bytes);
+        if (advice_set_has(set, (enum advice_id)id) && own > narrow * (double)item->predicted_total_bytes) return 1;
+    }
+    double most = narrow * (double)advice_set_total(advice, set);
+    return advice_set_count(set) == 2 && width > most ? most / width : 1;
+}
+
 // One change does not know how far off another is: their squares add up.
 struct advice_range advice_set_range(const struct advice *advice, unsigned set) {
     double total = (double)advice_set_total(advice, set), below = 0, above = 0;
@@ -65,8 +77,9 @@ struct advice_range advice_set_range(const struct advice *advice, unsigned set) 
         below += down * down;
         above += up * up;
     }
-    double low = total - sqrt(below);
-    return (struct advice_range){what_if_bytes(low > 0 ? low : 0), what_if_bytes(total + sqrt(above))};
+    double part = narrowing(advice, set, sqrt(below) + sqrt(above));
+    double low = total - part * sqrt(below);
+    return (struct advice_range){what_if_bytes(low > 0 ? low : 0), what_if_bytes(total + part * sqrt(above))};
 }
 
 size_t advice_set_known_count(const struct advice *advice) {

@@ -97,7 +97,8 @@ static bool keep_name(struct advisor *advisor, struct advice *advice) {
 // The second total, and the range around the first that goes with it, mean something where the second is less.
 static void hold_followed(struct advice_item *item) {
     if (item->followed_total_bytes >= item->predicted_total_bytes) item->followed_total_bytes = 0;
-    if (!item->followed_total_bytes) item->kept_low_bytes = 0;
+    if (!item->followed_total_bytes) item->kept_low_bytes = item->followed_high_bytes = 0;
+    if (item->followed_high_bytes > item->high_bytes) item->followed_high_bytes = item->high_bytes;
     if (!item->kept_low_bytes) return;
     if (item->kept_low_bytes < item->low_bytes) item->kept_low_bytes = item->low_bytes;
     if (item->kept_low_bytes > item->predicted_total_bytes) item->kept_low_bytes = item->predicted_total_bytes;
@@ -136,7 +137,7 @@ static const char *why_too_wide(const struct advisor *advisor, const struct advi
 static void withdraw(const struct advisor *advisor, const char *why, struct advice_item *item) {
     struct what_if_result now = advisor_now(advisor);
     item->applies = item->has_dimension = false;
-    item->followed_total_bytes = item->kept_low_bytes = 0;
+    item->followed_total_bytes = item->followed_high_bytes = item->kept_low_bytes = 0;
     advisor_set_totals(advisor, &now, 0, 0, item);
     advisor_say_first(advisor, item, why ? why : "Cannot tell from this program.");
 }
@@ -171,7 +172,7 @@ static void widen_squeezed(const struct advisor *advisor, struct advice_item *it
     int64_t low = item->predicted_total_bytes - left / 5 * 2;
     if (high > item->high_bytes) item->high_bytes = high;
     if (low < item->low_bytes) item->low_bytes = low;
-    item->kept_low_bytes = 0;
+    item->kept_low_bytes = item->followed_high_bytes = 0;
     advisor_say(advisor, item,
                 "The compiler has squeezed this program: it recomputes arrays for want of memory (names with .remat). "
                 "What a change frees it may use for these again, so the total can end higher; or it may recompute "

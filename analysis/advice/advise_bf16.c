@@ -165,6 +165,13 @@ static int64_t least_of(int64_t a, int64_t b) {
     return a < b ? a : b;
 }
 
+// Pictures and rows of graphs become as narrow as what makes them; between tokens there is more that stays wide.
+static int64_t most_followed(const struct advisor *advisor, int64_t followed_bytes) {
+    const double above = 0.049;
+    bool is_known = advisor->has_convolutions || advisor->roles.is_graph;
+    return is_known ? what_if_bytes((1 + above) * (double)followed_bytes) : 0;
+}
+
 // The range goes down to where the other total may be, of a source that takes its softmaxes in the type it is given.
 // Where nothing is trained, what becomes of caches is not known well enough for a range of the first total alone.
 static void tell_followed(struct advisor *advisor, const struct what_if_result *followed, int64_t least,
@@ -174,6 +181,7 @@ static void tell_followed(struct advisor *advisor, const struct what_if_result *
     if (difference <= apart * (double)followed->total_bytes) return;
     double below = (double)(item->predicted_total_bytes - item->low_bytes) / (double)item->predicted_total_bytes;
     item->followed_total_bytes = followed->total_bytes;
+    item->followed_high_bytes = most_followed(advisor, followed->total_bytes);
     item->kept_low_bytes = advisor->roles.is_training ? item->low_bytes : 0;
     item->low_bytes = what_if_bytes((double)least * (1 - below));
     advisor->doubt = (struct advice_doubt){

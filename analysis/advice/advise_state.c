@@ -9,7 +9,8 @@
 #define CACHES_BELOW 0.06  // a cache that is donated needs no copy of its own either
 #define CACHES_BELOW_ON_GPU 0.085
 #define SQUEEZED_ABOVE 0.05  // what lay in the outputs is packed anew
-#define CONVOLUTIONS_ABOVE 0.12
+#define CONVOLUTIONS_BELOW 0.02
+#define CONVOLUTIONS_ABOVE 0.08
 #define TABLES_MOVE 0.3  // of copies of tables
 
 // How much more than what is moved the total may lose, as a part of that: of compiled programs at most 28 %.
@@ -21,18 +22,23 @@ static int64_t input_bytes(const struct advisor *advisor, const struct entry_inp
     return a->color == 0 && !a->is_thread_local ? a->size_bytes : 0;
 }
 
-// What the total may be above the predicted one. Where donating binds the layout of a convolution's weights on a TPU,
-// what follows can cost more than it saves, and more than the weights hold: up to an eighth of today's total.
-static double donation_above(struct advisor *advisor, int64_t predicted, struct advice_item *item) {
+// What the total may be above the predicted one.
+static double donation_above(const struct advisor *advisor) {
     bool is_short = advisor->is_rematerialized || advisor->what_if.residents.guest_bytes > 0;
-    double usually = is_short ? SQUEEZED_ABOVE : DONATION_ABOVE;
-    if (advisor->is_for_gpu || !advisor->has_convolutions || predicted <= 0) return usually;
+    return is_short ? SQUEEZED_ABOVE : DONATION_ABOVE;
+}
+
+// Where donating binds the layout of a convolution's weights on a TPU, what follows can cost more than it saves, and
+// more than the weights hold.
+static void widen_donation(const struct advisor *advisor, struct advice_item *item) {
+    if (advisor->is_for_gpu || !advisor->has_convolutions) {
+        advice_widen_narrowly(item, DONATION_BELOW_AT_MOST, 0);
+        return;
+    }
     advisor_say(advisor, item,
                 "With convolutions donating can cost memory: the new weights must then lie as the old ones do, and the "
                 "compiler may copy them for it. Compile both before choosing.");
-    double above = 1.12 * (double)advisor->what_if.total_bytes / (double)predicted - 1;
-    if (above < CONVOLUTIONS_ABOVE) return CONVOLUTIONS_ABOVE;
-    return above < ADVICE_RANGE_MAX - DONATION_BELOW ? above : ADVICE_RANGE_MAX - DONATION_BELOW;
+    advice_widen_narrowly(item, CONVOLUTIONS_BELOW, CONVOLUTIONS_ABOVE);
 }
 
 // What lies in the outputs until they are written, and needs room of its own when they lie in their inputs: as large as
@@ -94,8 +100,8 @@ bool advise_donation(struct advisor *advisor, struct advice_item *item) {
     double below = advisor->roles.is_training ? DONATION_BELOW
                    : advisor->is_for_gpu      ? CACHES_BELOW_ON_GPU
                                               : CACHES_BELOW;
-    advisor_set_totals(advisor, &then, below, donation_above(advisor, then.total_bytes, item), item);
-    advice_widen_narrowly(item, DONATION_BELOW_AT_MOST, 0);
+    advisor_set_totals(advisor, &then, below, donation_above(advisor), item);
+    widen_donation(advisor, item);
     item->high_bytes += lodging - sent;
     only_looked_up_widen(advisor, TABLES_MOVE, item);
     hold_low(item->predicted_total_bytes, saved, item);

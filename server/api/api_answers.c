@@ -28,7 +28,7 @@ const char ANSWER_ADVISE[] =
     "saves_bytes: i, low_bytes: i?, high_bytes: i?, changes_numerics: b, understood: n, evidence: [s], how: s?, name: "
     "s, code: s?,"
     " fit: s?, ways?: i, parts?: i, other_parts?: [{parts: i, predicted_total_bytes: i, low_bytes: i, high_bytes: i, "
-    "fit: s?}], followed_total_bytes?: i, kept_low_bytes?: i, "
+    "fit: s?}], followed_total_bytes?: i, followed_high_bytes?: i, kept_low_bytes?: i, "
     "dimension?: {shape: s, op_name: s, dimension: i, from: i, to: i, padded: i}, from?: i, "
     "to?: i}], chains: [{" SET "}], plan?: " PLAN ", plan_without_sharding?: " PLAN ", alternatives?: " ALTERNATIVES
     ", nearest?: " NEAREST "}";

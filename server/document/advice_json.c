@@ -115,6 +115,7 @@ static void write_item(const struct advice *advice, enum advice_id id, struct js
     if (item->parts) json_write_int64_key(w, "parts", item->parts);
     json_write_known_key(w, "predicted_total_bytes", !item->cannot_tell, item->predicted_total_bytes);
     if (item->followed_total_bytes) json_write_int64_key(w, "followed_total_bytes", item->followed_total_bytes);
+    if (item->followed_high_bytes) json_write_int64_key(w, "followed_high_bytes", item->followed_high_bytes);
     if (item->kept_low_bytes) json_write_int64_key(w, "kept_low_bytes", item->kept_low_bytes);
     fields_write(w, item_fields, item);
     json_write_known_key(w, "low_bytes", !item->cannot_tell, item->low_bytes);

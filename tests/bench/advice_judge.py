@@ -69,6 +69,12 @@ def least_of(variant, told):
     return told.get("kept_low_bytes" if is_kept else "low_bytes")
 
 
+def most_of(variant, told):
+    """And where it computes in what it is given, up to a most of its own."""
+    is_followed = variant.endswith(".follow") and "followed_high_bytes" in told
+    return told.get("followed_high_bytes" if is_followed else "high_bytes")
+
+
 def is_widened(told):
     """Does the range go on to a second total, what a squeezed program may fill again, or pictures in their lanes?"""
     evidence = " ".join(told.get("evidence", []))
@@ -84,7 +90,7 @@ def rows_of(name, family):
             continue  # no chain: it is compiled for the plans
         told = told_of(variant, advice)
         yield Row(name, variant, before, predicted_of(variant, told), least_of(variant, told),
-                  told.get("high_bytes"), told.get("understood"), total_of(file), is_widened(told))
+                  most_of(variant, told), told.get("understood"), total_of(file), is_widened(told))
 
 
 def made_by(document):

@@ -19,6 +19,9 @@ static void check_item(const struct advice *advice, const struct advice_item *it
     assert(item->predicted_total_bytes <= advice->total_bytes + item->added_bytes);
     assert(!item->applies || item->low_bytes >= item->stays_bytes);
     assert(!item->followed_total_bytes || item->applies);
+    assert(!item->followed_high_bytes || item->followed_total_bytes);
+    assert(!item->followed_high_bytes || item->followed_high_bytes >= item->followed_total_bytes);
+    assert(item->followed_high_bytes <= item->high_bytes);
     assert(!item->kept_low_bytes || item->followed_total_bytes);
     assert(item->kept_low_bytes <= item->predicted_total_bytes);
     assert(!item->kept_low_bytes || item->kept_low_bytes >= item->low_bytes);

@@ -79,6 +79,9 @@ static void check_item(const struct advice *advice, const struct advice_item *it
     assert_false(item->cannot_tell && item->applies);
     assert_true(!item->followed_total_bytes ||
                 (item->applies && item->followed_total_bytes < item->predicted_total_bytes));
+    assert_true(!item->followed_high_bytes ||
+                (item->followed_total_bytes && item->followed_total_bytes <= item->followed_high_bytes &&
+                 item->followed_high_bytes <= item->high_bytes));
     assert_true(!item->kept_low_bytes || (item->followed_total_bytes && item->low_bytes <= item->kept_low_bytes &&
                                           item->kept_low_bytes <= item->predicted_total_bytes));
     assert_true(!item->cannot_tell || strstr(item->evidence[0], "Cannot tell from this program") == item->evidence[0]);
