@@ -287,10 +287,10 @@ static bool sends_each(const struct blocks *blocks) {
 // What blocks keep with each policy; of products, each stage its part. False: there are none of these.
 static bool choose_kept(const struct advisor *advisor, enum kept kept, struct blocks *blocks) {
     struct block_stages *stages = &blocks->stages;
-    double saved = kept == KEEPS_PRODUCTS
-                       ? saved_products_bytes(advisor, stages->blocks, block_stages_stream_bytes(stages),
-                                              blocks->residuals.loop_length > 0)
-                       : 0;
+    double turns = (double)blocks->residuals.loop_length;
+    double saved = kept == KEEPS_PRODUCTS ? saved_products_bytes(advisor, turns > 0 ? turns : stages->blocks,
+                                                                 block_stages_stream_bytes(stages), turns > 0)
+                                          : 0;
     for (uint32_t s = 0; s < stages->count; s++) {
         struct block_stage *stage = &stages->stages[s];
         if (kept == KEEPS_ON_HOST && sends_each(blocks)) stage->kept_bytes = 0;

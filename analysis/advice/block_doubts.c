@@ -1,34 +1,24 @@
 #include "analysis/advice/block_doubts.h"
 
+#include "analysis/advice/block_stages.h"
 #include "analysis/advice/layer_count.h"
 #include "analysis/advice/loop_steps.h"
 
-// Loops of the forward pass as long as that of the residuals.
-static uint32_t count_loops(const struct advisor *advisor, const struct residuals *residuals) {
-    uint32_t loops = 0;
-    for (uint32_t i = 0; i < advisor->graph.node_count && residuals->loop_length; i++) {
-        int64_t length = 0;
-        if (advisor->graph.nodes[i].opcode != OPCODE_WHILE || advisor->phases.of_node[i] != PHASE_FORWARD) continue;
-        loops += loop_steps_carried(&advisor->steps, &advisor->batch, i, &length) > 0 &&
-                 length == residuals->loop_length;
-    }
-    return loops;
-}
-
-// Loops over time in each of several layers: is a turn the block, or a layer with its whole loop? And a rollout, one
-// model of several layers for turn after turn: is a turn the block, or each of its layers? They differ by far. Units
-// over time have two weights of a shape, for what they read and what they remember.
+// A rollout, one model of several layers for turn after turn: is a turn the block, or each of its layers? They differ by
+// far, but not where there are many turns, as of words: each is a little of all. Units over time have two weights of a
+// shape, for what they read and what they remember. And on a GPU, layers with a loop over time each: their stacks are
+// begun together, and what a layer frees that runs again is not seen.
 static bool doubt_loops(struct advisor *advisor, const struct residuals *residuals) {
-    enum { LAYERS = 4, OF_A_UNIT = 2 };
+    enum { LAYERS = 4, OF_A_UNIT = 2, MANY_TURNS = 64 };
     struct layer_count layers;
-    uint32_t loops = advisor_is_over_time(advisor) ? count_loops(advisor, residuals) : 0;
+    uint32_t loops = block_stages_loops_over_time(advisor, residuals);
     if (loops == 0) return true;
     if (!layer_count_find(advisor, &layers)) return false;
-    if (loops >= LAYERS)
+    if (loops >= LAYERS && advisor->is_for_gpu)
         advisor_doubt_all(advisor,
                           "Each of several layers has a loop over time: compile the step with one layer, or one turn, "
                           "in jax.checkpoint.");
-    else if (loops == 1 && layers.count > OF_A_UNIT)
+    else if (loops == 1 && layers.count > OF_A_UNIT && residuals->loop_length < MANY_TURNS)
         advisor_doubt_all(advisor,
                           "Each turn of a loop has several layers: compile the step with one turn, or one layer, in "
                           "jax.checkpoint.");

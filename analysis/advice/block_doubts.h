@@ -1,8 +1,8 @@
 // Whether it can be told what a program's repeated blocks are: the part that a user would checkpoint.
 //
 //     layers, one after the other                 they are
-//     a loop over time in each of several layers  one turn, or a layer with its whole loop?
-//     layers at each turn of a loop               one turn, or one layer of it?
+//     a loop over time in each of several layers  a layer with its whole loop; on a GPU, what does it free?
+//     layers at each of a few turns of a loop     one turn, or one layer of it?
 //     rounds on a graph                           what do they hand on: nodes, or edges too?
 #pragma once
 

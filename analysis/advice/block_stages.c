@@ -5,6 +5,7 @@
 #include "analysis/program/op_name.h"
 
 enum { OPS_MAX = 256 };
+enum { LAYERS_OVER_TIME = 4 };  // fewer may be a net and its heads
 
 static const struct heap_replay *replay_of(const struct advisor *advisor) {
     return &advisor->what_if.replay;
@@ -238,6 +239,25 @@ static void choose_carried(const struct advisor *advisor, struct block_stage *st
     stage->stream_bytes = what_if_bytes(kept / turns);
 }
 
+uint32_t block_stages_loops_over_time(const struct advisor *advisor, const struct residuals *residuals) {
+    uint32_t loops = 0;
+    if (!residuals->loop_length || !advisor_is_over_time(advisor)) return 0;
+    for (uint32_t i = 0; i < advisor->graph.node_count; i++) {
+        int64_t length = 0;
+        if (advisor->graph.nodes[i].opcode != OPCODE_WHILE || advisor->phases.of_node[i] != PHASE_FORWARD) continue;
+        loops += loop_steps_carried(&advisor->steps, &advisor->batch, i, &length) > 0 &&
+                 length == residuals->loop_length;
+    }
+    return loops;
+}
+
+// Layers that have a loop over time each are the blocks: a layer runs again with all its turns, from all their inputs.
+static void choose_layers(uint32_t layers, int64_t turns, struct block_stage *stage) {
+    stage->blocks = layers;
+    stage->stream_bytes = what_if_bytes((double)stage->stream_bytes * (double)turns);
+    stage->kept_bytes = (double)stage->stream_bytes * layers;
+}
+
 // How many blocks a stage has whose weights do not say: no more than arrays of any shape.
 static double count_in_stage(const struct residuals *residuals, const struct block_stages *stages,
                              const struct kept_ops *kept) {
@@ -288,7 +308,11 @@ static void fill_stage(const struct advisor *advisor, const struct residuals *re
                     : is_of_loop ? (double)residuals->loop_length
                                  : count_in_stage(residuals, stages, kept);
     choose_stream(residuals, stages, kept->stage);
-    if (is_of_loop) choose_carried(advisor, stage);
+    uint32_t loops = is_of_loop ? block_stages_loops_over_time(advisor, residuals) : 0;
+    if (loops >= LAYERS_OVER_TIME)
+        choose_layers(loops, residuals->loop_length, stage);
+    else if (is_of_loop)
+        choose_carried(advisor, stage);
     stages->blocks += stage->blocks;
 }
 

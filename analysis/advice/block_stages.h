@@ -3,6 +3,7 @@
 //     twelve layers          one stage:   12 blocks, each keeps 24 MiB of input, 200 MiB inside
 //     a residual network     four stages: 3 blocks of 56 x 56 pixels, 4 of 28 x 28, 6 of 14 x 14, 3 of 7 x 7
 //     a loop of 12 turns     one stage:   what the loop carries is each turn's input
+//     8 layers over time     one stage:   8 blocks, of which each has a loop and keeps the input of all its turns
 //
 // How many blocks: as often as a weight of each shape comes (layer_count.h). Where weights do not say (a head has one
 // like the blocks' own, every second block has others, stages have their own), residuals are put into stages by when
@@ -28,6 +29,10 @@ struct block_stages {
     double blocks;                                // of all
     uint8_t stage_of_group[RESIDUAL_GROUPS_MAX];  // of the residuals'; BLOCK_STAGES_MAX where it is no block's
 };
+
+// Loops of the forward pass that are as long as that of the residuals and hand something on from turn to turn, where no
+// loop takes layers: of one net over time, or of each of its layers. 0: none.
+uint32_t block_stages_loops_over_time(const struct advisor *advisor, const struct residuals *residuals);
 
 // What all stages keep, in bytes.
 double block_stages_kept_bytes(const struct block_stages *stages);

@@ -413,10 +413,9 @@ class Predictions(unittest.TestCase):
                     self.assertEqual(item["predicted_total_bytes"], document["total_bytes"], item["id"])
 
     def test_donating_with_convolutions_may_cost(self):
-        document = self.documents["convolutions"]
-        item = by_id(document)["donate_inputs"]
-        self.assertGreaterEqual(item["high_bytes"] + 1, min(1.12 * document["total_bytes"],
-                                                            1.259 * item["predicted_total_bytes"]))
+        item = by_id(self.documents["convolutions"])["donate_inputs"]
+        self.assertGreaterEqual(item["high_bytes"], 1.05 * item["predicted_total_bytes"])
+        self.assertLess(item["high_bytes"] - item["low_bytes"], item["predicted_total_bytes"] / 10)
         self.assertTrue(any("can cost memory" in words for words in item["evidence"]))
 
     def test_a_gpu_lays_kernels_out_as_they_come(self):
@@ -695,10 +694,11 @@ class Predictions(unittest.TestCase):
         truth = 3453039288  # compiled: half of what lies in the outputs is never there together
         self.assertLessEqual(abs(item["predicted_total_bytes"] - truth), 0.015 * truth, item)
 
-    def test_of_loops_in_layers_no_block_is_known(self):
-        item = by_id(self.documents["loops_in_layers"])["rematerialize"]  # a turn of 128, or one of four layers?
-        self.assertIsNone(item["predicted_total_bytes"])
-        self.assertIn("Each of several layers has a loop over time", item["evidence"][0])
+    def test_a_layer_with_its_loop_over_time_is_a_block(self):
+        item = by_id(self.documents["loops_in_layers"])["rematerialize"]  # not a turn of 512
+        truth = PROGRAMS["loops_in_layers"]["after"]["rematerialize"]
+        self.assertLess(abs(item["predicted_total_bytes"] - truth), 0.1 * truth)
+        self.assertIn("About 4 blocks", item["evidence"][1])
 
     def test_a_key_of_random_numbers_is_no_batch(self):
         self.assertEqual(self.documents["random_key"]["batch"], 2048)
