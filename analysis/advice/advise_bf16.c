@@ -17,6 +17,8 @@
 #include "analysis/hlo/stack_trace.h"
 #include "analysis/program/op_name.h"
 
+#include <math.h>
+
 enum { BF16_BITS = 16 };
 
 static int64_t narrowed(const struct advisor *advisor, uint32_t buffer, uint32_t leaf) {
@@ -184,9 +186,10 @@ static void tell_followed(struct advisor *advisor, const struct what_if_result *
     item->followed_high_bytes = most_followed(advisor, followed->total_bytes);
     item->kept_low_bytes = advisor->roles.is_training ? item->low_bytes : 0;
     item->low_bytes = what_if_bytes((double)least * (1 - below));
+    double reached = reached_bytes(advisor);
     advisor->doubt = (struct advice_doubt){
-        .population_bytes = reached_bytes(advisor),
-        .may_go_bytes = difference,
+        .population_bytes = reached,
+        .may_go_bytes = fmin(difference, reached / 2),  // both totals are told, even where all becomes half as large
         .help = "Compile it with bfloat16 parameters: what the step then computes in depends on its source."};
     const char *least_kept = item->kept_low_bytes && !advisor->is_squeezed
                                  ? arena_printf(advisor->arena, ", and %s at least",

@@ -200,6 +200,10 @@ bool advise_micro_batch(struct advisor *advisor, struct advice_item *item) {
     int64_t parts = parts_of(program_roles_examples(&advisor->roles), item->id);
     if (!parts) return advisor_no_use(advisor, item, "The batch has no divisor from 2 to 16.");
     few_pictures_doubt(advisor, advisor->roles.batch / parts);
+    if (few_pictures_already(advisor))
+        advisor_doubt_all(advisor,
+                          "Compile it so: convolutions of fewer than eight pictures are computed in strips, and "
+                          "parts of these in others.");
     item->parts = parts;
     say_parts(advisor, has_sums, item);
     if (item->id == ADVICE_MICRO_BATCH && !say_others(advisor, has_sums, item)) return false;

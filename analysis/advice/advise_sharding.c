@@ -174,21 +174,6 @@ static bool run_split(struct advisor *advisor, struct sharded *sharded) {
            gathered_weights_find(advisor, &sharded->split.flow, &sharded->weights_bytes);
 }
 
-// The table of some size that is split by its columns, since the chips do not divide its rows. What is looked up is
-// split so too, and has no more chips for its examples. NULL: none.
-static const struct array_shape *table_in_columns(const struct advisor *advisor, const struct sharding_split *split) {
-    const double some = 0.005;
-    for (uint32_t i = 0; i < advisor->graph.node_count; i++) {
-        uint32_t from = looked_up_table(advisor, i);
-        if (from == HLO_NONE || split->flow.marks[from] != 1u << 1 || advisor->batch.marks[from]) continue;
-        const struct array_shape *table = &advisor->graph.leaves[from];
-        if (table->rank == 2 && table->dimensions[0] % advisor->request.ways != 0 &&
-            (double)array_shape_bytes(table) > some * (double)advisor->what_if.total_bytes)
-            return table;
-    }
-    return NULL;
-}
-
 // Exchanged are as many bytes as a good part of what the chip is said to need: what of them is whole, and when, makes
 // its total. At one place, the logits, that is known: forwards, backwards, and computed again.
 static void doubt_exchanged(struct advisor *advisor, const struct sharded *sharded) {
@@ -257,7 +242,7 @@ static void say_sharded(const struct advisor *advisor, const struct sharded *sha
 }
 
 static void say_table(const struct advisor *advisor, const struct sharding_split *split, struct advice_item *item) {
-    const struct array_shape *table = advisor->roles.is_training ? table_in_columns(advisor, split) : NULL;
+    const struct array_shape *table = advisor->roles.is_training ? looked_up_in_columns(advisor, split) : NULL;
     if (!table) return;
     unsigned long long rows = (uint64_t)table->dimensions[0], ways = (uint64_t)advisor->request.ways;
     advisor_say(advisor, item,

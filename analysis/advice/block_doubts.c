@@ -1,6 +1,7 @@
 #include "analysis/advice/block_doubts.h"
 
 #include "analysis/advice/block_stages.h"
+#include "analysis/advice/few_pictures.h"
 #include "analysis/advice/layer_count.h"
 #include "analysis/advice/loop_steps.h"
 
@@ -74,6 +75,10 @@ static void doubt_graph(struct advisor *advisor) {
 bool block_doubts_find(struct advisor *advisor, const struct residuals *residuals) {
     if (!doubt_loops(advisor, residuals)) return false;
     if (advisor->roles.is_graph) doubt_graph(advisor);
+    if (few_pictures_already(advisor))
+        advisor_doubt_all(
+            advisor, "Convolutions of fewer than eight pictures are computed in strips, and in others where blocks "
+                     "run again: compile the step with one block in jax.checkpoint.");
     doubt_nested(advisor, residuals);
     return true;
 }

@@ -85,6 +85,10 @@ void few_pictures_doubt(struct advisor *advisor, int64_t examples) {
                           "form, strips of each picture in the batch, which can take more than eight pictures do.";
 }
 
+bool few_pictures_already(const struct advisor *advisor) {
+    return advisor->is_for_tpu && advisor->roles.batch < ENOUGH_PICTURES && bytes_at_peak(advisor, PICTURES_RANK) > 0;
+}
+
 bool few_pictures_in_lanes(const struct advisor *advisor, int64_t examples) {
     enum { LANES = 128 };
     return advisor->is_for_tpu && examples % LANES != 0 && bytes_at_peak(advisor, PICTURES_RANK) > 0;

@@ -25,5 +25,8 @@ int64_t largest_wave_elements(const struct advisor *advisor);
 // on a chip, too few, and there are enough today. Nothing for other compilers, and for programs without convolutions.
 void few_pictures_doubt(struct advisor *advisor, int64_t examples);
 
+// Are there too few today? Then a program that computes them again, or in parts, may have them in the other form.
+bool few_pictures_already(const struct advisor *advisor);
+
 // May pictures, of which a change leaves `examples` on a TPU, fill their lanes worse than today?
 bool few_pictures_in_lanes(const struct advisor *advisor, int64_t examples);

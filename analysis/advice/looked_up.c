@@ -111,3 +111,16 @@ int64_t looked_up_most_bytes(const struct advisor *advisor, const uint8_t *looke
     }
     return most;
 }
+
+const struct array_shape *looked_up_in_columns(const struct advisor *advisor, const struct sharding_split *split) {
+    const double some = 0.005;
+    for (uint32_t i = 0; i < advisor->graph.node_count; i++) {
+        uint32_t from = looked_up_table(advisor, i);
+        if (from == HLO_NONE || split->flow.marks[from] != 1u << 1 || advisor->batch.marks[from]) continue;
+        const struct array_shape *table = &advisor->graph.leaves[from];
+        if (table->rank == 2 && table->dimensions[0] % advisor->request.ways != 0 &&
+            (double)array_shape_bytes(table) > some * (double)advisor->what_if.total_bytes)
+            return table;
+    }
+    return NULL;
+}

@@ -15,6 +15,10 @@
 // The leaf that node `index` takes rows of, at numbers that it is given; HLO_NONE: it takes none.
 uint32_t looked_up_table(const struct advisor *advisor, uint32_t index);
 
+// The table of some size that is split by its columns, since the chips do not divide its rows. What is looked up is
+// split so too, and has no more chips for its examples. NULL: none.
+const struct array_shape *looked_up_in_columns(const struct advisor *advisor, const struct sharding_split *split);
+
 // For each leaf, how many whole arrays stand for it: 0 where it is split as said, 2 for rows looked up (as found, and
 // with zeros), 1 for their gradients. On the arena. NULL: no memory, with the error set.
 uint8_t *looked_up_find(const struct advisor *advisor, const struct sharding_split *split);

@@ -3,6 +3,7 @@
 #include "analysis/advice/joined.h"
 #include "analysis/advice/looked_up.h"
 #include "analysis/advice/row_copies.h"
+#include "analysis/advice/weight_products.h"
 #include "analysis/program/op_name.h"
 
 static bool is_much(const struct sharded *sharded, int64_t bytes) {
@@ -64,6 +65,26 @@ static void doubt_joined(struct advisor *advisor, const struct sharded *sharded)
                        "their pieces wait for each other.");
 }
 
+// Do a loop's products take what is split along the batch?
+static bool is_batch_in_loops(const struct advisor *advisor, const struct sharding_split *split) {
+    for (uint32_t i = 0; i < advisor->graph.node_count; i++) {
+        struct weight_product product;
+        if (!weight_product_read(advisor, i, &product) || !product.is_in_loop) continue;
+        if (split->flow.marks[product.activation] & advisor->batch.marks[product.activation]) return true;
+    }
+    return false;
+}
+
+// What is looked up in columns a loop over time hands on so, from turn to turn, and the batch stays whole: where
+// batch and columns meet in it, either may win.
+static void doubt_columns_over_time(struct advisor *advisor, const struct sharded *sharded) {
+    const struct sharding_split *split = &sharded->split;
+    if (!sharded->is_batch_split || !advisor->roles.is_training || !advisor_is_over_time(advisor)) return;
+    if (!looked_up_in_columns(advisor, split) || !is_batch_in_loops(advisor, split)) return;
+    doubt_all(advisor, "Pad the table to rows that the chips divide, or compile it sharded: a loop over time may "
+                       "go on with the columns that are looked up, and the batch stays whole.");
+}
+
 void sharding_doubts_find(struct advisor *advisor, const struct sharded *sharded) {
     doubt_looked_up(advisor, sharded);
     doubt_looked_up_numbers(advisor, sharded);
@@ -71,4 +92,5 @@ void sharding_doubts_find(struct advisor *advisor, const struct sharded *sharded
     doubt_row_copies(advisor, sharded);
     doubt_joined(advisor, sharded);
     doubt_transforms(advisor);
+    doubt_columns_over_time(advisor, sharded);
 }
