@@ -177,6 +177,7 @@ struct found {  // of the dimensions that were tried, the one that reaches most
     uint32_t input;
     int dimension;
     double reached;
+    bool is_summed;  // by products of the forward pass
 };
 
 // Bytes with a sign or without, and halves of bytes, hold weights that were packed. Bytes without one can be pictures
@@ -232,7 +233,8 @@ static struct found try_data(struct finder *f, bool only_integers, int dimension
         double reached = score(f);
         if (reached <= best.reached || !is_batch) continue;
         uint32_t input = no_stack(f, i, size, dimension);
-        if (!is_packed_weight(f, input)) best = (struct found){size, input, dimension, reached};
+        if (!is_packed_weight(f, input))
+            best = (struct found){size, input, dimension, reached, dimension > 0 && is_summed_forward(f)};
     }
     return best;
 }
@@ -244,12 +246,13 @@ static void choose(struct finder *f, struct found found) {
 }
 
 // An earlier dimension is the batch unless a later one reaches far more: the time of [time, batch, ...] is cut and
-// shifted, and ends there.
+// shifted, and ends there. Not by what products of the forward pass sum over, as the time that attention looks back at.
 static void try_dimensions(struct finder *f, bool only_integers) {
     const double far_more = 1.5;
     struct found best = {0};
     for (int d = 0; d < BATCH_DIMENSIONS_MAX; d++) {
         struct found one = try_data(f, only_integers, d);
+        if (best.size && one.is_summed) continue;
         if (one.reached > best.reached * (best.size ? far_more : 1)) best = one;
     }
     if (best.size) choose(f, best);
@@ -321,7 +324,7 @@ static void try_one(struct finder *f, struct candidates *c, uint32_t input) {
     if (!is_better(f, c, input, rank, reached)) return;
     c->best_rank = rank;
     c->best_score = reached;
-    choose(f, (struct found){leading_dimension(f, input), input, 0, reached});
+    choose(f, (struct found){.size = leading_dimension(f, input), .input = input, .reached = reached});
 }
 
 static void try_all(struct finder *f, bool only_integers) {
