@@ -72,6 +72,28 @@ static void doubt_graph(struct advisor *advisor) {
                       "step with one block in jax.checkpoint.");
 }
 
+// At the peak: what loops of the backward pass stack up of the batch, as layers do that run again with a part.
+static double stacked_again(const struct advisor *advisor) {
+    const struct heap_replay *replay = &advisor->what_if.replay;
+    double bytes = 0;
+    for (uint32_t i = 0; i < replay->live_at_peak_count; i++) {
+        uint32_t buffer = replay->live_at_peak[i], leaf = advisor_leaf(advisor, buffer);
+        if (leaf == HLO_NONE || !advisor->batch.marks[leaf] || !loop_steps_is_stack(&advisor->steps, leaf)) continue;
+        bool is_again = advisor->phases.of_node[advisor->graph.node_of_leaf[leaf]] == PHASE_BACKWARD;
+        bytes += is_again ? (double)advisor->module->buffers[buffer].size_bytes : 0;
+    }
+    return bytes;
+}
+
+static void doubt_parts_again(struct advisor *advisor, const struct residuals *residuals) {
+    double again = stacked_again(advisor);
+    if (again <= (double)residuals->dropped_bytes) return;
+    advisor->doubt.population_bytes += again;
+    advisor_doubt_all(advisor, "Parts of this program run again already, and what their layers keep meanwhile is more "
+                               "than what waits from the forward pass: compile the step with one layer in "
+                               "jax.checkpoint.");
+}
+
 bool block_doubts_find(struct advisor *advisor, const struct residuals *residuals) {
     if (!doubt_loops(advisor, residuals)) return false;
     if (advisor->roles.is_graph) doubt_graph(advisor);
@@ -80,5 +102,6 @@ bool block_doubts_find(struct advisor *advisor, const struct residuals *residual
             advisor, "Convolutions of fewer than eight pictures are computed in strips, and in others where blocks "
                      "run again: compile the step with one block in jax.checkpoint.");
     doubt_nested(advisor, residuals);
+    doubt_parts_again(advisor, residuals);
     return true;
 }

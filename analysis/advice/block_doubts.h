@@ -4,6 +4,7 @@
 //     a loop over time in each of several layers  a layer with its whole loop; on a GPU, what does it free?
 //     layers at each of a few turns of a loop     one turn, or one layer of it?
 //     rounds on a graph                           what do they hand on: nodes, or edges too?
+//     parts that run again already                their layers, which wait in the backward pass?
 //     convolutions of a few pictures              in which form are they when they run again?
 #pragma once
 
