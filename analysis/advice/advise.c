@@ -3,6 +3,7 @@
 #include "analysis/advice/advise_together.h"
 #include "analysis/advice/change_code.h"
 #include "analysis/advice/data_kind.h"
+#include "analysis/advice/first_use.h"
 #include "analysis/advice/loop_steps.h"
 #include "analysis/hlo/parameter_sharding.h"
 #include "analysis/program/callers.h"
@@ -62,10 +63,12 @@ static bool read_program(struct advisor *advisor) {
     if (!program_roles_find(&advisor->graph, advisor->request.batch, arena, &advisor->roles, &advisor->batch, error))
         return false;
     if ((advisor->caller = callers_find(&advisor->graph, arena)) &&
+        schedule_read(&advisor->graph, arena, &advisor->schedule) &&
         loop_steps_find(&advisor->graph, arena, &advisor->steps) &&
         (advisor->is_stacking = loop_steps_stacking(&advisor->steps, &advisor->batch, arena)) &&
         type_flow_run(&advisor->graph, &advisor->roles, &advisor->batch, arena, &advisor->types) &&
         phases_find(&advisor->graph, &advisor->what_if.replay, arena, &advisor->phases) &&
+        (advisor->first_use = first_use_find(advisor)) &&
         (advisor->donations = donations_find(&advisor->graph, &advisor->roles, &advisor->phases, arena)) &&
         advisor_find_origins(advisor))
         return true;

@@ -32,9 +32,8 @@ static const struct heap_replay *replay_of(const struct advisor *advisor) {
 int64_t advisor_stream_bytes(const struct advisor *advisor) {
     struct residuals residuals;
     struct block_stages stages;
-    if (!advisor->roles.is_training || !residuals_find(advisor, &residuals) ||
-        !block_stages_find(advisor, &residuals, &stages))
-        return 0;
+    if (!advisor->roles.is_training || !residuals_find(advisor, &residuals)) return 0;
+    block_stages_find(advisor, &residuals, &stages);
     return block_stages_stream_bytes(&stages);
 }
 
@@ -49,8 +48,9 @@ struct blocks {
 static bool find_blocks(const struct advisor *advisor, struct blocks *blocks) {
     blocks->at_once = AT_ONCE;
     blocks->waits_for_last = 0;
-    return residuals_find(advisor, &blocks->residuals) &&
-           block_stages_find(advisor, &blocks->residuals, &blocks->stages);
+    if (!residuals_find(advisor, &blocks->residuals)) return false;
+    block_stages_find(advisor, &blocks->residuals, &blocks->stages);
+    return true;
 }
 
 // --- The curve then ---
@@ -407,7 +407,7 @@ static bool advise_on_blocks(struct advisor *advisor, enum kept kept, struct adv
     struct blocks blocks;
     if (!find_blocks(advisor, &blocks)) return false;
     advisor->doubt = doubt_of_blocks(advisor, &blocks);
-    if (!block_doubts_find(advisor, &blocks.residuals)) return false;
+    block_doubts_find(advisor, &blocks.residuals);
     if (kept == KEEPS_ON_HOST) doubt_offloading(advisor, &blocks);
     if (!advisor->roles.is_training || blocks.residuals.dropped_count == 0 || blocks.stages.blocks < 2)
         return say_no_use(advisor, "No repeated block keeps arrays of its forward pass for the backward pass.", item);

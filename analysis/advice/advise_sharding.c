@@ -278,7 +278,7 @@ static bool find_sharded(struct advisor *advisor, struct sharded *sharded) {
     if (sharded->is_batch_split) sharded->batch = batch_reach_find(advisor, &sharded->split);
     sharded->summed_leaves = scattered_not(advisor, &sharded->split);
     if (!sharded->looked_up || !sharded->summed_leaves || !run_split(advisor, sharded)) return false;
-    if (!sharding_habits_find(advisor, sharded->uneven.is_any, &sharded->habits)) return false;
+    sharded->habits = sharding_habits_find(advisor, sharded->uneven.is_any);
     sharded->waiting = find_waiting(advisor, sharded);
     const int64_t *sizes = sharded->then.sizes;
     return !sizes || summed_whole_find(advisor, &sharded->split, sizes, &sharded->summed_whole);

@@ -89,6 +89,16 @@ bool advisor_is_over_time(const struct advisor *advisor) {
     return has_stacks;
 }
 
+uint32_t advisor_time_of(const struct advisor *advisor, uint32_t node) {
+    enum { NESTED_MAX = 16 };
+    for (int depth = 0; node != HLO_NONE && depth < NESTED_MAX; depth++) {
+        uint32_t time = advisor->schedule.time_of_node[node];
+        if (time != SCHEDULE_NEVER) return time;
+        node = advisor->caller[advisor->graph.nodes[node].computation];
+    }
+    return SCHEDULE_NEVER;
+}
+
 static size_t place_of(struct bytes text, struct bytes part) {
     for (size_t i = 0; i + part.size <= text.size; i++) {
         if (memcmp(text.data + i, part.data, part.size) == 0) return i;

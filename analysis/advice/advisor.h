@@ -14,6 +14,7 @@
 #include "analysis/advice/understanding.h"
 #include "analysis/advice/what_if.h"
 #include "analysis/program/leaf_origins.h"
+#include "analysis/program/schedule.h"
 
 struct advisor {
     const struct hlo_module *module;
@@ -24,9 +25,11 @@ struct advisor {
     struct dimension_flow batch;
     struct dimension_flow steps;  // what loops take one at a time: loop_steps.h
     const uint32_t *caller;       // of each computation: callers.h
-    const uint8_t *is_stacking;   // of each node: a loop whose turns stack up what follows the batch
+    struct schedule schedule;
+    const uint8_t *is_stacking;  // of each node: a loop whose turns stack up what follows the batch
     struct type_flow types;
     struct phases phases;
+    const uint32_t *first_use;    // of each input: first_use.h
     uint8_t *donations;           // enum donation of each input
     struct leaf_origins origins;  // operations with op_names that tell
     struct what_if what_if;
@@ -144,6 +147,9 @@ static inline bool advisor_is_wide_untrained(const struct advisor *advisor) {
 static inline bool advisor_lodges_caches(const struct advisor *advisor) {
     return advisor->is_for_gpu && !advisor->roles.is_training;
 }
+
+// When node `node` runs: what is inside of a fusion or a loop when that does. SCHEDULE_NEVER: no sequence tells.
+uint32_t advisor_time_of(const struct advisor *advisor, uint32_t node);
 
 // Are gradients summed over parts already? Then forward and backward pass are inside of a loop of the user's: op names
 // have the loop before the transposition.

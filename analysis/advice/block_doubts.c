@@ -9,21 +9,18 @@
 // far, but not where there are many turns, as of words: each is a little of all. Units over time have two weights of a
 // shape, for what they read and what they remember. And on a GPU, layers with a loop over time each: their stacks are
 // begun together, and what a layer frees that runs again is not seen.
-static bool doubt_loops(struct advisor *advisor, const struct residuals *residuals) {
+static void doubt_loops(struct advisor *advisor, const struct residuals *residuals) {
     enum { LAYERS = 4, OF_A_UNIT = 2, MANY_TURNS = 64 };
-    struct layer_count layers;
     uint32_t loops = block_stages_loops_over_time(advisor, residuals);
-    if (loops == 0) return true;
-    if (!layer_count_find(advisor, &layers)) return false;
+    if (loops == 0) return;
     if (loops >= LAYERS && advisor->is_for_gpu)
         advisor_doubt_all(advisor,
                           "Each of several layers has a loop over time: compile the step with one layer, or one turn, "
                           "in jax.checkpoint.");
-    else if (loops == 1 && layers.count > OF_A_UNIT && residuals->loop_length < MANY_TURNS)
+    else if (loops == 1 && layer_count_find(advisor).count > OF_A_UNIT && residuals->loop_length < MANY_TURNS)
         advisor_doubt_all(advisor,
                           "Each turn of a loop has several layers: compile the step with one turn, or one layer, in "
                           "jax.checkpoint.");
-    return true;
 }
 
 // Does a loop take weights of so many turns one at a time? Then its turns are the blocks.
@@ -94,8 +91,8 @@ static void doubt_parts_again(struct advisor *advisor, const struct residuals *r
                                "jax.checkpoint.");
 }
 
-bool block_doubts_find(struct advisor *advisor, const struct residuals *residuals) {
-    if (!doubt_loops(advisor, residuals)) return false;
+void block_doubts_find(struct advisor *advisor, const struct residuals *residuals) {
+    doubt_loops(advisor, residuals);
     if (advisor->roles.is_graph) doubt_graph(advisor);
     if (few_pictures_already(advisor))
         advisor_doubt_all(
@@ -103,5 +100,4 @@ bool block_doubts_find(struct advisor *advisor, const struct residuals *residual
                      "run again: compile the step with one block in jax.checkpoint.");
     doubt_nested(advisor, residuals);
     doubt_parts_again(advisor, residuals);
-    return true;
 }

@@ -10,5 +10,5 @@
 
 #include "analysis/advice/residuals.h"
 
-// Makes the advisor doubt all that its change is about, where it cannot. False at the arena's limit.
-MUST_USE bool block_doubts_find(struct advisor *advisor, const struct residuals *residuals);
+// Makes the advisor doubt all that its change is about, where it cannot.
+void block_doubts_find(struct advisor *advisor, const struct residuals *residuals);

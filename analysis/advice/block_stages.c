@@ -316,10 +316,9 @@ static void fill_stage(const struct advisor *advisor, const struct residuals *re
     stages->blocks += stage->blocks;
 }
 
-bool block_stages_find(const struct advisor *advisor, const struct residuals *residuals, struct block_stages *stages) {
+void block_stages_find(const struct advisor *advisor, const struct residuals *residuals, struct block_stages *stages) {
     struct op_count ops[OPS_MAX];
-    struct layer_count layers;
-    if (!layer_count_find(advisor, &layers)) return false;
+    struct layer_count layers = layer_count_find(advisor);
     uint32_t op_count = count_ops(advisor, residuals, ops);
     *stages = (struct block_stages){.count = 0};
     memset(stages->stage_of_group, BLOCK_STAGES_MAX, sizeof stages->stage_of_group);
@@ -332,5 +331,4 @@ bool block_stages_find(const struct advisor *advisor, const struct residuals *re
         struct kept_ops kept = {ops, op_count, stages->stage_of_group, (uint8_t)s};
         fill_stage(advisor, residuals, &kept, alike, stages);
     }
-    return true;
 }

@@ -40,6 +40,5 @@ double block_stages_kept_bytes(const struct block_stages *stages);
 // What a block gets from the one before, where most is dropped; 0 without blocks.
 int64_t block_stages_stream_bytes(const struct block_stages *stages);
 
-// Its stages have no saved_bytes, and kept_bytes of their inputs. False at the arena's limit, with the error set.
-MUST_USE bool block_stages_find(const struct advisor *advisor, const struct residuals *residuals,
-                                struct block_stages *stages);
+// Its stages have no saved_bytes, and kept_bytes of their inputs.
+void block_stages_find(const struct advisor *advisor, const struct residuals *residuals, struct block_stages *stages);

@@ -15,5 +15,4 @@ struct layer_count {
     bool is_even;    // every shape comes as often
 };
 
-// False at the arena's limit, with the error set.
-MUST_USE bool layer_count_find(const struct advisor *advisor, struct layer_count *layers);
+struct layer_count layer_count_find(const struct advisor *advisor);

@@ -20,5 +20,4 @@ struct pooled {
     double block_rows;  // of the last product that has many: 16,384
 };
 
-// False at the arena's limit, with the error set.
-MUST_USE bool pooled_find(struct advisor *advisor, struct pooled *pooled);
+struct pooled pooled_find(const struct advisor *advisor);

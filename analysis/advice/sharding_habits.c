@@ -2,12 +2,12 @@
 
 #include "analysis/advice/only_looked_up.h"
 
-bool sharding_habits_find(struct advisor *advisor, bool is_uneven, struct sharding_habits *habits) {
-    *habits = (struct sharding_habits){.data = data_kind_of(advisor),
-                                       .is_uneven = is_uneven,
-                                       .is_over_time = advisor_is_over_time(advisor),
-                                       .is_of_tables = only_looked_up_find(advisor).count > 0};
-    return pooled_find(advisor, &habits->pooled);
+struct sharding_habits sharding_habits_find(const struct advisor *advisor, bool is_uneven) {
+    return (struct sharding_habits){.data = data_kind_of(advisor),
+                                    .is_uneven = is_uneven,
+                                    .is_over_time = advisor_is_over_time(advisor),
+                                    .is_of_tables = only_looked_up_find(advisor).count > 0,
+                                    .pooled = pooled_find(advisor)};
 }
 
 bool sharding_is_familiar(const struct sharding_habits *habits) {

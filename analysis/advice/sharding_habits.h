@@ -21,8 +21,8 @@ struct sharding_habits {
     struct pooled pooled;
 };
 
-// `is_uneven` is the caller's, who splits. False at the arena's limit, with the error set.
-MUST_USE bool sharding_habits_find(struct advisor *advisor, bool is_uneven, struct sharding_habits *habits);
+// `is_uneven` is the caller's, who splits.
+struct sharding_habits sharding_habits_find(const struct advisor *advisor, bool is_uneven);
 
 // Are they those of the models that the rules were seen in?
 bool sharding_is_familiar(const struct sharding_habits *habits);
