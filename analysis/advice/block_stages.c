@@ -86,15 +86,17 @@ static double bytes_kept(const struct residuals *residuals, const struct kept_op
     return bytes;
 }
 
-// As often as operations keep arrays that hold most, of all that keep one so often; 0 where none keeps two.
+// As often as operations keep arrays that hold most, of all that keep one so often, or half as much as that at least: a
+// block may have two convolutions, and one sum. 0 where none keeps two.
 static uint32_t count_of_most_bytes(const struct residuals *residuals, const struct kept_ops *kept) {
     double most = 0;
     uint32_t often = 0;
     for (uint32_t i = 0; i < kept->count; i++) {
         if (!has_op(kept, i) || kept->ops[i].count < 2 || kept->ops[i].count == often) continue;
         double bytes = bytes_kept(residuals, kept, kept->ops[i].count);
-        if (bytes <= most) continue;
-        most = bytes;
+        bool is_less_often = often && kept->ops[i].count < often;
+        if (bytes <= (is_less_often ? most / 2 : most)) continue;
+        if (bytes > most) most = bytes;
         often = kept->ops[i].count;
     }
     return often;
