@@ -19,11 +19,13 @@ static bool fills_tiles(const struct array_shape *shape, int64_t columns) {
     return columns % SUBLANES == 0 && fills_lanes(shape->dimensions[shape->rank - 2]);
 }
 
-// Heads, in the middle, are in no tile; what comes first is always in parts.
+// Heads, in the middle, are in no tile; nor are those of scores, where a product puts them first. What else comes first
+// is always in parts.
 static bool is_scattered(const struct array_shape *shape, uint8_t marks, int64_t ways) {
+    enum { SCORES_RANK = 4 };
     int64_t parts;
     int d = sharding_split_of(shape, marks, ways, &parts);
-    if (d <= 0 || shape->rank < 3) return true;
+    if (d < 0 || shape->rank < 3 || (d == 0 && shape->rank < SCORES_RANK)) return true;
     return d == shape->rank - 1 && fills_tiles(shape, shape->dimensions[d] / parts);
 }
 
