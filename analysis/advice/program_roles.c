@@ -327,11 +327,17 @@ static void try_one(struct finder *f, struct candidates *c, uint32_t input) {
     choose(f, (struct found){.size = leading_dimension(f, input), .input = input, .reached = reached});
 }
 
+// Of bytes, or halves of them, and given back changed: a cache, whose layers lead.
+static bool is_packed_cache(const struct finder *f, uint32_t input) {
+    return f->roles->inputs[input].mirror != HLO_NONE && may_be_packed(input_shape(f, input)->element_type);
+}
+
 static void try_all(struct finder *f, bool only_integers) {
     struct candidates c = {.best_rank = BATCH_NONE};
     for (int round = 0; round < 2 && !f->roles->batch; round++) {
         for (uint32_t i = 0; i < f->roles->input_count && c.tried_count < ALL_TRIED_MAX; i++) {
-            if (!leading_dimension(f, i) || (only_integers && !is_integer(f, i))) continue;
+            if (!leading_dimension(f, i)) continue;
+            if (only_integers && (!is_integer(f, i) || is_packed_cache(f, i))) continue;
             if (!is_tried(f, &c, i, round == 0)) try_one(f, &c, i);
         }
     }
