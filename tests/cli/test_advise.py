@@ -25,6 +25,7 @@ WITHIN = {"rematerialize": 0.25, "rematerialize_dots": 0.25,  # of the compiled 
 FOLLOWED_HAIKU, FOLLOWED_FLAX = 289431492, 2471141928  # compiled with parameters, and so all layers, in bfloat16
 FOLLOWED_SOFTPLUS, FOLLOWED_SCORES = 540222976, 2347688448  # soft_crystals, widened_scores, compiled to follow
 OTHERWISE = {("cut_layers", "shard_all"): 0.2,  # how far ahead weights are gathered
+             ("mixed_heads", "shard_parameters"): 0.2,  # scores are gathered for the backward pass as well
              ("layers_shared", "shard_all"): 0.22,  # two large weights are gathered at once
              ("waves_beside_words", "shard_parameters"): 0.25,  # states of 192 are laid out so that they pad nothing
              ("table", "bf16_parameters"): 0.17}  # its source casts the table before it takes rows
@@ -82,7 +83,8 @@ class Predictions(unittest.TestCase):
                                   ("classifier", "shard_all"), ("gpu_hashed", "shard_parameters"),
                                   ("pair_biases", "shard_all"), ("equal_places", "halve_sequence"),
                                   ("narrow_tables", "shard_parameters"), ("narrow_tables", "shard_all"),
-                                  ("joined_meshes", "halve_batch"), ("private_parts", "halve_batch")])
+                                  ("joined_meshes", "halve_batch"), ("private_parts", "halve_batch"),
+                                  ("parts_again", "rematerialize")])
 
     def test_chips_that_share_all_do_not_save_nothing(self):
         item = by_id(self.documents["pair_biases"])["shard_all"]
@@ -224,8 +226,9 @@ class Predictions(unittest.TestCase):
         self.assertRegex(" ".join(item["evidence"]), r"About [56] blocks in [23] stages; each would keep")
 
     def test_the_batch_is_found(self):
-        found = {name: self.documents[name]["batch"] for name in ("dense", "experts", "transformer_scanned")}
-        self.assertEqual(found, {"dense": 4096, "experts": 16, "transformer_scanned": 4})
+        expected = {"dense": 4096, "experts": 16, "transformer_scanned": 4,
+                    "turned_matrices": 4, "packed_layers": 8}  # not the 256 words of each, nor the 10 layers
+        self.assertEqual({name: self.documents[name]["batch"] for name in expected}, expected)
 
     def test_no_batch_is_claimed_that_the_advice_doubts(self):
         self.assertIsNone(self.documents["graph"]["batch"])  # the edges of one graph
@@ -693,6 +696,12 @@ class Predictions(unittest.TestCase):
         item = by_id(self.documents["gpu_vision_scanned"])["donate_inputs"]
         truth = 3453039288  # compiled: half of what lies in the outputs is never there together
         self.assertLessEqual(abs(item["predicted_total_bytes"] - truth), 0.015 * truth, item)
+
+    def test_layers_in_parts_that_run_again_are_not_seen(self):
+        item, program = by_id(self.documents["parts_again"])["rematerialize"], PROGRAMS["parts_again"]
+        self.assertLess(program["after"]["rematerialize"], 0.6 * program["total_bytes"])
+        self.assertIsNone(item["predicted_total_bytes"])
+        self.assertIn("Parts of this program run again already", item["evidence"][0])
 
     def test_a_layer_with_its_loop_over_time_is_a_block(self):
         item = by_id(self.documents["loops_in_layers"])["rematerialize"]  # not a turn of 512
