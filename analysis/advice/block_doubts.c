@@ -5,9 +5,9 @@
 #include "analysis/advice/layer_count.h"
 #include "analysis/advice/loop_steps.h"
 
-// A rollout, one model of several layers for turn after turn: is a turn the block, or each of its layers? They differ by
-// far, but not where there are many turns, as of words: each is a little of all. Units over time have two weights of a
-// shape, for what they read and what they remember. And on a GPU, layers with a loop over time each: their stacks are
+// A rollout, one model of several layers for turn after turn: is a turn the block, or each of its layers? They are far
+// apart, but not where there are many turns, as of words: each is a little of all. Units over time have two weights of
+// a shape, for what they read and what they remember. And on a GPU, layers with a loop over time each: their stacks are
 // begun together, and what a layer frees that runs again is not seen.
 static void doubt_loops(struct advisor *advisor, const struct residuals *residuals) {
     enum { LAYERS = 4, OF_A_UNIT = 2, MANY_TURNS = 64 };

@@ -35,7 +35,7 @@ static double part_at_once(const struct advisor *advisor, const struct weight_pr
     return has_many ? AT_ONCE_OF_MANY_ROWS : AT_ONCE_OF_FEW_ROWS;
 }
 
-// What a node's array is a copy of: outside of the fusion, before a cast. HLO_NONE: of nothing. A slice is not the whole.
+// What a node's array is a copy of: outside of the fusion, before a cast. A slice is none. HLO_NONE: it is no copy.
 static uint32_t copied_leaf(const struct advisor *advisor, uint32_t leaf) {
     const struct program_graph *graph = &advisor->graph;
     const struct graph_node *node = &graph->nodes[graph->node_of_leaf[leaf]];

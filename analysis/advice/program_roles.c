@@ -350,8 +350,8 @@ static void try_inputs(struct finder *f, bool only_integers) {
         try_all(f, only_integers);
 }
 
-// The first dimension of that size which is no steps. Where there is none, what has it in front and is no stack: nothing,
-// of as many steps.
+// The first dimension of that size which is no steps. Where there is none, what has it in front and is no stack: of as
+// many steps, nothing.
 static void mark_told(struct finder *f, int64_t batch) {
     for (int d = 0; d < BATCH_DIMENSIONS_MAX; d++) {
         f->roles->batch_dimension = d;

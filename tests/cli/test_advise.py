@@ -328,7 +328,8 @@ class Predictions(unittest.TestCase):
         items = by_id(self.documents["graph"])
         for change in ("halve_batch", "micro_batch"):
             self.assertEqual((items[change]["applies"], items[change]["understood"]), (False, 0))
-            self.assertIn("a graph of 400000 edges: one, of which there is no part, or up to 20000", items[change]["evidence"][0])
+            self.assertIn("a graph of 400000 edges: one, of which there is no part, or up to 20000",
+                          items[change]["evidence"][0])
 
     def test_of_joined_meshes_no_half_is_told_as_nothing(self):
         item, program = by_id(self.documents["joined_meshes"])["halve_batch"], PROGRAMS["joined_meshes"]
