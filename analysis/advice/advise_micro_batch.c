@@ -203,7 +203,7 @@ bool advise_micro_batch(struct advisor *advisor, struct advice_item *item) {
     if (few_pictures_already(advisor))
         advisor_doubt_all(advisor,
                           "Compile it so: convolutions of fewer than eight pictures are computed in strips, and "
-                          "parts of these in others.");
+                          "the compiler may choose others for smaller parts.");
     item->parts = parts;
     say_parts(advisor, has_sums, item);
     if (item->id == ADVICE_MICRO_BATCH && !say_others(advisor, has_sums, item)) return false;

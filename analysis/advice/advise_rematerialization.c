@@ -281,7 +281,7 @@ enum kept { KEEPS_INPUTS, KEEPS_PRODUCTS, KEEPS_ON_HOST };
 // A loop sends one turn's input before the next. Without one the compiler may send all of them late and fetch them
 // early: compiled programs had as much on the device as if nothing were sent, and at worst as much again.
 static bool sends_each(const struct blocks *blocks) {
-    return blocks->residuals.loop_length > 0;
+    return blocks->residuals.loop_length > 0 && !blocks->stages.stages[0].turns;
 }
 
 // What blocks keep with each policy; of products, each stage its part. False: there are none of these.
@@ -317,7 +317,7 @@ static void say_sent(struct advisor *advisor, double on_device_bytes, struct adv
 static void say_kept(struct advisor *advisor, enum kept kept, const struct block_stages *stages,
                      struct advice_item *item) {
     if (kept == KEEPS_ON_HOST) return say_sent(advisor, block_stages_kept_bytes(stages), item);
-    const char *stream = size_string(block_stages_stream_bytes(stages), advisor->arena);
+    const char *stream = size_string(block_stages_input_bytes(stages), advisor->arena);
     if (stages->count == 1)
         advisor_say(advisor, item, "About %.0f blocks; each would keep its input of %s.", stages->blocks, stream);
     else

@@ -170,8 +170,10 @@ static bool run_split(struct advisor *advisor, struct sharded *sharded) {
     if (!sizes) return false;
     resize_split(advisor, sharded, sizes);
     struct what_if_change change = {.sizes = sizes};
-    return advisor_run(advisor, &change, &sharded->then) &&
-           gathered_weights_find(advisor, &sharded->split.flow, &sharded->weights_bytes);
+    if (!advisor_run(advisor, &change, &sharded->then)) return false;
+    bool is_one_gathered = advisor->is_for_tpu && advisor->roles.is_training;
+    if (!sharded->is_batch_split || is_one_gathered) return true;
+    return gathered_weights_find(advisor, &sharded->split.flow, &sharded->weights_bytes);
 }
 
 // Exchanged are as many bytes as a good part of what the chip is said to need: what of them is whole, and when, makes

@@ -37,9 +37,9 @@ static bool say_one_example(struct advisor *advisor, struct advice_item *item) {
 bool advisor_doubt_graphs(struct advisor *advisor) {
     const struct program_roles *roles = &advisor->roles;
     const char *help = arena_printf(advisor->arena,
-                                    "The inputs are a graph of %lld edges: one, of which there is no part, or up to "
-                                    "%lld of equal size that were joined. If it is several, compile the step with "
-                                    "fewer of them to know.",
+                                    "The inputs have %lld edges. They may be one graph, which cannot be halved, or up "
+                                    "to %lld graphs of equal size that were joined to one. If they are several, "
+                                    "compile the step with fewer of them to know.",
                                     (long long)roles->batch, (long long)roles->graphs_most);
     advisor->doubt = advisor_doubt_without_batch(advisor);
     advisor->doubt.help = help ? help : "";

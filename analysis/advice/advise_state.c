@@ -28,17 +28,19 @@ static double donation_above(const struct advisor *advisor) {
     return is_short ? SQUEEZED_ABOVE : DONATION_ABOVE;
 }
 
-// Where donating binds the layout of a convolution's weights on a TPU, what follows can cost more than it saves, and
+// Where donating binds the layout of a convolution's weights on a TPU, what follows can cost as much as it saves, and
 // more than the weights hold.
 static void widen_donation(const struct advisor *advisor, struct advice_item *item) {
     if (advisor->is_for_gpu || !advisor->has_convolutions) {
         advice_widen_narrowly(item, DONATION_BELOW_AT_MOST, 0);
         return;
     }
-    advisor_say(advisor, item,
-                "With convolutions donating can cost memory: the new weights must then lie as the old ones do, and the "
-                "compiler may copy them for it. Compile both before choosing.");
     advice_widen_narrowly(item, CONVOLUTIONS_BELOW, CONVOLUTIONS_ABOVE);
+    bool may_cost = item->high_bytes > advisor->what_if.total_bytes;
+    advisor_say(advisor, item,
+                "With convolutions donating can %s: the new weights must then lie as the old ones do, and the compiler "
+                "may copy them for it. Compile both before choosing.",
+                may_cost ? "cost memory" : "save less than this");
 }
 
 // What lies in the outputs until they are written, and needs room of its own when they lie in their inputs: as large as

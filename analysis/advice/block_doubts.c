@@ -10,10 +10,10 @@
 // a shape, for what they read and what they remember. And on a GPU, layers with a loop over time each: their stacks are
 // begun together, and what a layer frees that runs again is not seen.
 static void doubt_loops(struct advisor *advisor, const struct residuals *residuals) {
-    enum { LAYERS = 4, OF_A_UNIT = 2, MANY_TURNS = 64 };
+    enum { OF_A_UNIT = 2, MANY_TURNS = 64 };
     uint32_t loops = block_stages_loops_over_time(advisor, residuals);
     if (loops == 0) return;
-    if (loops >= LAYERS && advisor->is_for_gpu)
+    if (loops >= LAYERS_OVER_TIME && advisor->is_for_gpu)
         advisor_doubt_all(advisor,
                           "Each of several layers has a loop over time: compile the step with one layer, or one turn, "
                           "in jax.checkpoint.");
@@ -69,14 +69,16 @@ static void doubt_graph(struct advisor *advisor) {
                       "step with one block in jax.checkpoint.");
 }
 
-// At the peak: what loops of the backward pass stack up of the batch, as layers do that run again with a part.
+// At the peak: what loops of the backward pass stack up of the batch in a part that runs again.
 static double stacked_again(const struct advisor *advisor) {
     const struct heap_replay *replay = &advisor->what_if.replay;
     double bytes = 0;
     for (uint32_t i = 0; i < replay->live_at_peak_count; i++) {
         uint32_t buffer = replay->live_at_peak[i], leaf = advisor_leaf(advisor, buffer);
         if (leaf == HLO_NONE || !advisor->batch.marks[leaf] || !loop_steps_is_stack(&advisor->steps, leaf)) continue;
-        bool is_again = advisor->phases.of_node[advisor->graph.node_of_leaf[leaf]] == PHASE_BACKWARD;
+        uint32_t node = advisor->graph.node_of_leaf[leaf];
+        bool is_again = advisor->phases.of_node[node] == PHASE_BACKWARD &&
+                        bytes_contains(advisor->graph.nodes[node].op_name, BYTES("checkpoint"));
         bytes += is_again ? (double)advisor->module->buffers[buffer].size_bytes : 0;
     }
     return bytes;
@@ -96,8 +98,8 @@ void block_doubts_find(struct advisor *advisor, const struct residuals *residual
     if (advisor->roles.is_graph) doubt_graph(advisor);
     if (few_pictures_already(advisor))
         advisor_doubt_all(
-            advisor, "Convolutions of fewer than eight pictures are computed in strips, and in others where blocks "
-                     "run again: compile the step with one block in jax.checkpoint.");
+            advisor, "Convolutions of fewer than eight pictures are computed in strips, and the compiler may choose "
+                     "others where blocks run again: compile the step with one block in jax.checkpoint.");
     doubt_nested(advisor, residuals);
     doubt_parts_again(advisor, residuals);
 }

@@ -5,7 +5,6 @@
 #include "analysis/program/op_name.h"
 
 enum { OPS_MAX = 256 };
-enum { LAYERS_OVER_TIME = 4 };  // fewer may be a net and its heads
 
 static const struct heap_replay *replay_of(const struct advisor *advisor) {
     return &advisor->what_if.replay;
@@ -86,18 +85,26 @@ static double bytes_kept(const struct residuals *residuals, const struct kept_op
     return bytes;
 }
 
-// As often as operations keep arrays that hold most, of all that keep one so often, or half as much as that at least: a
-// block may have two convolutions, and one sum. 0 where none keeps two.
-static uint32_t count_of_most_bytes(const struct residuals *residuals, const struct kept_ops *kept) {
+// The most that operations hold together which keep an array equally often, two at least.
+static double most_kept(const struct residuals *residuals, const struct kept_ops *kept) {
     double most = 0;
+    for (uint32_t i = 0; i < kept->count; i++) {
+        if (!has_op(kept, i) || kept->ops[i].count < 2) continue;
+        double bytes = bytes_kept(residuals, kept, kept->ops[i].count);
+        if (bytes > most) most = bytes;
+    }
+    return most;
+}
+
+// How often operations keep arrays that hold most, or half as much as that: the rarest of them, for a block may have two
+// convolutions and one sum. 0 where none keeps two.
+static uint32_t count_of_most_bytes(const struct residuals *residuals, const struct kept_ops *kept) {
+    double much = most_kept(residuals, kept) / 2;
     uint32_t often = 0;
     for (uint32_t i = 0; i < kept->count; i++) {
-        if (!has_op(kept, i) || kept->ops[i].count < 2 || kept->ops[i].count == often) continue;
-        double bytes = bytes_kept(residuals, kept, kept->ops[i].count);
-        bool is_less_often = often && kept->ops[i].count < often;
-        if (bytes <= (is_less_often ? most / 2 : most)) continue;
-        if (bytes > most) most = bytes;
-        often = kept->ops[i].count;
+        uint32_t count = kept->ops[i].count;
+        if (!has_op(kept, i) || count < 2 || (often && count >= often)) continue;
+        if (bytes_kept(residuals, kept, count) > much) often = count;
     }
     return often;
 }
@@ -256,8 +263,8 @@ uint32_t block_stages_loops_over_time(const struct advisor *advisor, const struc
 // Layers that have a loop over time each are the blocks: a layer runs again with all its turns, from all their inputs.
 static void choose_layers(uint32_t layers, int64_t turns, struct block_stage *stage) {
     stage->blocks = layers;
-    stage->stream_bytes = what_if_bytes((double)stage->stream_bytes * (double)turns);
-    stage->kept_bytes = (double)stage->stream_bytes * layers;
+    stage->turns = turns;
+    stage->kept_bytes = (double)stage->stream_bytes * (double)turns * layers;
 }
 
 // How many blocks a stage has whose weights do not say: no more than arrays of any shape.
@@ -277,12 +284,24 @@ double block_stages_kept_bytes(const struct block_stages *stages) {
     return kept;
 }
 
-int64_t block_stages_stream_bytes(const struct block_stages *stages) {
+// Where most is dropped; NULL without blocks.
+static const struct block_stage *largest_stage(const struct block_stages *stages) {
     const struct block_stage *most = NULL;
     for (uint32_t s = 0; s < stages->count; s++) {
         if (!most || stages->stages[s].dropped_bytes > most->dropped_bytes) most = &stages->stages[s];
     }
-    return most && stages->blocks >= 2 ? most->stream_bytes : 0;
+    return stages->blocks >= 2 ? most : NULL;
+}
+
+int64_t block_stages_stream_bytes(const struct block_stages *stages) {
+    const struct block_stage *stage = largest_stage(stages);
+    return stage ? stage->stream_bytes : 0;
+}
+
+int64_t block_stages_input_bytes(const struct block_stages *stages) {
+    const struct block_stage *stage = largest_stage(stages);
+    int64_t turns = stage && stage->turns ? stage->turns : 1;
+    return stage ? what_if_bytes((double)stage->stream_bytes * (double)turns) : 0;
 }
 
 // How many blocks there are, all alike: turns of a loop, as weights say, or the operation that keeps most where several

@@ -13,11 +13,13 @@
 #include "analysis/advice/residuals.h"
 
 enum { BLOCK_STAGES_MAX = 16 };
+enum { LAYERS_OVER_TIME = 4 };  // at least, each a block with its loop; of two or three a turn is, as of one
 
 struct block_stage {
     uint32_t first_start, last_start;  // of its residuals
     double blocks;
-    int64_t stream_bytes;  // the input of one block
+    int64_t stream_bytes;  // the input of one block, or of one turn of its own loop over time
+    int64_t turns;         // of that; 0: it has none
     double dropped_bytes;  // residuals of all
     double kept_bytes;     // instead of these, of all
     double saved_bytes;    // of kept_bytes, results inside of blocks, which need not be computed again
@@ -37,8 +39,11 @@ uint32_t block_stages_loops_over_time(const struct advisor *advisor, const struc
 // What all stages keep, in bytes.
 double block_stages_kept_bytes(const struct block_stages *stages);
 
-// What a block gets from the one before, where most is dropped; 0 without blocks.
+// What a block, or a turn, gets from the one before, where most is dropped; 0 without blocks.
 int64_t block_stages_stream_bytes(const struct block_stages *stages);
+
+// What such a block keeps, with all turns of its loop.
+int64_t block_stages_input_bytes(const struct block_stages *stages);
 
 // Its stages have no saved_bytes, and kept_bytes of their inputs.
 void block_stages_find(const struct advisor *advisor, const struct residuals *residuals, struct block_stages *stages);

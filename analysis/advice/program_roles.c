@@ -144,7 +144,7 @@ static void follow_one(struct finder *f, uint32_t input) {
 }
 
 // As many layers as examples: inputs of `size` are followed one at a time, and those that a loop then takes one by one
-// are set aside for good. What is alike is asked once. The flow is left with the marks of the last.
+// are set aside for good. The flow is left with the marks of the last.
 static void set_stacks_aside(struct finder *f, int64_t size) {
     for (uint32_t i = 0; i < f->roles->input_count; i++) {
         struct entry_input *input = &f->roles->inputs[i];
@@ -177,7 +177,6 @@ struct found {  // of the dimensions that were tried, the one that reaches most
     uint32_t input;
     int dimension;
     double reached;
-    bool is_summed;  // by products of the forward pass
 };
 
 // Bytes with a sign or without, and halves of bytes, hold weights that were packed. Bytes without one can be pictures
@@ -216,9 +215,10 @@ static uint32_t no_stack(const struct finder *f, uint32_t input, int64_t size, i
     return input;
 }
 
-// The data input whose dimension of that number reaches most. Integers first: nobody trains them. What a loop takes one
+// The data input whose dimension of that number reaches most; where an earlier one may be the batch, not what products
+// of the forward pass sum over, as the time that attention looks back at. Integers first: nobody trains them. What a loop takes one
 // of at a time are steps: of gradient accumulation, of time.
-static struct found try_data(struct finder *f, bool only_integers, int dimension) {
+static struct found try_data(struct finder *f, bool only_integers, int dimension, bool has_earlier) {
     enum { CANDIDATES_MAX = 12 };
     struct found best = {.dimension = dimension};
     int64_t tried[CANDIDATES_MAX];
@@ -233,8 +233,8 @@ static struct found try_data(struct finder *f, bool only_integers, int dimension
         double reached = score(f);
         if (reached <= best.reached || !is_batch) continue;
         uint32_t input = no_stack(f, i, size, dimension);
-        if (!is_packed_weight(f, input))
-            best = (struct found){size, input, dimension, reached, dimension > 0 && is_summed_forward(f)};
+        if (has_earlier && is_summed_forward(f)) continue;
+        if (!is_packed_weight(f, input)) best = (struct found){size, input, dimension, reached};
     }
     return best;
 }
@@ -246,13 +246,12 @@ static void choose(struct finder *f, struct found found) {
 }
 
 // An earlier dimension is the batch unless a later one reaches far more: the time of [time, batch, ...] is cut and
-// shifted, and ends there. Not by what products of the forward pass sum over, as the time that attention looks back at.
+// shifted, and ends there.
 static void try_dimensions(struct finder *f, bool only_integers) {
     const double far_more = 1.5;
     struct found best = {0};
     for (int d = 0; d < BATCH_DIMENSIONS_MAX; d++) {
-        struct found one = try_data(f, only_integers, d);
-        if (best.size && one.is_summed) continue;
+        struct found one = try_data(f, only_integers, d, best.size > 0);
         if (one.reached > best.reached * (best.size ? far_more : 1)) best = one;
     }
     if (best.size) choose(f, best);
@@ -327,9 +326,10 @@ static void try_one(struct finder *f, struct candidates *c, uint32_t input) {
     choose(f, (struct found){.size = leading_dimension(f, input), .input = input, .reached = reached});
 }
 
-// Of bytes, or halves of them, and given back changed: a cache, whose layers lead.
+// Of bytes without a sign and given back changed, beyond rows of text: a cache, whose layers lead.
 static bool is_packed_cache(const struct finder *f, uint32_t input) {
-    return f->roles->inputs[input].mirror != HLO_NONE && may_be_packed(input_shape(f, input)->element_type);
+    const struct array_shape *shape = input_shape(f, input);
+    return f->roles->inputs[input].mirror != HLO_NONE && shape->rank > 2 && may_be_packed(shape->element_type);
 }
 
 static void try_all(struct finder *f, bool only_integers) {
@@ -389,7 +389,7 @@ static bool are_examples_elsewhere(struct finder *f, struct found *examples) {
     const double more = 1.1, as_much = 0.95;
     double reached = score(f) * (f->roles->is_graph ? as_much : more);
     if (f->roles->is_batch_told || !is_integer(f, f->roles->batch_input)) return false;
-    *examples = try_data(f, false, 0);
+    *examples = try_data(f, false, 0, false);
     if (examples->size == f->roles->batch || examples->reached <= reached) return false;
     mark_inputs(f, examples->size, examples->dimension);
     return !is_summed_forward(f);

@@ -21,7 +21,7 @@ struct sharded {  // the program on one of the chips
     const uint8_t *looked_up;      // looked_up.h
     const uint8_t *summed_leaves;  // scattered.h
     struct what_if_result then;
-    int64_t weights_bytes;  // whole on each with the batch split: gathered.h
+    int64_t weights_bytes;  // whole on each with the batch split, where not one is at a time: gathered.h
     struct waiting_bytes waiting;
     struct summed_whole summed_whole;
 };

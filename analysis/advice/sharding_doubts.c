@@ -81,8 +81,9 @@ static void doubt_columns_over_time(struct advisor *advisor, const struct sharde
     const struct sharding_split *split = &sharded->split;
     if (!sharded->is_batch_split || !advisor->roles.is_training || !advisor_is_over_time(advisor)) return;
     if (!looked_up_in_columns(advisor, split) || !is_batch_in_loops(advisor, split)) return;
-    doubt_all(advisor, "Pad the table to rows that the chips divide, or compile it sharded: a loop over time may "
-                       "go on with the columns that are looked up, and the batch stays whole.");
+    doubt_all(advisor, "A table whose rows the chips do not divide is split by columns, and a loop over time may "
+                       "keep that split: then each chip holds the whole batch. Pad the table's rows to a multiple of "
+                       "the chips, or compile it sharded to know.");
 }
 
 void sharding_doubts_find(struct advisor *advisor, const struct sharded *sharded) {
