@@ -96,8 +96,8 @@ static double most_kept(const struct residuals *residuals, const struct kept_ops
     return most;
 }
 
-// How often operations keep arrays that hold most, or half as much as that: the rarest of them, for a block may have two
-// convolutions and one sum. 0 where none keeps two.
+// How often operations keep arrays that hold most, or half as much as that: the rarest of them, for a block may have
+// two convolutions and one sum. 0 where none keeps two.
 static uint32_t count_of_most_bytes(const struct residuals *residuals, const struct kept_ops *kept) {
     double much = most_kept(residuals, kept) / 2;
     uint32_t often = 0;

@@ -216,8 +216,8 @@ static uint32_t no_stack(const struct finder *f, uint32_t input, int64_t size, i
 }
 
 // The data input whose dimension of that number reaches most; where an earlier one may be the batch, not what products
-// of the forward pass sum over, as the time that attention looks back at. Integers first: nobody trains them. What a loop takes one
-// of at a time are steps: of gradient accumulation, of time.
+// of the forward pass sum over, as the time that attention looks back at. Integers first: nobody trains them. What a
+// loop takes one of at a time are steps: of gradient accumulation, of time.
 static struct found try_data(struct finder *f, bool only_integers, int dimension, bool has_earlier) {
     enum { CANDIDATES_MAX = 12 };
     struct found best = {.dimension = dimension};
