@@ -10,25 +10,17 @@ from advice_aside_serving import centred
 from advice_exam_libraries import as_kind, computed, matrices_only, placed, warmed_up, word_loss
 from advice_fresh import maybe_checkpointed, root_normed, shaped
 from advice_structures import BF16, F32
+from advice_verdict_decoders import rotary
 
 
 # --- Words that skip layers, gradients over steps ---
-
-def turned_by(x, places):
-    """x [batch, time, heads, side], each word by its own place, [batch, time]."""
-    half = x.shape[-1] // 2
-    angles = places[..., None, None].astype(F32) * 10000.0 ** (-jnp.arange(half) / half)
-    cos, sin = jnp.cos(angles).astype(x.dtype), jnp.sin(angles).astype(x.dtype)
-    a, b = x[..., :half], x[..., half:]
-    return jnp.concatenate([a * cos - b * sin, b * cos + a * sin], -1)
-
 
 def of_words(x, w, places, heads):
     """What a block adds to words that are at these places, in order; biases nowhere, a GELU between."""
     b, t, width = x.shape
     h = root_normed(x, w["attn_norm"])
     q, k, v = (jnp.einsum("btd,de->bte", h, w[name]).reshape(b, t, heads, -1) for name in ("wq", "wk", "wv"))
-    q, k = turned_by(q, places), turned_by(k, places)
+    q, k = rotary(q, places), rotary(k, places)
     scores = jnp.einsum("bqhd,bkhd->bhqk", q, k).astype(F32) * (width // heads) ** -0.5
     scores = jnp.where((places[:, :, None] >= places[:, None])[:, None], scores, -1e30)
     mixed = jnp.einsum("bhqk,bkhd->bqhd", jax.nn.softmax(scores).astype(v.dtype), v).reshape(b, t, width)
