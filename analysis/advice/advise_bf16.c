@@ -195,13 +195,17 @@ static void tell_followed(struct advisor *advisor, const struct what_if_result *
                                  ? arena_printf(advisor->arena, ", and %s at least",
                                                 size_string(item->kept_low_bytes, advisor->arena))
                                  : "";
+    const char *most = item->followed_high_bytes && !advisor->is_squeezed
+                           ? arena_printf(advisor->arena, ", and %s at most",
+                                          size_string(item->followed_high_bytes, advisor->arena))
+                           : "";
     advisor_say(
         advisor, item,
         "Where the source casts the parameters back to float32 before it computes, only storage is less: a total "
         "of %s, which is predicted%s. Where it computes with them as they are, more arrays become bfloat16: a "
-        "total of %s. The program does not tell which.",
+        "total of %s%s. The program does not tell which.",
         size_string(item->predicted_total_bytes, advisor->arena), least_kept ? least_kept : "",
-        size_string(followed->total_bytes, advisor->arena));
+        size_string(followed->total_bytes, advisor->arena), most ? most : "");
 }
 
 // The range goes up to where a source would be that widens its tables before it takes rows of them.
