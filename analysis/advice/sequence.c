@@ -38,11 +38,18 @@ static bool is_data(const struct finder *f, uint32_t input) {
     return f->batch->marks[in->leaf] || (!f->roles->batch && is_integer(shape));
 }
 
+// What comes back with examples in it is for the next step: hidden states of the last rows.
+static bool is_carried(const struct finder *f, uint32_t input) {
+    uint32_t mirror = f->roles->inputs[input].mirror;
+    uint32_t back = mirror == HLO_NONE ? HLO_NONE : f->roles->outputs[mirror].leaf;
+    return back != HLO_NONE && f->batch->marks[back];
+}
+
 static bool is_weight(const struct finder *f, uint32_t input) {
     const struct entry_input *in = &f->roles->inputs[input];
     const struct array_shape *shape = shape_of(f, input);
     if (!shape) return false;
-    if (f->roles->is_training) return in->is_state;
+    if (f->roles->is_training) return in->is_state && !is_carried(f, input);
     return in->mirror == HLO_NONE && !f->batch->marks[in->leaf] && !is_integer(shape);
 }
 
@@ -90,12 +97,32 @@ static bool mark_steps(struct dimension_flow *flow, int64_t size) {
     return has_marked;
 }
 
+// It is as long as what it takes the place of. What looks at both has them joined.
+static bool mark_carried(const struct finder *f) {
+    bool has_marked = false;
+    for (uint32_t i = 0; i < f->roles->input_count; i++) {
+        const struct entry_input *in = &f->roles->inputs[i];
+        const struct array_shape *shape = is_carried(f, i) ? shape_of(f, i) : NULL;
+        if (!shape) continue;
+        uint8_t marks = f->flow->marks[in->leaf];
+        for (int d = 0; d < shape->rank; d++) {
+            if (flow_is_marked(f->flow, f->roles->outputs[in->mirror].leaf, d))
+                dimension_flow_mark(f->flow, in->leaf, d);
+        }
+        has_marked |= f->flow->marks[in->leaf] != marks;
+    }
+    return has_marked;
+}
+
 static void follow(const struct finder *f, struct candidate one) {
     dimension_flow_clear(f->flow);
+    f->flow->ties_joined = false;
     for (uint32_t i = 0; i < f->roles->input_count; i++) {
         if (has_dimension(f, i, one)) dimension_flow_mark(f->flow, f->roles->inputs[i].leaf, one.dimension);
     }
     dimension_flow_run(f->flow);
+    f->flow->ties_joined = mark_carried(f);
+    if (f->flow->ties_joined) dimension_flow_run(f->flow);
     if (!dimension_flow_is_stepped(f->flow) || is_of_cache(f, one)) return;
     if (mark_steps(f->flow, one.size)) dimension_flow_run(f->flow);
 }
