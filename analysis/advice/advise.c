@@ -213,11 +213,11 @@ static bool make_item(struct advisor *advisor, enum advice_id id, struct advice_
     if (!interventions[id].make(advisor, item)) return false;
     hold_bounds(advisor, item);
     widen_by_waste(advisor, item);
+    widen_squeezed(advisor, item);
     enum understood understood = understanding_judge(&advisor->what_if, &advisor->doubt, item);
     if (understood == UNDERSTOOD_TOO_LITTLE) withdraw(advisor, why_untold(advisor), item);
     if (understood == UNDERSTOOD_TOO_WIDELY) withdraw(advisor, why_too_wide(advisor, item), item);
     withdraw_little(advisor, item);
-    widen_squeezed(advisor, item);
     tell_back_from_outputs(advisor, item);
     item->name = change_name_of(advisor, item);
     item->code = change_code_of(advisor, item);
