@@ -307,7 +307,7 @@ bool advise_bf16_temporaries(struct advisor *advisor, struct advice_item *item) 
     for (uint32_t i = 0; i < advisor_temporary_count(advisor); i++) {
         uint32_t buffer = advisor_temporary(advisor, i), leaf = advisor_leaf(advisor, buffer);
         if (!is_f32(advisor, leaf) || !advisor->batch.marks[leaf]) continue;
-        bool is_wide = shape_set_has(&exponentials, &advisor->graph.leaves[leaf]);
+        bool is_wide = shape_set_has(&exponentials, &advisor->graph.leaves[leaf]) && !is_of_scores(advisor, leaf);
         *(is_wide ? &wide_bytes : &narrowed_bytes) += advisor->module->buffers[buffer].size_bytes;
         if (!is_wide) sizes[buffer] = narrowed(advisor, buffer, leaf);
     }
