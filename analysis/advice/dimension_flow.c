@@ -3,11 +3,12 @@
 #include "analysis/advice/dimension_ties.h"
 
 void dimension_flow_run(struct dimension_flow *flow) {
-    uint32_t count = flow->graph->node_count;
+    const struct graph_walk *walk = &flow->graph->walk;
     flow->has_changed = true;
     for (int pass = 0; pass < FLOW_PASSES_MAX && flow->has_changed; pass++) {
         flow->has_changed = false;
-        for (uint32_t i = 0; i < count; i++) dimension_ties_apply(flow, pass % 2 ? count - 1 - i : i);
+        for (uint32_t i = 0; i < walk->count; i++)
+            dimension_ties_apply(flow, walk->nodes[pass % 2 ? walk->count - 1 - i : i]);
     }
 }
 

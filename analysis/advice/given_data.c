@@ -90,11 +90,11 @@ static void begin(struct given *given) {
 
 // From all arrays down to those that nothing else comes to: a loop's own takes itself for granted.
 static bool narrow(struct given *given) {
-    uint32_t count = given->flow->graph->node_count;
+    const struct graph_walk *walk = &given->flow->graph->walk;
     given->has_changed = true;
     for (int pass = 0; pass < FLOW_PASSES_MAX && given->has_changed; pass++) {
         given->has_changed = false;
-        for (uint32_t i = 0; i < count; i++) visit(given, pass % 2 ? i : count - 1 - i);
+        for (uint32_t i = 0; i < walk->count; i++) visit(given, walk->nodes[pass % 2 ? i : walk->count - 1 - i]);
     }
     return !given->has_changed;
 }

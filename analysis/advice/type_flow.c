@@ -222,7 +222,7 @@ static void run_passes(struct runner *r) {
     r->has_changed = true;
     for (int pass = 0; pass < PASSES_MAX && r->has_changed; pass++) {
         r->has_changed = false;
-        for (uint32_t i = 0; i < r->graph->node_count; i++) apply(r, i);
+        for (uint32_t i = 0; i < r->graph->walk.count; i++) apply(r, r->graph->walk.nodes[i]);
     }
 }
 

@@ -41,6 +41,11 @@ struct graph_computation {
     bool is_entry;
 };
 
+struct graph_walk {   // graph_walk.h
+    uint32_t *nodes;  // each node once, callers twice
+    uint32_t count;
+};
+
 struct program_graph {
     const struct hlo_module *module;
     struct graph_node *nodes;
@@ -59,6 +64,7 @@ struct program_graph {
     uint32_t *parameters;
     uint32_t parameter_count;
     uint32_t entry;  // computation, or HLO_NONE
+    struct graph_walk walk;
     struct id_map node_by_id, computation_by_id;
     struct bytes schedule;     // HloScheduleProto
     uint32_t *leaf_of_buffer;  // of the module's buffers, or HLO_NONE (a tuple's table)

@@ -11,7 +11,8 @@ int hand_set_up(void **state) {
                                       .leaves = t->leaves,
                                       .node_of_leaf = t->node_of_leaf,
                                       .computations = &t->entry,
-                                      .computation_count = 1};
+                                      .computation_count = 1,
+                                      .walk = {.nodes = t->walk}};
     *state = t;
     return 0;
 }
@@ -50,6 +51,7 @@ uint32_t hand_add(struct graph_by_hand *t, enum opcode opcode, struct dimensions
     assert_true(t->graph.node_count < NODES_MAX);
     struct graph_node *node = &t->nodes[t->graph.node_count++];
     t->entry.node_count = t->graph.node_count;
+    t->walk[t->graph.walk.count++] = t->graph.node_count - 1;
     *node = (struct graph_node){.opcode = opcode,
                                 .first_leaf = t->graph.leaf_count,
                                 .first_operand = t->graph.operand_count,

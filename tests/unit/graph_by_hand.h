@@ -17,7 +17,7 @@ struct graph_by_hand {
     struct graph_node nodes[NODES_MAX];
     struct wire_build messages[NODES_MAX];
     struct array_shape leaves[LEAVES_MAX];
-    uint32_t operands[2 * LEAVES_MAX], node_of_leaf[LEAVES_MAX];
+    uint32_t operands[2 * LEAVES_MAX], node_of_leaf[LEAVES_MAX], walk[NODES_MAX];
     struct graph_computation entry;
     struct program_graph graph;
     struct arena arena;
