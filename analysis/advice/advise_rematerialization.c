@@ -278,22 +278,21 @@ static struct advice_doubt doubt_of_blocks(const struct advisor *advisor, const 
 
 enum kept { KEEPS_INPUTS, KEEPS_PRODUCTS, KEEPS_ON_HOST };
 
-// A loop sends one turn's input before the next. Without one the compiler may send all of them late and fetch them
-// early: compiled programs had as much on the device as if nothing were sent, and at worst as much again.
-static bool sends_each(const struct blocks *blocks) {
+// Are the turns of one loop the blocks? Such a loop sends one turn's input before the next. Without one the compiler may
+// send all of them late and fetch them early: compiled programs had as much on the device as if nothing were sent, and
+// at worst as much again.
+static bool are_turns(const struct blocks *blocks) {
     return blocks->residuals.loop_length > 0 && !blocks->stages.stages[0].turns;
 }
 
 // What blocks keep with each policy; of products, each stage its part. False: there are none of these.
 static bool choose_kept(const struct advisor *advisor, enum kept kept, struct blocks *blocks) {
     struct block_stages *stages = &blocks->stages;
-    double turns = (double)blocks->residuals.loop_length;
-    double saved = kept == KEEPS_PRODUCTS ? saved_products_bytes(advisor, turns > 0 ? turns : stages->blocks,
-                                                                 block_stages_stream_bytes(stages), turns > 0)
-                                          : 0;
+    int64_t turns = are_turns(blocks) ? blocks->residuals.loop_length : 0;
+    double saved = kept == KEEPS_PRODUCTS ? saved_products_bytes(advisor, stages, turns) : 0;
     for (uint32_t s = 0; s < stages->count; s++) {
         struct block_stage *stage = &stages->stages[s];
-        if (kept == KEEPS_ON_HOST && sends_each(blocks)) stage->kept_bytes = 0;
+        if (kept == KEEPS_ON_HOST && are_turns(blocks)) stage->kept_bytes = 0;
         stage->saved_bytes = saved * (stage->dropped_bytes / ((double)blocks->residuals.dropped_bytes + 1));
         stage->kept_bytes += stage->saved_bytes;
     }
@@ -382,7 +381,7 @@ static void widen_by_sent(const struct blocks *blocks, struct advice_item *item)
 }
 
 static void doubt_offloading(struct advisor *advisor, const struct blocks *blocks) {
-    if (!advisor->has_convolutions || sends_each(blocks)) return;
+    if (!advisor->has_convolutions || are_turns(blocks)) return;
     advisor_doubt_all(advisor,
                       "Inputs of blocks of convolutions that wait on the host were compiled to anything from half of "
                       "today's total to more than that. Compile it so to know.");

@@ -2,6 +2,8 @@
 
 #include "analysis/advice/weight_products.h"
 
+#include <math.h>
+
 enum { KINDS_MAX = 64 };
 
 struct kind {  // products of one shape
@@ -21,9 +23,15 @@ static void add_product(const struct advisor *advisor, const struct weight_produ
     kinds[at].count++;
 }
 
-// The first or the last may lack it; one alone is of the head.
-static bool is_of_blocks(const struct kind *kind, double blocks, bool is_looped) {
-    return is_looped || (kind->count > 1 && kind->count + 1 >= blocks);
+static double least_blocks(const struct block_stages *stages) {
+    double least = stages->blocks;
+    for (uint32_t s = 0; s < stages->count; s++) least = fmin(least, stages->stages[s].blocks);
+    return least;
+}
+
+// Each block of its stage has it; the first or the last may lack it. One alone is of the head.
+static bool is_of_blocks(const struct kind *kind, const struct block_stages *stages, bool is_looped) {
+    return is_looped || (kind->count > 1 && kind->count + 1 >= least_blocks(stages));
 }
 
 // Does the innermost loop around it stack nothing of the batch up? Then nothing waits there for a backward pass: layers
@@ -38,19 +46,41 @@ static bool is_kept_by_no_loop(const struct advisor *advisor, uint32_t index) {
     return false;
 }
 
-double saved_products_bytes(const struct advisor *advisor, double blocks, int64_t stream_bytes, bool is_looped) {
-    struct kind kinds[KINDS_MAX];
-    int count = 0;
-    double bytes = 0, unread = 0;
+// What blocks end with, where a product has as many bytes.
+static double unread_bytes(int64_t stream_bytes, double blocks, const struct kind *kinds, int count) {
+    for (int k = 0; k < count; k++) {
+        if (kinds[k].bytes == (double)stream_bytes) return kinds[k].bytes * blocks;
+    }
+    return 0;
+}
+
+static double unread_of_stages(const struct block_stages *stages, const struct kind *kinds, int count) {
+    double bytes = 0;
+    for (uint32_t s = 0; s < stages->count; s++)
+        bytes += unread_bytes(stages->stages[s].stream_bytes, stages->stages[s].blocks, kinds, count);
+    return bytes;
+}
+
+static int list_kinds(const struct advisor *advisor, const struct block_stages *stages, bool is_looped,
+                      struct kind kinds[KINDS_MAX]) {
+    int listed = 0, count = 0;
     for (uint32_t i = 0; i < advisor->graph.node_count; i++) {
         struct weight_product product;
         if (!weight_product_read(advisor, i, &product) || product.is_repeated != is_looped) continue;
-        if (!is_looped || !is_kept_by_no_loop(advisor, i)) add_product(advisor, &product, kinds, &count);
+        if (!is_looped || !is_kept_by_no_loop(advisor, i)) add_product(advisor, &product, kinds, &listed);
     }
-    for (int k = 0; k < count; k++) {
-        if (!is_of_blocks(&kinds[k], blocks, is_looped)) continue;
-        bytes += kinds[k].bytes * (is_looped ? blocks * kinds[k].count : kinds[k].count);
-        if (kinds[k].bytes == (double)stream_bytes) unread = kinds[k].bytes * blocks;
+    for (int k = 0; k < listed; k++) {
+        if (is_of_blocks(&kinds[k], stages, is_looped)) kinds[count++] = kinds[k];
     }
+    return count;
+}
+
+double saved_products_bytes(const struct advisor *advisor, const struct block_stages *stages, int64_t turns) {
+    struct kind kinds[KINDS_MAX];
+    int count = list_kinds(advisor, stages, turns > 0, kinds);
+    double bytes = 0, times = turns > 0 ? (double)turns : 1;
+    for (int k = 0; k < count; k++) bytes += kinds[k].bytes * kinds[k].count * times;
+    double unread = turns > 0 ? unread_bytes(block_stages_stream_bytes(stages), times, kinds, count)
+                              : unread_of_stages(stages, kinds, count);
     return unread < bytes ? bytes - unread : bytes;
 }

@@ -10,8 +10,8 @@
 // is not kept. Does not see which others it never reads.
 #pragma once
 
-#include "analysis/advice/advisor.h"
+#include "analysis/advice/block_stages.h"
 
-// Bytes over all blocks; with `is_looped` each stands once in the body of a loop of so many turns, else once a block.
-// `stream_bytes` has what is handed from block to block.
-double saved_products_bytes(const struct advisor *advisor, double blocks, int64_t stream_bytes, bool is_looped);
+// Bytes over all blocks. Each stands once in the body of the loop whose `turns` are the blocks; without one (0) once a
+// block, also where each block has a loop over time of its own.
+double saved_products_bytes(const struct advisor *advisor, const struct block_stages *stages, int64_t turns);

@@ -65,7 +65,8 @@ bool weight_product_is_summed(const struct advisor *advisor, const struct dimens
 
 double weight_product_bytes(const struct advisor *advisor, const struct weight_product *product) {
     const struct array_shape *result = &advisor->graph.leaves[product->result];
-    int bits = advisor->graph.leaves[product->activation].element_bits;
+    bool is_rounded = type_flow_is_rounded(&advisor->types, &advisor->graph, product->activation);
+    int bits = is_rounded ? result->element_bits : advisor->graph.leaves[product->activation].element_bits;
     if (result->element_bits < bits) bits = result->element_bits;
     return (double)array_shape_elements(result) * bits / 8;
 }

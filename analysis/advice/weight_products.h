@@ -26,5 +26,6 @@ bool weight_product_is_summed(const struct advisor *advisor, const struct dimens
 // How many rows the activation has, by the elements of all three; 0: there is no telling.
 double weight_product_rows(const struct advisor *advisor, const struct weight_product *product);
 
-// Of the result, in the type that the activation has: the compiler may sum in a wider one.
+// Of the result, in the type that the program has the activation in: the compiler may sum in a wider one, and round
+// what it multiplies.
 double weight_product_bytes(const struct advisor *advisor, const struct weight_product *product);
