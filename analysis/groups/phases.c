@@ -100,16 +100,36 @@ static bool find_turns(const struct program_graph *graph, const struct heap_repl
     return true;
 }
 
-// Only the type or the order of the elements of one value is another. XLA:GPU wraps what it does so in a fusion.
+static bool makes_as_many(const struct program_graph *graph, const struct graph_node *node, int64_t elements) {
+    for (uint32_t l = 0; l < node->leaf_count; l++) {
+        const struct array_shape *made = &graph->leaves[node->first_leaf + l];
+        if (array_is(made) && array_shape_elements(made) == elements) return true;
+    }
+    return false;
+}
+
+// What it reads beside scalars, when that is its first operand.
+static uint32_t only_array(const struct program_graph *graph, const struct graph_node *node) {
+    for (uint32_t k = 1; k < node->operand_count; k++) {
+        uint32_t operand = graph_operand(graph, node, k);
+        const struct graph_node *other = operand == HLO_NONE ? NULL : &graph->nodes[operand];
+        bool is_scalar = other && other->leaf_count == 1 && array_is(&graph->leaves[other->first_leaf]) &&
+                         graph->leaves[other->first_leaf].rank == 0;
+        if (!is_scalar) return HLO_NONE;
+    }
+    return graph_operand(graph, node, 0);
+}
+
+// Only the type or the order of the elements of one value is another. XLA:GPU wraps what it does so in a fusion; and an
+// optimizer that sums the squares of weights reads them in one fusion with what makes bfloat16 of them.
 static bool is_rearranging(const struct program_graph *graph, const struct phases *phases, uint32_t index) {
     const struct graph_node *node = &graph->nodes[index];
     if (node->opcode == OPCODE_CONVERT || node->opcode == OPCODE_TRANSPOSE) return true;
-    uint32_t operand = node->operand_count == 1 ? graph_operand(graph, node, 0) : HLO_NONE;
-    if (node->opcode != OPCODE_FUSION || operand == HLO_NONE || phases->of_node[index] != PHASE_OTHER) return false;
+    if (node->opcode != OPCODE_FUSION || phases->of_node[index] != PHASE_OTHER) return false;
+    uint32_t operand = only_array(graph, node);
+    if (operand == HLO_NONE) return false;
     const struct graph_node *of = &graph->nodes[operand];
-    return node->leaf_count == 1 && of->leaf_count == 1 && array_is(&graph->leaves[node->first_leaf]) &&
-           array_shape_elements(&graph->leaves[node->first_leaf]) ==
-               array_shape_elements(&graph->leaves[of->first_leaf]);
+    return of->leaf_count == 1 && makes_as_many(graph, node, array_shape_elements(&graph->leaves[of->first_leaf]));
 }
 
 // The value that is read, and what the compiler itself makes it of: weights that a loop reads in bfloat16, or that a
