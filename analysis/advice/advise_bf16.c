@@ -19,7 +19,7 @@
 
 #include <math.h>
 
-enum { BF16_BITS = 16 };
+enum { BF16_BITS = 16, SCORES_RANK = 4 };
 
 static int64_t narrowed(const struct advisor *advisor, uint32_t buffer, uint32_t leaf) {
     struct array_shape shape = advisor->graph.leaves[leaf];
@@ -64,6 +64,12 @@ static bool is_of_library(const struct hlo_module *module, uint32_t node) {
     return i < count && frameworks_have("flax,haiku", frames[i].file);
 }
 
+// jax.nn.dot_product_attention, which flax's nnx calls too, asks for float32 of its own product and softmax. The product's
+// labels are in its name (jax/_src/nn/functions.py, _dot_product_attention_core: preferred_element_type).
+static bool is_of_jax_attention(const struct graph_node *node) {
+    return bytes_contains(node->op_name, BYTES("BTNH,BSNH->BNTS"));
+}
+
 static struct shape_set find_exponentials(const struct advisor *advisor) {
     enum { STACKS_READ_MAX = 4096 };
     struct shape_set found = {.count = 0};
@@ -71,8 +77,9 @@ static struct shape_set find_exponentials(const struct advisor *advisor) {
     for (uint32_t leaf = 0; leaf < advisor->graph.leaf_count && found.count < SHAPE_SET_MAX; leaf++) {
         const struct array_shape *shape = &advisor->graph.leaves[leaf];
         uint32_t node = advisor->graph.node_of_leaf[leaf];
-        bool is_exp = array_is(shape) && is_f32(advisor, leaf) && advisor->batch.marks[leaf] &&
-                      is_named(&advisor->graph.nodes[node], BYTES("exp"));
+        bool is_wide = array_is(shape) && is_f32(advisor, leaf) && advisor->batch.marks[leaf];
+        if (is_wide && is_of_jax_attention(&advisor->graph.nodes[node])) shape_set_add(&found, shape);
+        bool is_exp = is_wide && is_named(&advisor->graph.nodes[node], BYTES("exp"));
         if (!is_exp || shape_set_has(&found, shape) || is_of_sigmoid(&advisor->graph, node)) continue;
         if (is_of_activation(&advisor->graph.nodes[node])) continue;
         if (read++ < STACKS_READ_MAX && is_of_library(advisor->module, node)) continue;
@@ -107,9 +114,18 @@ struct kept_shapes {
 // makes of them in float32 is an array of its own only where something else made the array. Logits have fewer
 // dimensions.
 static bool is_of_scores(const struct advisor *advisor, uint32_t leaf) {
-    enum { SCORES_RANK = 4 };
-    if (advisor->graph.leaves[leaf].rank < SCORES_RANK) return false;
-    return is_named(&advisor->graph.nodes[advisor->graph.node_of_leaf[leaf]], BYTES("dot_general"));
+    const struct graph_node *node = &advisor->graph.nodes[advisor->graph.node_of_leaf[leaf]];
+    if (advisor->graph.leaves[leaf].rank < SCORES_RANK || !is_named(node, BYTES("dot_general"))) return false;
+    return !is_of_jax_attention(node);
+}
+
+// Logits that stay float32 for their softmax: the product of a step in bfloat16 makes them in both types, and both wait
+// for the backward pass.
+static bool is_made_twice(const struct advisor *advisor, uint32_t leaf, const struct shape_set *exponentials) {
+    const struct graph_node *node = &advisor->graph.nodes[advisor->graph.node_of_leaf[leaf]];
+    return advisor->roles.is_training && advisor->batch.marks[leaf] && is_f32(advisor, leaf) &&
+           advisor->graph.leaves[leaf].rank < SCORES_RANK && is_named(node, BYTES("dot_general")) &&
+           shape_set_has(exponentials, &advisor->graph.leaves[leaf]);
 }
 
 static bool becomes_narrow(const struct advisor *advisor, uint32_t buffer, uint32_t leaf, enum computed computed,
@@ -132,7 +148,11 @@ static bool predict_parameters(struct advisor *advisor, enum computed computed, 
     for (uint32_t i = 0; i < advisor->module->buffer_count; i++) {
         uint32_t leaf = advisor_leaf(advisor, i);
         if (leaf == HLO_NONE) continue;
-        if (becomes_narrow(advisor, i, leaf, computed, &kept)) sizes[i] = narrowed(advisor, i, leaf);
+        bool is_narrow = becomes_narrow(advisor, i, leaf, computed, &kept);
+        bool is_twice = computed == COMPUTED_AS_STORED && !is_narrow &&
+                        is_made_twice(advisor, leaf, &kept.exponentials);
+        if (is_narrow) sizes[i] = narrowed(advisor, i, leaf);
+        if (is_twice) sizes[i] += narrowed(advisor, i, leaf);
         if (computed != COMPUTED_WIDE && cast_copy_is_needless(advisor, leaf)) sizes[i] = 0;
     }
     return advisor_run(advisor, &change, result);
@@ -309,7 +329,9 @@ bool advise_bf16_temporaries(struct advisor *advisor, struct advice_item *item) 
         if (!is_f32(advisor, leaf) || !advisor->batch.marks[leaf]) continue;
         bool is_wide = shape_set_has(&exponentials, &advisor->graph.leaves[leaf]) && !is_of_scores(advisor, leaf);
         *(is_wide ? &wide_bytes : &narrowed_bytes) += advisor->module->buffers[buffer].size_bytes;
-        if (!is_wide) sizes[buffer] = narrowed(advisor, buffer, leaf);
+        int64_t narrow_bytes = narrowed(advisor, buffer, leaf);
+        if (!is_wide) sizes[buffer] = narrow_bytes;
+        if (is_wide && is_made_twice(advisor, leaf, &exponentials)) sizes[buffer] += narrow_bytes;
     }
     advisor->doubt = doubt_of_temporaries(advisor, &exponentials);
     if (!narrowed_bytes) return advisor_no_use(advisor, item, "No temporary array that follows the batch is float32.");
