@@ -53,6 +53,21 @@ static int64_t sent_bytes(const struct advisor *advisor, int64_t saved) {
     return sent > 0 ? sent : 0;
 }
 
+// What XLA rematerializes for want of memory comes back where donating makes room: about half, as after other changes.
+static bool bring_back(struct advisor *advisor, struct what_if_result *then) {
+    struct what_if_change same = {.sizes = advisor_sizes(advisor), .has_room = true};
+    struct what_if_result now;
+    if (!same.sizes) return error_set(advisor->error, ERROR_TOO_BIG, "no memory left to replay the program");
+    if (!advisor_run(advisor, &same, &now)) return false;
+    int64_t all = now.back_bytes + now.out_bytes;
+    then->back_bytes = all / 2;
+    then->out_bytes = all - all / 2;
+    then->total_bytes += all / 2;
+    then->peak_bytes += all / 2;
+    then->temporary_bytes += all / 2;
+    return true;
+}
+
 static const char *why_not(const int64_t *bytes_of) {
     if (bytes_of[DONATION_COPIED_BY_LOOP])
         return "What could be donated goes through a loop that reads the old array while it writes the new one: both "
@@ -99,6 +114,7 @@ bool advise_donation(struct advisor *advisor, struct advice_item *item) {
     then.peak_bytes += sent - saved;
     then.temporary_bytes += sent;
     then.indefinite_bytes -= saved;
+    if (!bring_back(advisor, &then)) return false;
     double below = advisor->roles.is_training ? DONATION_BELOW
                    : advisor->is_for_gpu      ? CACHES_BELOW_ON_GPU
                                               : CACHES_BELOW;
@@ -106,7 +122,7 @@ bool advise_donation(struct advisor *advisor, struct advice_item *item) {
     widen_donation(advisor, item);
     item->high_bytes += lodging - sent;
     only_looked_up_widen(advisor, TABLES_MOVE, item);
-    hold_low(item->predicted_total_bytes, saved, item);
+    hold_low(item->predicted_total_bytes - then.back_bytes, saved, item);
     return true;
 }
 

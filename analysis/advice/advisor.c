@@ -168,8 +168,8 @@ void advisor_set_totals(const struct advisor *advisor, const struct what_if_resu
         below *= scale;
         above *= scale;
     }
-    item->low_bytes = what_if_bytes((double)total * (1 - below));
-    item->high_bytes = what_if_bytes((double)total * (1 + above));
+    item->low_bytes = what_if_bytes((double)total * (1 - below)) - result->back_bytes;
+    item->high_bytes = what_if_bytes((double)total * (1 + above)) + result->out_bytes;
 }
 
 void advice_widen(struct advice_item *item, double below, double above) {

@@ -2,10 +2,14 @@
 
 #include "analysis/base/id_map.h"
 
+static const uint64_t ANYWHERE = UINT64_MAX;
+
 struct copies {
     const struct hlo_module *module;
     struct heap_events events;
-    struct id_map originals;  // the first buffer of a name without ".remat...", of its size and place in the value
+    struct id_map
+        originals;         // the first buffer of a name without ".remat...", of its size, and its place in the value or
+                           // ANYWHERE
     uint32_t *original;    // of each buffer: the one that it is a copy of, itself, or HLO_NONE: no ALLOC of it so far
     uint32_t *last_freed;  // of each original: itself or its copy, whichever is freed last
     uint32_t copy_count;
@@ -29,11 +33,25 @@ static uint64_t place_in_value(const struct hlo_buffer *buffer) {
     return place;
 }
 
-// Arrays of one instruction are no copies of each other.
+static bool is_alone(const struct hlo_buffer *buffer) {
+    int64_t index[HLO_SHAPE_INDEX_MAX];
+    return hlo_buffer_shape_index(buffer, index, HLO_SHAPE_INDEX_MAX) == 0;
+}
+
+// Arrays of one instruction are no copies of each other. Of several that an instruction makes its copy may make one.
 static bool is_alike(const struct copies *c, uint32_t left, uint32_t right, struct bytes name) {
     const struct hlo_buffer *a = &c->module->buffers[left], *b = &c->module->buffers[right];
-    return a->instruction != b->instruction && a->size_bytes == b->size_bytes &&
-           place_in_value(a) == place_in_value(b) && bytes_equal(plain_name_of(c, left), name);
+    bool is_same_place = is_alone(a) || is_alone(b) || place_in_value(a) == place_in_value(b);
+    return a->instruction != b->instruction && a->size_bytes == b->size_bytes && is_same_place &&
+           bytes_equal(plain_name_of(c, left), name);
+}
+
+// The first buffer of this name, size and place; `buffer` itself where it is. NULL at the arena's limit.
+static uint32_t *first_of(struct copies *c, uint32_t buffer, struct bytes name, uint64_t place) {
+    uint64_t of_size = id_map_mix((uint64_t)c->module->buffers[buffer].size_bytes + place);
+    uint32_t *first = id_map_place(&c->originals, (int64_t)((uint64_t)id_map_key(name) ^ of_size));
+    if (first && *first == ID_MAP_NONE) *first = buffer;
+    return first;
 }
 
 // Another layout of what is there: with room to spare it is made when it is wanted all the same.
@@ -43,15 +61,15 @@ static bool is_copied_only(const struct copies *c, uint32_t buffer) {
 
 static bool find_original(struct copies *c, uint32_t buffer) {
     struct bytes name = plain_name_of(c, buffer);
-    const struct hlo_buffer *b = &c->module->buffers[buffer];
     c->original[buffer] = buffer;
     if (!name.size || is_copied_only(c, buffer)) return true;
-    uint64_t key = (uint64_t)id_map_key(name) ^ id_map_mix((uint64_t)b->size_bytes + place_in_value(b));
-    uint32_t *first = id_map_place(&c->originals, (int64_t)key);
-    if (!first) return false;
-    if (*first == ID_MAP_NONE) *first = buffer;
-    if (*first == buffer || !is_alike(c, *first, buffer, name)) return true;
-    c->original[buffer] = *first;
+    const uint32_t *same = first_of(c, buffer, name, place_in_value(&c->module->buffers[buffer]));
+    uint32_t first = same ? *same : buffer;
+    const uint32_t *other = first_of(c, buffer, name, ANYWHERE);
+    if (!same || !other) return false;
+    if (first == buffer) first = *other;
+    if (first == buffer || !is_alike(c, first, buffer, name)) return true;
+    c->original[buffer] = first;
     c->copy_count++;
     return true;
 }
@@ -109,7 +127,8 @@ bool unsqueezed_events(const struct hlo_module *module, struct heap_events event
                        .original = new_column(arena, module->buffer_count),
                        .last_freed = new_column(arena, module->buffer_count)};
     *result = events;
-    if (!c.original || !c.last_freed || !id_map_init(&c.originals, arena, module->buffer_count) || !find_copies(&c))
+    if (!c.original || !c.last_freed || !id_map_init(&c.originals, arena, 2 * (size_t)module->buffer_count) ||
+        !find_copies(&c))
         return false;
     return c.copy_count == 0 || rewrite(&c, arena, result);
 }

@@ -269,9 +269,11 @@ static bool squeeze(const struct what_if *what_if, struct heap_events events, co
                     struct arena *scratch, struct what_if_result *result, struct error *error) {
     int64_t unsqueezed = result->total_bytes;
     if (!replay_changed(what_if, events, change, scratch, result, error)) return false;
-    int64_t middle = result->total_bytes + (unsqueezed - result->total_bytes) / 2;
-    int64_t more = (middle < what_if->total_bytes ? middle : what_if->total_bytes) - result->total_bytes;
-    if (more <= 0) return true;
+    int64_t all = unsqueezed > result->total_bytes ? unsqueezed - result->total_bytes : 0, more = all / 2;
+    int64_t most = what_if->total_bytes > result->total_bytes ? what_if->total_bytes - result->total_bytes : 0;
+    if (more > most) more = most;
+    result->back_bytes = more;
+    result->out_bytes = all - more;
     result->total_bytes += more;
     result->temporary_bytes += more;
     result->peak_bytes += more;

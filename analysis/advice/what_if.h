@@ -46,6 +46,8 @@ struct what_if_result {
     int64_t room_bytes;    // beside the lodgers, that outputs have for what lives until they are written; 0 on a TPU
     int64_t lodged_bytes;  // the caller's: what of its own it put there
     int64_t small_bytes;   // live at the peak, in buffers that half of the fast memory would hold
+    int64_t back_bytes;    // of the total, what XLA rematerializes today and is taken to come back
+    int64_t out_bytes;     // what it rematerializes beside that: not in the total
 };
 
 // A number of bytes; what no chip will ever have is cut.
