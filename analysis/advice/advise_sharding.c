@@ -158,7 +158,11 @@ static void resize_split(const struct advisor *advisor, struct sharded *sharded,
             continue;
         }
         look_for_uneven(advisor, leaf, marks, &sharded->uneven);
-        if (sharded->summed_leaves[leaf]) continue;
+        if (sharded->summed_leaves[leaf]) {  // in the type of the sum, which nobody rounds
+            if (type_flow_is_rounded(&advisor->types, &advisor->graph, leaf))
+                sizes[i] = what_if_bytes(2.0 * (double)sizes[i]);
+            continue;
+        }
         if (is_given_back_whole(advisor, i, marks)) continue;
         struct array_shape part = sharding_split_once(&advisor->graph.leaves[leaf], marks, advisor->request.ways);
         sizes[i] = advisor_reshaped(advisor, i, &part);

@@ -60,6 +60,32 @@ static void mark_sums(const struct advisor *advisor, const struct dimension_flow
     }
 }
 
+// The array that an operation hands on as it is, or copies.
+static uint32_t copied(const struct advisor *advisor, const struct graph_node *node) {
+    bool is_copy = node->opcode == OPCODE_COPY || node->opcode == OPCODE_COPY_START ||
+                   node->opcode == OPCODE_COPY_DONE || node->opcode == OPCODE_BITCAST;
+    if (is_copy || node->opcode != OPCODE_GET_TUPLE_ELEMENT)
+        return is_copy ? flow_operand_leaf(&advisor->batch, node, 0) : HLO_NONE;
+    uint32_t operand = graph_operand(&advisor->graph, node, 0);
+    if (operand == HLO_NONE) return HLO_NONE;
+    const struct graph_node *tuple = &advisor->graph.nodes[operand];
+    bool is_flat = tuple->elements.count == tuple->leaf_count && node->number >= 0 && node->number < tuple->leaf_count;
+    return is_flat ? tuple->first_leaf + (uint32_t)node->number : HLO_NONE;
+}
+
+// What leaves fast memory until the backward pass is a copy.
+static void mark_copies(const struct advisor *advisor, uint8_t *whole) {
+    const struct program_graph *graph = &advisor->graph;
+    for (uint32_t i = 0; i < graph->walk.count; i++) {
+        const struct graph_node *node = &graph->nodes[graph->walk.nodes[i]];
+        uint32_t from = copied(advisor, node);
+        for (uint32_t l = 0; from != HLO_NONE && whole[from] && l < node->leaf_count && l < LOOKED_AT_MAX; l++) {
+            uint32_t leaf = node->first_leaf + l;
+            if (array_same_dimensions(&graph->leaves[leaf], &graph->leaves[from])) whole[leaf] = 1;
+        }
+    }
+}
+
 uint8_t *scattered_not(const struct advisor *advisor, const struct sharding_split *split) {
     uint8_t *whole = arena_new(advisor->arena, uint8_t, advisor->graph.leaf_count + 1u);
     if (!whole) {
@@ -67,6 +93,7 @@ uint8_t *scattered_not(const struct advisor *advisor, const struct sharding_spli
         return NULL;
     }
     if (advisor->is_for_tpu) mark_sums(advisor, &split->flow, whole);
+    mark_copies(advisor, whole);
     return whole;
 }
 
