@@ -74,6 +74,7 @@ static struct shape_set find_exponentials(const struct advisor *advisor) {
     enum { STACKS_READ_MAX = 4096 };
     struct shape_set found = {.count = 0};
     uint32_t read = 0;
+    if (advisor->roles.is_graph) return found;  // what comes to a node is weighed in the type that it comes in
     for (uint32_t leaf = 0; leaf < advisor->graph.leaf_count && found.count < SHAPE_SET_MAX; leaf++) {
         const struct array_shape *shape = &advisor->graph.leaves[leaf];
         uint32_t node = advisor->graph.node_of_leaf[leaf];
