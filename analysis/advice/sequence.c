@@ -1,6 +1,6 @@
 #include "analysis/advice/sequence.h"
 
-enum { TRIED_MAX = 8, IMAGE_RANK = 4, LEAST_DIVISOR = 20, WEIGHTS_DIVISOR = 8 };
+enum { TRIED_MAX = 8, IMAGE_RANK = 4, FILM_RANK = 5, FRAMES = 1, LEAST_DIVISOR = 20, WEIGHTS_DIVISOR = 8 };
 
 struct finder {
     const struct program_graph *graph;
@@ -28,13 +28,14 @@ static bool is_cache(const struct finder *f, uint32_t input) {
     return !f->roles->is_training && f->roles->inputs[input].mirror != HLO_NONE && shape_of(f, input)->rank > 2;
 }
 
-// What follows the batch, or, where none is known, integers; and caches. Images have sides.
+// What follows the batch, or, where none is known, integers; and caches. Images have sides; films [batch, frames, height,
+// width, colours] have frames.
 static bool is_data(const struct finder *f, uint32_t input) {
     const struct entry_input *in = &f->roles->inputs[input];
     const struct array_shape *shape = shape_of(f, input);
     if (!shape || in->is_state) return false;
     if (is_cache(f, input)) return true;
-    if (shape->rank >= IMAGE_RANK && !is_integer(shape)) return false;
+    if (shape->rank == IMAGE_RANK && !is_integer(shape)) return false;
     return f->batch->marks[in->leaf] || (!f->roles->batch && is_integer(shape));
 }
 
@@ -63,6 +64,7 @@ static int64_t bytes_of_input(const struct finder *f, uint32_t input) {
 static bool has_dimension(const struct finder *f, uint32_t input, struct candidate one) {
     const struct array_shape *shape = is_data(f, input) ? shape_of(f, input) : NULL;
     if (!shape || one.dimension >= shape->rank || shape->dimensions[one.dimension] != one.size) return false;
+    if (shape->rank >= FILM_RANK && !is_integer(shape) && !is_cache(f, input) && one.dimension != FRAMES) return false;
     return f->roles->is_one_example || !(f->batch->marks[f->roles->inputs[input].leaf] >> one.dimension & 1);
 }
 
