@@ -64,6 +64,14 @@ static bool is_users_cut(const struct graph_node *node) {
            bytes_equal(primitive, BYTES("split")) || bytes_equal(primitive, BYTES("pad"));
 }
 
+// Of a reshape XLA:TPU makes a bitcast of whole tiles, twelve rows in sixteen, and cuts the padding off after it.
+static bool is_padded_to_tile(const struct graph_node *node, int64_t a, int64_t b) {
+    enum { SUBLANES = 8, TILE = 16 };
+    int64_t larger = a > b ? a : b, smaller = a > b ? b : a;
+    return larger % SUBLANES == 0 && larger - smaller < TILE && larger != smaller && smaller > TILE / 2 &&
+           bytes_equal(op_name_primitive(node->op_name), BYTES("reshape"));
+}
+
 static bool is_dynamic(const struct graph_node *node) {
     return node->opcode == OPCODE_DYNAMIC_SLICE || node->opcode == OPCODE_DYNAMIC_UPDATE_SLICE;
 }
@@ -72,7 +80,9 @@ static bool is_dynamic(const struct graph_node *node) {
 static void tie_resized(struct dimension_flow *flow, const struct graph_node *node, uint32_t operand, uint32_t leaf) {
     bool has_parts = !flow->ties_parts || (flow->level >= FLOW_SUMMED && !is_dynamic(node));
     for (int d = 0; d < flow_leaf(flow, leaf)->rank; d++) {
-        if (has_parts)
+        if (is_padded_to_tile(node, flow_leaf(flow, operand)->dimensions[d], flow_leaf(flow, leaf)->dimensions[d]))
+            dimension_tie_padded(flow, operand, d, leaf, d);
+        else if (has_parts)
             dimension_tie_cut(flow, operand, d, leaf, d);
         else
             dimension_tie(flow, operand, d, leaf, d);
