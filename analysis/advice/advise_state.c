@@ -72,6 +72,9 @@ static const char *why_not(const int64_t *bytes_of) {
     if (bytes_of[DONATION_COPIED_BY_LOOP])
         return "What could be donated goes through a loop that reads the old array while it writes the new one: both "
                "are needed.";
+    if (bytes_of[DONATION_TURNED])
+        return "What could be donated is written into copies whose dimensions lie in another order: these stay until all "
+               "are copied back.";
     if (bytes_of[DONATION_OF_GRADIENT])
         return "What is returned are gradients: they are as large as the weights, which are still needed after them.";
     if (bytes_of[DONATION_IS_DONE]) return "Every input that an output could take the place of is donated already.";

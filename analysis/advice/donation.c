@@ -47,6 +47,22 @@ static bool is_copied_by_loop(const struct finder *f, const struct entry_input *
     return false;
 }
 
+static bool is_in_another_order(const struct array_shape *a, const struct array_shape *b) {
+    for (int d = 0; d < a->rank && a->rank == b->rank; d++) {
+        if (a->minor_to_major[d] != b->minor_to_major[d]) return true;
+    }
+    return false;
+}
+
+// Rows are scattered into a copy whose dimensions lie in another order, and copied back: once the copy back has the
+// input's place it comes at the end, and the copies of all caches wait for it.
+static bool is_turned(const struct finder *f, const struct entry_input *input, uint32_t maker) {
+    const struct graph_node *node = &f->graph->nodes[maker];
+    return bytes_equal(op_name_primitive(node->op_name), BYTES("scatter")) && node->leaf_count == 1 &&
+           is_copy_of(f, graph_operand(f->graph, node, 0), input) &&
+           is_in_another_order(&f->graph->leaves[node->first_leaf], &f->graph->leaves[input->leaf]);
+}
+
 // Made by the backward pass, and not of the input itself, as an update is.
 static bool is_gradient(const struct finder *f, const struct entry_input *input, uint32_t maker) {
     const struct program_graph *graph = f->graph;
@@ -65,6 +81,7 @@ static enum donation donation_of(const struct finder *f, const struct entry_inpu
     uint32_t maker = maker_of(f->graph, input->mirror);
     if (maker == HLO_NONE) return DONATION_FREES;
     if (is_copied_by_loop(f, input, maker)) return DONATION_COPIED_BY_LOOP;
+    if (is_turned(f, input, maker)) return DONATION_TURNED;
     return is_gradient(f, input, maker) ? DONATION_OF_GRADIENT : DONATION_FREES;
 }
 

@@ -3,6 +3,7 @@
 //     w ── update ──> w'         w' may lie where w does                            FREES
 //     w ── loss ──> dw           dw is as large, but w is still needed after it     OF_GRADIENT
 //     cache ── loop ──> cache'   the loop reads the old while it writes the new     COPIED_BY_LOOP
+//     cache ── turned ── scatter ── turned ──> cache'   a copy in another order     TURNED
 //
 // Donating alone, donating beside other changes and the code that a user is given rest on the same answers.
 #pragma once
@@ -15,6 +16,7 @@ enum donation {
     DONATION_IS_DONE,
     DONATION_OF_GRADIENT,
     DONATION_COPIED_BY_LOOP,
+    DONATION_TURNED,
     DONATION_FREES,
     DONATION_COUNT
 };
