@@ -173,7 +173,7 @@ static int64_t most_saved(const struct advisor *advisor, const struct advice_ite
 // A change that brings next to nothing is none. One that costs is told with what it costs.
 static void withdraw_little(struct advisor *advisor, struct advice_item *item) {
     int64_t little = advisor->what_if.total_bytes / ADVICE_WORTH_DIVISOR, saved = most_saved(advisor, item);
-    int64_t low = item->low_bytes;
+    int64_t low = item->low_bytes, high = item->high_bytes;  // what it may save, or cost, after all
     if (!item->applies || saved <= -little || saved >= little) return;
     const char *why = saved <= 0
                           ? "It would save nothing."
@@ -183,6 +183,7 @@ static void withdraw_little(struct advisor *advisor, struct advice_item *item) {
     advice_widen(item, ADVICE_NO_USE_OFF, ADVICE_NO_USE_OFF);
     hold_bounds(advisor, item);
     if (low < item->low_bytes) item->low_bytes = low;
+    if (high > item->high_bytes) item->high_bytes = high;
 }
 
 // What the compiler squeezed out comes back when a change makes room: all that donating saves may go on that; after
