@@ -173,7 +173,7 @@ static int64_t most_saved(const struct advisor *advisor, const struct advice_ite
 // A change that brings next to nothing is none. One that costs is told with what it costs.
 static void withdraw_little(struct advisor *advisor, struct advice_item *item) {
     int64_t little = advisor->what_if.total_bytes / ADVICE_WORTH_DIVISOR, saved = most_saved(advisor, item);
-    int64_t low = item->low_bytes, high = item->high_bytes;  // what it may save, or cost, after all
+    int64_t low = item->low_bytes, high = item->high_bytes;
     if (!item->applies || saved <= -little || saved >= little) return;
     const char *why = saved <= 0
                           ? "It would save nothing."
@@ -182,6 +182,8 @@ static void withdraw_little(struct advisor *advisor, struct advice_item *item) {
     withdraw(advisor, why ? why : "It would save next to nothing.", item);
     advice_widen(item, ADVICE_NO_USE_OFF, ADVICE_NO_USE_OFF);
     hold_bounds(advisor, item);
+    if (item->id != ADVICE_HOST_OFFLOAD_OPTIMIZER) return;  // which may save or cost much after all
+    if (low < item->stays_bytes) low = item->stays_bytes;
     if (low < item->low_bytes) item->low_bytes = low;
     if (high > item->high_bytes) item->high_bytes = high;
 }
@@ -203,8 +205,8 @@ static void widen_squeezed(const struct advisor *advisor, struct advice_item *it
                 "more, down to what the chip holds.");
 }
 
-// Few, of which one is large, as logits are: it may be kept again, or what it is recomputed of. Of five such programs one
-// took 5 to 8 % more than was predicted, four up to 3 % more or less: a narrow range lies a little higher.
+// Few, of which one is large, as logits are: it may be kept again, or what it is recomputed of. Of five such programs
+// one took 5 to 8 % more than was predicted, four up to 3 % more or less: a narrow range lies a little higher.
 static void widen_by_one(const struct advisor *advisor, struct advice_item *item) {
     enum { LARGE_DIVISOR = 50 };
     const double narrow = 0.1, higher = 0.014;
@@ -212,7 +214,7 @@ static void widen_by_one(const struct advisor *advisor, struct advice_item *item
     if (bytes <= total / LARGE_DIVISOR || item->high_bytes >= total) return;
     bool is_narrow = (double)(item->high_bytes - item->low_bytes) < narrow * (double)item->predicted_total_bytes;
     if (is_narrow) up = what_if_bytes(fmin((double)bytes, higher * (double)item->predicted_total_bytes));
-    if (is_narrow) item->low_bytes += up;
+    if (is_narrow && item->low_bytes + up <= item->predicted_total_bytes) item->low_bytes += up;
     item->high_bytes = up < total - item->high_bytes ? item->high_bytes + up : total;
     advisor_say(advisor, item,
                 "The compiler computes an array of %s a second time for want of memory (a name with .remat). What a "
@@ -220,10 +222,22 @@ static void widen_by_one(const struct advisor *advisor, struct advice_item *item
                 size_string(bytes, advisor->arena));
 }
 
+static void say_squeezed_out(const struct advisor *advisor, const struct what_if_result *told,
+                             struct advice_item *item) {
+    advisor_say(
+        advisor, item,
+        "The compiler has squeezed this program: %s of what this change leaves it would recompute today for want "
+        "of memory (names with .remat). About half of that is taken to come back, none or all may.",
+        size_string(told->back_bytes + told->out_bytes, advisor->arena));
+}
+
 static void widen_near_capacity(const struct advisor *advisor, struct advice_item *item) {
     if (!advisor->is_rematerialized || !is_near_capacity(advisor) || !item->applies || item->saves_bytes <= 0) return;
+    const struct what_if_result *told = &advisor->told[item->id];
     if (advisor->is_squeezed)
         widen_squeezed(advisor, item);
+    else if (told->back_bytes + told->out_bytes > advisor->what_if.total_bytes / ADVICE_WORTH_DIVISOR)
+        say_squeezed_out(advisor, told, item);
     else
         widen_by_one(advisor, item);
 }

@@ -64,8 +64,8 @@ static bool is_of_library(const struct hlo_module *module, uint32_t node) {
     return i < count && frameworks_have("flax,haiku", frames[i].file);
 }
 
-// jax.nn.dot_product_attention, which flax's nnx calls too, asks for float32 of its own product and softmax. The product's
-// labels are in its name (jax/_src/nn/functions.py, _dot_product_attention_core: preferred_element_type).
+// jax.nn.dot_product_attention, which flax's nnx calls too, asks for float32 of its own product and softmax. The
+// product's labels are in its name (jax/_src/nn/functions.py, _dot_product_attention_core: preferred_element_type).
 static bool is_of_jax_attention(const struct graph_node *node) {
     return bytes_contains(node->op_name, BYTES("BTNH,BSNH->BNTS"));
 }
@@ -120,13 +120,27 @@ static bool is_of_scores(const struct advisor *advisor, uint32_t leaf) {
     return !is_of_jax_attention(node);
 }
 
-// Logits that stay float32 for their softmax: the product of a step in bfloat16 makes them in both types, and both wait
-// for the backward pass.
+static uint32_t count_exponentials(const struct advisor *advisor, const struct array_shape *shape) {
+    uint32_t count = 0;
+    for (uint32_t leaf = 0; leaf < advisor->graph.leaf_count; leaf++) {
+        const struct graph_node *node = &advisor->graph.nodes[advisor->graph.node_of_leaf[leaf]];
+        count += is_f32(advisor, leaf) && is_named(node, BYTES("exp")) &&
+                 !bytes_contains(node->op_name, BYTES("log_softmax")) &&
+                 array_same_dimensions(&advisor->graph.leaves[leaf], shape);
+    }
+    return count;
+}
+
+// Logits that stay float32 for their loss: a step in bfloat16 makes them in both types, and both wait for the backward
+// pass. Seen in six programs that take exponentials of them in three fusions and more, as optax's loss of all places
+// does; not in four whose places are shifted, or which take log_softmax.
 static bool is_made_twice(const struct advisor *advisor, uint32_t leaf, const struct shape_set *exponentials) {
-    const struct graph_node *node = &advisor->graph.nodes[advisor->graph.node_of_leaf[leaf]];
+    enum { IN_FUSIONS = 3 };
+    const struct array_shape *shape = &advisor->graph.leaves[leaf];
     return advisor->roles.is_training && advisor->batch.marks[leaf] && is_f32(advisor, leaf) &&
-           advisor->graph.leaves[leaf].rank < SCORES_RANK && is_named(node, BYTES("dot_general")) &&
-           shape_set_has(exponentials, &advisor->graph.leaves[leaf]);
+           shape->rank < SCORES_RANK && shape_set_has(exponentials, shape) &&
+           is_named(&advisor->graph.nodes[advisor->graph.node_of_leaf[leaf]], BYTES("dot_general")) &&
+           count_exponentials(advisor, shape) >= IN_FUSIONS;
 }
 
 static bool becomes_narrow(const struct advisor *advisor, uint32_t buffer, uint32_t leaf, enum computed computed,

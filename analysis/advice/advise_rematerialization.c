@@ -278,9 +278,9 @@ static struct advice_doubt doubt_of_blocks(const struct advisor *advisor, const 
 
 enum kept { KEEPS_INPUTS, KEEPS_PRODUCTS, KEEPS_ON_HOST };
 
-// Are the turns of one loop the blocks? Such a loop sends one turn's input before the next. Without one the compiler may
-// send all of them late and fetch them early: compiled programs had as much on the device as if nothing were sent, and
-// at worst as much again.
+// Are the turns of one loop the blocks? Such a loop sends one turn's input before the next. Without one the compiler
+// may send all of them late and fetch them early: compiled programs had as much on the device as if nothing were sent,
+// and at worst as much again.
 static bool are_turns(const struct blocks *blocks) {
     return blocks->residuals.loop_length > 0 && !blocks->stages.stages[0].turns;
 }

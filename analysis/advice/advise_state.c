@@ -138,8 +138,8 @@ static void doubt_offloading(struct advisor *advisor) {
                           "host, and may take more than today. Compile it so to know.";
 }
 
-// A TPU has tables by rows when it takes rows of them, and what comes from the host as well: of two such steps one saved
-// a sixteenth of what moved, the other took a fifteenth of the total more.
+// A TPU has tables by rows when it takes rows of them, and what comes from the host as well: of two such steps one
+// saved a sixteenth of what moved, the other took a fifteenth of the total more.
 static bool is_of_tables(const struct advisor *advisor) {
     return advisor->is_for_tpu && only_looked_up_find(advisor).count > 0;
 }
@@ -176,11 +176,11 @@ static void set_offloaded(struct advisor *advisor, int64_t saved, int64_t moved,
                 size_string(moved, advisor->arena), size_string(saved, advisor->arena));
 }
 
-// A fiftieth of the program, or less. Three such steps were compiled with it on the host: to a sixth more than today's at
-// most, as the compiler lays out the rest otherwise.
+// A fiftieth of the program, or less. Three such steps were compiled with it on the host: to a sixth more than today's
+// at most, as the compiler lays out the rest otherwise.
 static bool is_little(const struct advisor *advisor, int64_t moved) {
     enum { LITTLE_DIVISOR = 50 };
-    return !advisor->is_for_gpu && moved < advisor->what_if.total_bytes / LITTLE_DIVISOR;
+    return advisor->is_for_tpu && !advisor->has_convolutions && moved < advisor->what_if.total_bytes / LITTLE_DIVISOR;
 }
 
 static bool say_little(const struct advisor *advisor, struct advice_item *item) {

@@ -13,6 +13,7 @@ struct copies {
     uint32_t *original;    // of each buffer: the one that it is a copy of, itself, or HLO_NONE: no ALLOC of it so far
     uint32_t *last_freed;  // of each original: itself or its copy, whichever is freed last
     uint32_t copy_count;
+    bool are_of_parts;
 };
 
 static struct bytes plain_name(struct bytes name) {
@@ -39,11 +40,11 @@ static bool is_alone(const struct hlo_buffer *buffer) {
 }
 
 // Arrays of one instruction are no copies of each other. Of several that an instruction makes its copy may make one.
-static bool is_alike(const struct copies *c, uint32_t left, uint32_t right, struct bytes name) {
-    const struct hlo_buffer *a = &c->module->buffers[left], *b = &c->module->buffers[right];
-    bool is_same_place = is_alone(a) || is_alone(b) || place_in_value(a) == place_in_value(b);
+static bool is_copy(const struct copies *c, uint32_t original, uint32_t copy, struct bytes name) {
+    const struct hlo_buffer *a = &c->module->buffers[original], *b = &c->module->buffers[copy];
+    bool is_same_place = is_alone(b) || place_in_value(a) == place_in_value(b);
     return a->instruction != b->instruction && a->size_bytes == b->size_bytes && is_same_place &&
-           bytes_equal(plain_name_of(c, left), name);
+           bytes_equal(plain_name_of(c, original), name);
 }
 
 // The first buffer of this name, size and place; `buffer` itself where it is. NULL at the arena's limit.
@@ -67,8 +68,8 @@ static bool find_original(struct copies *c, uint32_t buffer) {
     uint32_t first = same ? *same : buffer;
     const uint32_t *other = first_of(c, buffer, name, ANYWHERE);
     if (!same || !other) return false;
-    if (first == buffer) first = *other;
-    if (first == buffer || !is_alike(c, first, buffer, name)) return true;
+    if (first == buffer && c->are_of_parts) first = *other;
+    if (first == buffer || !is_copy(c, first, buffer, name)) return true;
     c->original[buffer] = first;
     c->copy_count++;
     return true;
@@ -120,10 +121,11 @@ static uint32_t *new_column(struct arena *arena, uint32_t count) {
     return column;
 }
 
-bool unsqueezed_events(const struct hlo_module *module, struct heap_events events, struct arena *arena,
-                       struct heap_events *result) {
+bool unsqueezed_events(const struct hlo_module *module, struct heap_events events, bool are_of_parts,
+                       struct arena *arena, struct heap_events *result) {
     struct copies c = {.module = module,
                        .events = events,
+                       .are_of_parts = are_of_parts,
                        .original = new_column(arena, module->buffer_count),
                        .last_freed = new_column(arena, module->buffer_count)};
     *result = events;

@@ -10,7 +10,7 @@
 
 #include "analysis/memory/heap_replay.h"
 
-// `result` names buffers of `module` as `events` does, and has as many; without a copy it is `events`. On `arena`.
-// False at its limit.
-MUST_USE bool unsqueezed_events(const struct hlo_module *module, struct heap_events events, struct arena *arena,
-                                struct heap_events *result);
+// With `are_of_parts` a copy that makes one array may be of any of the original's that is as large. `result` names
+// buffers of `module` as `events` does, and has as many; without a copy it is `events`. On `arena`. False at its limit.
+MUST_USE bool unsqueezed_events(const struct hlo_module *module, struct heap_events events, bool are_of_parts,
+                                struct arena *arena, struct heap_events *result);

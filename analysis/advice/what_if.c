@@ -128,17 +128,24 @@ static bool pack_as_is(struct what_if *what_if, struct arena *arena, struct erro
     return true;
 }
 
-// A trace that does not replay so is left as it is.
-static bool unsqueeze(const struct what_if *what_if, struct heap_events events, struct arena *arena,
-                      struct heap_events *result) {
+static bool does_replay(const struct what_if *what_if, struct heap_events events, size_t limit_bytes) {
     struct arena scratch;
     struct heap_replay replay;
     struct error ignored;
-    if (!unsqueezed_events(&what_if->residents.module, events, arena, result)) return false;
-    if (result->events == events.events) return true;
-    arena_init(&scratch, arena->limit_bytes);
-    if (!heap_replay_run(&what_if->residents.module, *result, NULL, &scratch, &replay, &ignored)) *result = events;
+    arena_init(&scratch, limit_bytes);
+    bool does = heap_replay_run(&what_if->residents.module, events, NULL, &scratch, &replay, &ignored);
     arena_free(&scratch);
+    return does;
+}
+
+// A trace that does not replay so is read more narrowly, or left as it is.
+static bool unsqueeze(const struct what_if *what_if, struct heap_events events, struct arena *arena,
+                      struct heap_events *result) {
+    for (int are_of_parts = 1; are_of_parts >= 0; are_of_parts--) {
+        if (!unsqueezed_events(&what_if->residents.module, events, are_of_parts, arena, result)) return false;
+        if (result->events == events.events || does_replay(what_if, *result, arena->limit_bytes)) return true;
+    }
+    *result = events;
     return true;
 }
 

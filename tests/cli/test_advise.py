@@ -131,7 +131,7 @@ class Predictions(unittest.TestCase):
         said = {name: " ".join(by_id(self.documents[name])["shard_parameters"]["evidence"])
                 for name in ("guided_noise", "undivided_hidden")}
         self.assertIn("before they share its columns: 192.00 MiB of it", said["guided_noise"])
-        self.assertIn("stay whole: 393.75 MiB of them", said["undivided_hidden"])
+        self.assertIn("stay whole: 468.75 MiB of them", said["undivided_hidden"])
         whole = by_id(self.documents["undivided_hidden"])["shard_all"]  # weights are gathered, no sum is
         self.assertNotIn("summed over the chips", " ".join(whole["evidence"]))
 

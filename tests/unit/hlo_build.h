@@ -43,14 +43,21 @@ static inline void hlo_build_instruction(struct hlo_build *b, int64_t id, const 
     wire_build_message(&b->computation, HLO_COMPUTATION_INSTRUCTIONS, &instruction);
 }
 
-static inline void hlo_build_buffer(struct hlo_build *b, int64_t id, int64_t instruction, int64_t size, int64_t color) {
+// One of the arrays that the instruction makes; index -1: the only one.
+static inline void hlo_build_part(struct hlo_build *b, int64_t id, int64_t instruction, int64_t index, int64_t size,
+                                  int64_t color) {
     struct wire_build buffer = {0}, location = {0};
     wire_build_varint(&location, LOCATION_INSTRUCTION_ID, (uint64_t)instruction);
+    if (index >= 0) wire_build_varint(&location, LOCATION_SHAPE_INDEX, (uint64_t)index);
     wire_build_varint(&buffer, BUFFER_ID, (uint64_t)id);
     wire_build_varint(&buffer, BUFFER_SIZE, (uint64_t)size);
     wire_build_message(&buffer, BUFFER_DEFINED_AT, &location);
     wire_build_varint(&buffer, BUFFER_COLOR, (uint64_t)color);
     wire_build_message(&b->assignment, ASSIGNMENT_BUFFERS, &buffer);
+}
+
+static inline void hlo_build_buffer(struct hlo_build *b, int64_t id, int64_t instruction, int64_t size, int64_t color) {
+    hlo_build_part(b, id, instruction, -1, size, color);
 }
 
 static inline void hlo_build_allocation(struct hlo_build *b, struct hlo_build_allocation a) {

@@ -252,6 +252,18 @@ static uint32_t resized(struct graph_by_hand *t, const char *op_name, int64_t ex
     return leaf;
 }
 
+// Twelve rows in a tile of sixteen; what the user cuts off are other rows.
+static void test_rows_of_whole_tiles(void **state) {
+    struct graph_by_hand *t = *state;
+    uint32_t tile = hand_parameter(t, (struct dimensions){2, {16, 768}});
+    uint32_t rows = resized(t, "jit(step)/while/body/reshape", 12, tile), cut = resized(t, "jit(step)/slice", 12, tile);
+    uint32_t few = resized(t, "jit(step)/reshape", 8, tile);
+    follow(t, rows, 0);
+    hand_check(t, tile, 1);
+    hand_check(t, cut, 0);
+    hand_check(t, few, 0);
+}
+
 // Four pairs, the chosen and the rejected one after the other; the compiler's own slices have no name.
 static void test_joined_examples(void **state) {
     struct graph_by_hand *t = *state;
@@ -371,6 +383,7 @@ int main(void) {
         TEST(test_a_factor_comes_out_where_it_went_in),
         TEST(test_tiles),
         TEST(test_parts),
+        TEST(test_rows_of_whole_tiles),
         TEST(test_joined_examples),
         TEST(test_a_batch_written_out_as_indices),
         TEST(test_a_gather_with_a_batch_written_out),

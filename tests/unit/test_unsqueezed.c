@@ -29,7 +29,7 @@ static void unsqueeze(struct fixture *f, const char *text) {
     arena_init(&f->arena, 0);
     assert_true(hlo_module_load(hlo_build_finish(&f->build), &f->arena, &f->module, &f->error));
     f->before = (struct heap_events){f->module.events, f->module.event_count};
-    assert_true(unsqueezed_events(&f->module, f->before, &f->arena, &f->after));
+    assert_true(unsqueezed_events(&f->module, f->before, false, &f->arena, &f->after));
 }
 
 static void expect_curve(struct fixture *f, const int64_t *bytes) {
@@ -76,6 +76,25 @@ static void arrays_of_one_instruction_are_no_copies(void **state) {
     expect_curve(&f, (int64_t[]){0, 100, 200, 100, 0});
 }
 
+// The second array of fusion, of which fusion.remat makes one alone.
+static void a_copy_may_make_one_of_several_arrays(void **state) {
+    (void)state;
+    struct fixture f = {0};
+    hlo_build_instruction(&f.build, 1, "fusion", 1);
+    hlo_build_instruction(&f.build, 2, "fusion.remat", 1);
+    hlo_build_part(&f.build, 1, 1, 1, BYTES_EACH, 0);
+    hlo_build_buffer(&f.build, 2, 2, BYTES_EACH, 0);
+    hlo_build_events(&f.build, "A1 F1 A2 F2");
+    hlo_build_end_trace(&f.build);
+    arena_init(&f.arena, 0);
+    assert_true(hlo_module_load(hlo_build_finish(&f.build), &f.arena, &f.module, &f.error));
+    f.before = (struct heap_events){f.module.events, f.module.event_count};
+    assert_true(unsqueezed_events(&f.module, f.before, false, &f.arena, &f.after));
+    assert_ptr_equal(f.after.events, f.before.events);
+    assert_true(unsqueezed_events(&f.module, f.before, true, &f.arena, &f.after));
+    expect_curve(&f, (int64_t[]){0, 100, 100, 100, 0});
+}
+
 // A hostile trace may free what is not there: whoever replays it hears of that.
 static void events_of_unknown_buffers_stay(void **state) {
     (void)state;
@@ -94,6 +113,7 @@ int main(void) {
         cmocka_unit_test(what_shares_the_last_copy_goes_on_in_it),
         cmocka_unit_test(a_program_without_copies_is_as_it_was),
         cmocka_unit_test(arrays_of_one_instruction_are_no_copies),
+        cmocka_unit_test(a_copy_may_make_one_of_several_arrays),
         cmocka_unit_test(events_of_unknown_buffers_stay),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
