@@ -23,6 +23,7 @@ KEYS = {"id", "applies", "understood", "predicted_total_bytes", "predicted_peak_
 WITHIN = {"rematerialize": 0.25, "rematerialize_dots": 0.25,  # of the compiled total; 15 % for the others
           "host_offload_activations": 0.25}
 FOLLOWED_HAIKU, FOLLOWED_FLAX = 289431492, 2471141928  # compiled with parameters, and so all layers, in bfloat16
+FOLLOWED_PAPERS = 1750686208  # papers, compiled so too
 FOLLOWED_SOFTPLUS, FOLLOWED_SCORES = 540222976, 2347688448  # soft_crystals, widened_scores, compiled to follow
 OTHERWISE = {("cut_layers", "shard_all"): 0.2,  # how far ahead weights are gathered
              ("mixed_heads", "shard_parameters"): 0.2,  # scores are gathered for the backward pass as well
@@ -504,6 +505,33 @@ class Predictions(unittest.TestCase):
     def test_functions_of_one_array_have_its_type(self):
         item = by_id(self.documents["soft_crystals"])["bf16_parameters"]  # softplus, whose gradient has an exponential
         self.assertLess(abs(item["followed_total_bytes"] - FOLLOWED_SOFTPLUS), 0.15 * FOLLOWED_SOFTPLUS)
+
+    def test_the_batch_is_followed_through_thirty_layers(self):
+        halved = by_id(self.documents["deep_encoder"])["halve_batch"]  # compiled to 45 %; fast memory takes much of it
+        self.assertLess(halved["predicted_total_bytes"], 0.7 * PROGRAMS["deep_encoder"]["total_bytes"])
+
+    def test_a_softmax_over_edges_has_their_type(self):
+        items, truth = by_id(self.documents["papers"]), PROGRAMS["papers"]["after"]["bf16_temporaries"]
+        self.assertLess(abs(items["bf16_temporaries"]["predicted_total_bytes"] - truth), 0.05 * truth)
+        followed = items["bf16_parameters"]["followed_total_bytes"]
+        self.assertLess(abs(followed - FOLLOWED_PAPERS), 0.05 * FOLLOWED_PAPERS)
+
+    def test_jax_attention_is_of_float32_and_logits_are_of_both_types(self):
+        items, truth = by_id(self.documents["nnx_attention"]), PROGRAMS["nnx_attention"]["after"]["bf16_temporaries"]
+        self.assertLess(abs(items["bf16_temporaries"]["predicted_total_bytes"] - truth), 0.1 * truth)
+
+    def test_copies_of_sums_stay_whole_in_the_type_of_the_sum(self):
+        item = by_id(self.documents["nnx_attention"])["shard_parameters"]
+        truth = PROGRAMS["nnx_attention"]["after"]["shard_parameters"]
+        self.assertLess(abs(item["predicted_total_bytes"] - truth), 0.1 * truth)
+
+    def test_what_is_written_in_turned_copies_is_not_worth_donating(self):
+        item = by_id(self.documents["turned_caches"])["donate_inputs"]  # compiled to 99.9 % of today
+        self.assertFalse(item["applies"])
+
+    def test_last_rows_are_halved_with_the_rows_that_look_at_them(self):
+        evidence = by_id(self.documents["carried_rows"])["halve_sequence"]["evidence"]
+        self.assertFalse([words for words in evidence if "grows with it" in words], evidence)  # they are no weights
 
     def test_scores_have_the_type_of_queries_and_keys(self):
         item = by_id(self.documents["widened_scores"])["bf16_parameters"]  # before a softmax in float32
