@@ -9,6 +9,7 @@
 #include "analysis/advice/loop_steps.h"
 #include "analysis/hlo/parameter_sharding.h"
 #include "analysis/program/callers.h"
+#include "analysis/program/graph_walk.h"
 #include "analysis/program/op_name.h"
 
 enum { ADVICE_WORTH_DIVISOR = 1000 };  // a thousandth of the total is worth saying, and changing something for
@@ -56,6 +57,8 @@ static bool read_program(struct advisor *advisor) {
     struct error *error = advisor->error;
     const struct hlo_module *module = advisor->module;
     if (!program_graph_read(module, arena, &advisor->graph, error)) return false;
+    if (!graph_walk_make(&advisor->graph, arena))
+        return error_set(error, ERROR_TOO_BIG, "no memory left to walk this program");
     struct target target = target_of(module, &advisor->graph);
     advisor->is_for_gpu = target.is_gpu;
     advisor->is_for_tpu = target.is_tpu;

@@ -42,7 +42,7 @@ struct graph_computation {
 };
 
 struct graph_walk {   // graph_walk.h
-    uint32_t *nodes;  // each node once, callers twice
+    uint32_t *nodes;  // each node once, callers twice; none before it is made
     uint32_t count;
 };
 
