@@ -176,7 +176,10 @@ static int64_t most_saved(const struct advisor *advisor, const struct advice_ite
 // A change that brings next to nothing is none. One that costs is told with what it costs.
 static void withdraw_little(struct advisor *advisor, struct advice_item *item) {
     int64_t little = advisor->what_if.total_bytes / ADVICE_WORTH_DIVISOR, saved = most_saved(advisor, item);
-    int64_t low = item->low_bytes, high = item->high_bytes;
+    const struct what_if_result *told = &advisor->told[item->id];
+    int64_t low = item->low_bytes, high = item->high_bytes, stays = item->stays_bytes;
+    bool may_be_much = item->id == ADVICE_HOST_OFFLOAD_OPTIMIZER ||
+                       (item->id == ADVICE_DONATE_INPUTS && told->back_bytes + told->out_bytes > little);
     if (!item->applies || saved <= -little || saved >= little) return;
     const char *why = saved <= 0
                           ? "It would save nothing."
@@ -185,8 +188,8 @@ static void withdraw_little(struct advisor *advisor, struct advice_item *item) {
     withdraw(advisor, why ? why : "It would save next to nothing.", item);
     advice_widen(item, ADVICE_NO_USE_OFF, ADVICE_NO_USE_OFF);
     hold_bounds(advisor, item);
-    if (item->id != ADVICE_HOST_OFFLOAD_OPTIMIZER) return;  // which may save or cost much after all
-    if (low < item->stays_bytes) low = item->stays_bytes;
+    if (!may_be_much) return;
+    item->stays_bytes = stays;
     if (low < item->low_bytes) item->low_bytes = low;
     if (high > item->high_bytes) item->high_bytes = high;
 }
@@ -213,7 +216,7 @@ static void widen_squeezed(const struct advisor *advisor, struct advice_item *it
 static void widen_by_one(const struct advisor *advisor, struct advice_item *item) {
     enum { LARGE_DIVISOR = 50 };
     const double narrow = 0.1, higher = 0.014;
-    int64_t total = advisor->what_if.total_bytes, bytes = largest_rematerialized(advisor->module), up = bytes;
+    int64_t total = advisor->what_if.total_bytes, bytes = advisor->rematerialized_bytes, up = bytes;
     if (bytes <= total / LARGE_DIVISOR || item->high_bytes >= total) return;
     bool is_narrow = (double)(item->high_bytes - item->low_bytes) < narrow * (double)item->predicted_total_bytes;
     if (is_narrow) up = what_if_bytes(fmin((double)bytes, higher * (double)item->predicted_total_bytes));
@@ -227,11 +230,10 @@ static void widen_by_one(const struct advisor *advisor, struct advice_item *item
 
 static void say_squeezed_out(const struct advisor *advisor, const struct what_if_result *told,
                              struct advice_item *item) {
-    advisor_say(
-        advisor, item,
-        "The compiler has squeezed this program: %s of what this change leaves it would recompute today for want "
-        "of memory (names with .remat). About half of that is taken to come back, none or all may.",
-        size_string(told->back_bytes + told->out_bytes, advisor->arena));
+    advisor_say(advisor, item,
+                "The compiler has squeezed this program: it recomputes %s of what this change leaves, for want of "
+                "memory (names with .remat). About half of that is taken to be kept again; none or all may be.",
+                size_string(told->back_bytes + told->out_bytes, advisor->arena));
 }
 
 static void widen_near_capacity(const struct advisor *advisor, struct advice_item *item) {
@@ -312,6 +314,7 @@ static bool make(struct advisor *advisor, struct advice *advice) {
     if (!read_program(advisor)) return false;
     uint32_t rematerialized_count = count_rematerialized(module);
     advisor->is_rematerialized = rematerialized_count > 0;
+    advisor->rematerialized_bytes = rematerialized_count ? largest_rematerialized(module) : 0;
     advisor->is_squeezed = is_squeezed(advisor, rematerialized_count);
     advisor->at_peak = understanding_of_peak(&advisor->what_if, &advisor->graph, &advisor->roles, &advisor->batch);
     *advice = (struct advice){.total_bytes = advisor->what_if.total_bytes,

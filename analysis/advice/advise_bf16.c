@@ -73,13 +73,14 @@ static bool is_of_jax_attention(const struct graph_node *node) {
 static struct shape_set find_exponentials(const struct advisor *advisor) {
     enum { STACKS_READ_MAX = 4096 };
     struct shape_set found = {.count = 0};
-    uint32_t read = 0;
+    uint32_t read = 0, asked = HLO_NONE;
     if (advisor->roles.is_graph) return found;  // what comes to a node is weighed in the type that it comes in
     for (uint32_t leaf = 0; leaf < advisor->graph.leaf_count && found.count < SHAPE_SET_MAX; leaf++) {
         const struct array_shape *shape = &advisor->graph.leaves[leaf];
         uint32_t node = advisor->graph.node_of_leaf[leaf];
         bool is_wide = array_is(shape) && is_f32(advisor, leaf) && advisor->batch.marks[leaf];
-        if (is_wide && is_of_jax_attention(&advisor->graph.nodes[node])) shape_set_add(&found, shape);
+        if (is_wide && node != asked && is_of_jax_attention(&advisor->graph.nodes[node])) shape_set_add(&found, shape);
+        if (is_wide) asked = node;
         bool is_exp = is_wide && is_named(&advisor->graph.nodes[node], BYTES("exp"));
         if (!is_exp || shape_set_has(&found, shape) || is_of_sigmoid(&advisor->graph, node)) continue;
         if (is_of_activation(&advisor->graph.nodes[node])) continue;
@@ -109,6 +110,7 @@ enum computed {
 
 struct kept_shapes {
     struct shape_set exponentials, tables;  // only_looked_up.h
+    struct shape_set twice;                 // of the exponentials'
 };
 
 // Scores [batch, heads, queries, keys] as their product made them have the type of queries and keys: what a softmax
@@ -120,27 +122,39 @@ static bool is_of_scores(const struct advisor *advisor, uint32_t leaf) {
     return !is_of_jax_attention(node);
 }
 
-static uint32_t count_exponentials(const struct advisor *advisor, const struct array_shape *shape) {
-    uint32_t count = 0;
-    for (uint32_t leaf = 0; leaf < advisor->graph.leaf_count; leaf++) {
-        const struct graph_node *node = &advisor->graph.nodes[advisor->graph.node_of_leaf[leaf]];
-        count += is_f32(advisor, leaf) && is_named(node, BYTES("exp")) &&
-                 !bytes_contains(node->op_name, BYTES("log_softmax")) &&
-                 array_same_dimensions(&advisor->graph.leaves[leaf], shape);
-    }
-    return count;
+// The instruction itself, not a fusion or a copy that is named for it.
+static bool is_plain_exponential(const struct graph_node *node) {
+    return node->opcode == OPCODE_OTHER && is_named(node, BYTES("exp")) &&
+           !bytes_contains(node->op_name, BYTES("log_softmax"));
 }
 
 // Logits that stay float32 for their loss: a step in bfloat16 makes them in both types, and both wait for the backward
-// pass. Seen in six programs that take exponentials of them in three fusions and more, as optax's loss of all places
-// does; not in four whose places are shifted, or which take log_softmax.
-static bool is_made_twice(const struct advisor *advisor, uint32_t leaf, const struct shape_set *exponentials) {
-    enum { IN_FUSIONS = 3 };
-    const struct array_shape *shape = &advisor->graph.leaves[leaf];
-    return advisor->roles.is_training && advisor->batch.marks[leaf] && is_f32(advisor, leaf) &&
-           shape->rank < SCORES_RANK && shape_set_has(exponentials, shape) &&
-           is_named(&advisor->graph.nodes[advisor->graph.node_of_leaf[leaf]], BYTES("dot_general")) &&
-           count_exponentials(advisor, shape) >= IN_FUSIONS;
+// pass. Seen in six programs that take exponentials of them at three places and more, as optax's loss of all words
+// does; not in four whose words are shifted, or which take log_softmax.
+static struct shape_set find_made_twice(const struct advisor *advisor, const struct shape_set *exponentials) {
+    enum { PLACES = 3 };
+    struct shape_set twice = {.count = 0};
+    uint32_t places[SHAPE_SET_MAX] = {0};
+    for (uint32_t leaf = 0; leaf < advisor->graph.leaf_count && advisor->roles.is_training; leaf++) {
+        const struct array_shape *shape = &advisor->graph.leaves[leaf];
+        uint32_t node = advisor->graph.node_of_leaf[leaf];
+        if (!is_f32(advisor, leaf) || shape->rank >= SCORES_RANK || !shape_set_has(exponentials, shape)) continue;
+        if (!is_plain_exponential(&advisor->graph.nodes[node])) continue;
+        for (size_t k = 0; k < exponentials->count; k++) {
+            if (array_same_dimensions(exponentials->shapes[k], shape) && ++places[k] == PLACES)
+                shape_set_add(&twice, shape);
+        }
+    }
+    return twice;
+}
+
+static bool is_made_twice(const struct advisor *advisor, uint32_t leaf, const struct shape_set *twice) {
+    return advisor->batch.marks[leaf] && is_f32(advisor, leaf) && shape_set_has(twice, &advisor->graph.leaves[leaf]) &&
+           is_named(&advisor->graph.nodes[advisor->graph.node_of_leaf[leaf]], BYTES("dot_general"));
+}
+
+static int64_t with_narrow(int64_t bytes, int64_t narrow_bytes) {
+    return what_if_bytes((double)bytes + (double)narrow_bytes);
 }
 
 static bool becomes_narrow(const struct advisor *advisor, uint32_t buffer, uint32_t leaf, enum computed computed,
@@ -158,16 +172,17 @@ static bool predict_parameters(struct advisor *advisor, enum computed computed, 
                                struct what_if_result *result) {
     int64_t *sizes = advisor_sizes(advisor);
     struct what_if_change change = {.sizes = sizes};
-    struct kept_shapes kept = {find_exponentials(advisor), *tables};
+    struct kept_shapes kept = {.exponentials = find_exponentials(advisor), .tables = *tables};
     if (!sizes) return false;
+    if (computed == COMPUTED_AS_STORED) kept.twice = find_made_twice(advisor, &kept.exponentials);
     for (uint32_t i = 0; i < advisor->module->buffer_count; i++) {
         uint32_t leaf = advisor_leaf(advisor, i);
         if (leaf == HLO_NONE) continue;
         bool is_narrow = becomes_narrow(advisor, i, leaf, computed, &kept);
-        bool is_twice = computed == COMPUTED_AS_STORED && !is_narrow &&
-                        is_made_twice(advisor, leaf, &kept.exponentials);
-        if (is_narrow) sizes[i] = narrowed(advisor, i, leaf);
-        if (is_twice) sizes[i] += narrowed(advisor, i, leaf);
+        if (is_narrow)
+            sizes[i] = narrowed(advisor, i, leaf);
+        else if (is_made_twice(advisor, leaf, &kept.twice))
+            sizes[i] = with_narrow(sizes[i], narrowed(advisor, i, leaf));
         if (computed != COMPUTED_WIDE && cast_copy_is_needless(advisor, leaf)) sizes[i] = 0;
     }
     return advisor_run(advisor, &change, result);
@@ -321,7 +336,7 @@ static struct advice_doubt doubt_of_temporaries(const struct advisor *advisor, c
         if (!is_f32(advisor, leaf) || !advisor->batch.marks[leaf]) continue;
         double bytes = (double)advisor->module->buffers[buffer].size_bytes;
         doubt.population_bytes += bytes;
-        if (!shape_set_has(exponentials, &advisor->graph.leaves[leaf])) continue;
+        if (!shape_set_has(exponentials, &advisor->graph.leaves[leaf]) || is_of_scores(advisor, leaf)) continue;
         doubt.may_go_bytes += is_on_purpose && is_named_wide(advisor, leaf) ? bytes : bytes / 2;
     }
     if (doubt.may_go_bytes > 2 * advisor->at_peak.other_f32)
@@ -334,7 +349,7 @@ static struct advice_doubt doubt_of_temporaries(const struct advisor *advisor, c
 bool advise_bf16_temporaries(struct advisor *advisor, struct advice_item *item) {
     int64_t *sizes = advisor_sizes(advisor);
     int64_t narrowed_bytes = 0, wide_bytes = 0;
-    struct shape_set exponentials = find_exponentials(advisor);
+    struct shape_set exponentials = find_exponentials(advisor), twice = find_made_twice(advisor, &exponentials);
     item->how =
         "Cast the inputs of the model to bfloat16 and compute in it, x = x.astype(jnp.bfloat16), with the weights "
         "cast where they are used; keep sums and losses in float32.";
@@ -344,9 +359,10 @@ bool advise_bf16_temporaries(struct advisor *advisor, struct advice_item *item) 
         if (!is_f32(advisor, leaf) || !advisor->batch.marks[leaf]) continue;
         bool is_wide = shape_set_has(&exponentials, &advisor->graph.leaves[leaf]) && !is_of_scores(advisor, leaf);
         *(is_wide ? &wide_bytes : &narrowed_bytes) += advisor->module->buffers[buffer].size_bytes;
-        int64_t narrow_bytes = narrowed(advisor, buffer, leaf);
-        if (!is_wide) sizes[buffer] = narrow_bytes;
-        if (is_wide && is_made_twice(advisor, leaf, &exponentials)) sizes[buffer] += narrow_bytes;
+        if (!is_wide)
+            sizes[buffer] = narrowed(advisor, buffer, leaf);
+        else if (is_made_twice(advisor, leaf, &twice))
+            sizes[buffer] = with_narrow(sizes[buffer], narrowed(advisor, buffer, leaf));
     }
     advisor->doubt = doubt_of_temporaries(advisor, &exponentials);
     if (!narrowed_bytes) return advisor_no_use(advisor, item, "No temporary array that follows the batch is float32.");

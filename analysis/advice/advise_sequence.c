@@ -54,8 +54,8 @@ bool advise_sequence(struct advisor *advisor, struct advice_item *item) {
     struct what_if_result result;
     item->how = "Cut examples to half the length, or split long ones in two; what attends to all of an example then "
                 "sees half of it.";
-    if (!sequence_find(&advisor->graph, &advisor->roles, &advisor->batch, advisor->request.sequence, advisor->arena,
-                       &sequence))
+    const struct sequence_request request = {advisor->request.sequence, !advisor->has_convolutions};
+    if (!sequence_find(&advisor->graph, &advisor->roles, &advisor->batch, &request, advisor->arena, &sequence))
         return error_set(advisor->error, ERROR_TOO_BIG, "no memory left to follow the program's dimensions");
     if (!sequence.length) return say_none(advisor, item);
     advisor->sequence = sequence.length;

@@ -158,9 +158,8 @@ static void resize_split(const struct advisor *advisor, struct sharded *sharded,
             continue;
         }
         look_for_uneven(advisor, leaf, marks, &sharded->uneven);
-        if (sharded->summed_leaves[leaf]) {  // in the type of the sum, which nobody rounds
-            if (type_flow_is_rounded(&advisor->types, &advisor->graph, leaf))
-                sizes[i] = what_if_bytes(2.0 * (double)sizes[i]);
+        if (sharded->summed_leaves[leaf]) {
+            sizes[i] = scattered_size(advisor, leaf, sizes[i]);
             continue;
         }
         if (is_given_back_whole(advisor, i, marks)) continue;

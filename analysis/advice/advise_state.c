@@ -53,18 +53,21 @@ static int64_t sent_bytes(const struct advisor *advisor, int64_t saved) {
     return sent > 0 ? sent : 0;
 }
 
-// What XLA rematerializes for want of memory comes back where donating makes room: about half, as after other changes.
+// What XLA rematerializes for want of memory comes back where donating makes room: about half, as after other changes,
+// and no more than to today's total.
 static bool bring_back(struct advisor *advisor, struct what_if_result *then) {
     struct what_if_change same = {.sizes = advisor_sizes(advisor), .has_room = true};
     struct what_if_result now;
     if (!same.sizes) return error_set(advisor->error, ERROR_TOO_BIG, "no memory left to replay the program");
     if (!advisor_run(advisor, &same, &now)) return false;
-    int64_t all = now.back_bytes + now.out_bytes;
-    then->back_bytes = all / 2;
-    then->out_bytes = all - all / 2;
-    then->total_bytes += all / 2;
-    then->peak_bytes += all / 2;
-    then->temporary_bytes += all / 2;
+    int64_t all = now.back_bytes + now.out_bytes, back = all / 2;
+    int64_t most = advisor->what_if.total_bytes - then->total_bytes;
+    if (back > most) back = most > 0 ? most : 0;
+    then->back_bytes = back;
+    then->out_bytes = all - back;
+    then->total_bytes += back;
+    then->peak_bytes += back;
+    then->temporary_bytes += back;
     return true;
 }
 
@@ -169,11 +172,13 @@ static void set_offloaded(struct advisor *advisor, int64_t saved, int64_t moved,
     advisor_set_totals(advisor, &then, 0.02, 0.02, item);
     item->low_bytes -= moved - saved;
     hold_low(most - moved, moved, item);
-    item->high_bytes = is_of_tables(advisor) ? most + most / 10 : most;
+    bool may_cost = is_of_tables(advisor);
+    item->high_bytes = may_cost ? most + most / 10 : most;
     advisor_say(advisor, item,
                 "While they are fetched and until they are sent they lie on the device: of the %s that move, %s are "
-                "expected to be saved, and anything from none to all is possible.",
-                size_string(moved, advisor->arena), size_string(saved, advisor->arena));
+                "expected to be saved, and anything from none to all is possible%s.",
+                size_string(moved, advisor->arena), size_string(saved, advisor->arena),
+                may_cost ? "; tables that come from there may be copied by rows, for a tenth of the program more" : "");
 }
 
 // A fiftieth of the program, or less. Three such steps were compiled with it on the host: to a sixth more than today's

@@ -39,13 +39,14 @@ struct advisor {
     struct advice_reach reach;  // of the change that is asked for now
     struct advice_doubt doubt;  // about it
     struct peak_bytes at_peak;
-    int64_t sequence;        // 0: not found
-    double offloaded_part;   // of state on the host and its outputs, what is saved
-    bool is_for_gpu;         // compiled by XLA:GPU
-    bool is_for_tpu;         // by libtpu: target.h
-    bool has_convolutions;   // of the user's: XLA:TPU writes dots as convolutions too, but keeps the user's names
-    bool is_rematerialized;  // by the compiler, to save memory
-    bool is_squeezed;        // that often, and with next to no room where the capacity is known
+    int64_t sequence;              // 0: not found
+    double offloaded_part;         // of state on the host and its outputs, what is saved
+    bool is_for_gpu;               // compiled by XLA:GPU
+    bool is_for_tpu;               // by libtpu: target.h
+    bool has_convolutions;         // of the user's: XLA:TPU writes dots as convolutions too, but keeps the user's names
+    bool is_rematerialized;        // by the compiler, to save memory
+    int64_t rematerialized_bytes;  // of the largest array of that
+    bool is_squeezed;              // that often, and with next to no room where the capacity is known
 };
 
 // The widest range that is still worth telling, as a part of the total.

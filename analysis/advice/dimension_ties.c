@@ -67,8 +67,8 @@ static bool is_users_cut(const struct graph_node *node) {
 // Of a reshape XLA:TPU makes a bitcast of whole tiles, twelve rows in sixteen, and cuts the padding off after it.
 static bool is_padded_to_tile(const struct graph_node *node, int64_t a, int64_t b) {
     enum { SUBLANES = 8, TILE = 16 };
-    int64_t larger = a > b ? a : b, smaller = a > b ? b : a;
-    return larger % SUBLANES == 0 && larger - smaller < TILE && larger != smaller && smaller > TILE / 2 &&
+    int64_t larger = a > b ? a : b, smaller = a > b ? b : a, tile = larger % TILE == 0 ? TILE : SUBLANES;
+    return larger % tile == 0 && larger - smaller < tile && larger != smaller && smaller > TILE / 2 &&
            bytes_equal(op_name_primitive(node->op_name), BYTES("reshape"));
 }
 

@@ -22,21 +22,12 @@ static bool has_elements(const struct rows *rows, const struct array_shape *shap
     return false;
 }
 
-// More rows than the table has, with their examples split: the table is gathered, and each chip has its examples' rows.
-static bool is_table_gathered(const struct advisor *advisor, const struct sharding_split *split, uint32_t table,
-                              uint32_t found) {
-    const struct array_shape *rows = &advisor->graph.leaves[found];
-    return (sharding_split_marks(split, found) & advisor->batch.marks[found]) && array_is(rows) &&
-           array_shape_elements(rows) > array_shape_elements(&advisor->graph.leaves[table]);
-}
-
 // Of tables that are split by what is looked up: their first dimension.
 static struct rows find_rows(const struct advisor *advisor, const struct sharding_split *split) {
     struct rows rows = {.count = 0};
     for (uint32_t i = 0; i < advisor->graph.node_count && rows.count < ROWS_MAX; i++) {
         uint32_t table = looked_up_table(advisor, i), found = advisor->graph.nodes[i].first_leaf;
         if (table == HLO_NONE || advisor->batch.marks[table] || !(sharding_split_marks(split, table) & 1)) continue;
-        if (is_table_gathered(advisor, split, table, found)) continue;
         const struct array_shape *shape = &advisor->graph.leaves[found];
         if (array_is(shape) && !has_elements(&rows, shape)) rows.elements[rows.count++] = array_shape_elements(shape);
     }

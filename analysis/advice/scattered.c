@@ -62,15 +62,16 @@ static void mark_sums(const struct advisor *advisor, const struct dimension_flow
 
 // The array that an operation hands on as it is, or copies.
 static uint32_t copied(const struct advisor *advisor, const struct graph_node *node) {
-    bool is_copy = node->opcode == OPCODE_COPY || node->opcode == OPCODE_COPY_START ||
-                   node->opcode == OPCODE_COPY_DONE || node->opcode == OPCODE_BITCAST;
-    if (is_copy || node->opcode != OPCODE_GET_TUPLE_ELEMENT)
-        return is_copy ? flow_operand_leaf(&advisor->batch, node, 0) : HLO_NONE;
-    uint32_t operand = graph_operand(&advisor->graph, node, 0);
-    if (operand == HLO_NONE) return HLO_NONE;
-    const struct graph_node *tuple = &advisor->graph.nodes[operand];
-    bool is_flat = tuple->elements.count == tuple->leaf_count && node->number >= 0 && node->number < tuple->leaf_count;
-    return is_flat ? tuple->first_leaf + (uint32_t)node->number : HLO_NONE;
+    const struct program_graph *graph = &advisor->graph;
+    uint32_t operand = graph_operand(graph, node, 0);
+    const struct graph_node *from = operand == HLO_NONE ? NULL : &graph->nodes[operand];
+    if (!from || !from->leaf_count) return HLO_NONE;
+    if (node->opcode == OPCODE_COPY || node->opcode == OPCODE_COPY_START || node->opcode == OPCODE_BITCAST)
+        return flow_operand_leaf(&advisor->batch, node, 0);
+    if (node->opcode == OPCODE_COPY_DONE) return from->first_leaf;  // (destination, source, context)
+    bool is_element = node->opcode == OPCODE_GET_TUPLE_ELEMENT && node->leaf_count == 1 && node->number >= 0 &&
+                      node->number < from->elements.count;
+    return is_element ? graph->elements[from->elements.first + (uint32_t)node->number].leaf : HLO_NONE;
 }
 
 // What leaves fast memory until the backward pass is a copy.
@@ -97,12 +98,18 @@ uint8_t *scattered_not(const struct advisor *advisor, const struct sharding_spli
     return whole;
 }
 
+int64_t scattered_size(const struct advisor *advisor, uint32_t leaf, int64_t bytes) {
+    bool is_rounded = type_flow_is_rounded(&advisor->types, &advisor->graph, leaf);
+    return is_rounded ? what_if_bytes(2.0 * (double)bytes) : bytes;
+}
+
 int64_t scattered_not_bytes(const struct advisor *advisor, const uint8_t *whole) {
     const struct heap_replay *replay = &advisor->what_if.replay;
     double bytes = 0;
     for (uint32_t i = 0; i < replay->live_at_peak_count; i++) {
         uint32_t leaf = advisor_leaf(advisor, replay->live_at_peak[i]);
-        if (leaf != HLO_NONE && whole[leaf]) bytes += (double)array_shape_bytes(&advisor->graph.leaves[leaf]);
+        if (leaf == HLO_NONE || !whole[leaf]) continue;
+        bytes += (double)scattered_size(advisor, leaf, array_shape_bytes(&advisor->graph.leaves[leaf]));
     }
     return what_if_bytes(bytes);
 }

@@ -8,6 +8,7 @@ struct finder {
     const struct dimension_flow *batch;
     struct dimension_flow *flow;
     int64_t told;
+    bool has_films;
 };
 
 struct candidate {
@@ -28,14 +29,15 @@ static bool is_cache(const struct finder *f, uint32_t input) {
     return !f->roles->is_training && f->roles->inputs[input].mirror != HLO_NONE && shape_of(f, input)->rank > 2;
 }
 
-// What follows the batch, or, where none is known, integers; and caches. Images have sides; films [batch, frames,
-// height, width, colours] have frames.
+// What follows the batch, or, where none is known, integers; and caches. Images have sides, and so have volumes that are
+// convolved; films [batch, frames, height, width, colours] have frames.
 static bool is_data(const struct finder *f, uint32_t input) {
     const struct entry_input *in = &f->roles->inputs[input];
     const struct array_shape *shape = shape_of(f, input);
     if (!shape || in->is_state) return false;
     if (is_cache(f, input)) return true;
-    if (shape->rank == IMAGE_RANK && !is_integer(shape)) return false;
+    bool is_film = f->has_films && shape->rank >= FILM_RANK;
+    if (shape->rank >= IMAGE_RANK && !is_integer(shape) && !is_film) return false;
     return f->batch->marks[in->leaf] || (!f->roles->batch && is_integer(shape));
 }
 
@@ -261,10 +263,12 @@ static int64_t count_reached(const struct finder *f) {
 }
 
 bool sequence_find(const struct program_graph *graph, const struct program_roles *roles,
-                   const struct dimension_flow *batch, int64_t told, struct arena *arena, struct sequence *sequence) {
+                   const struct dimension_flow *batch, const struct sequence_request *request, struct arena *arena,
+                   struct sequence *sequence) {
+    int64_t told = request->told;
     struct candidate tried[TRIED_MAX];
     *sequence = (struct sequence){.is_told = told > 0};
-    struct finder f = {graph, roles, batch, &sequence->flow, told};
+    struct finder f = {graph, roles, batch, &sequence->flow, told, request->has_films};
     if (!dimension_flow_init(&sequence->flow, graph, arena) || !forbid_batch(&f, arena)) return false;
     sequence->flow.follows_cuts = true;
     struct candidate best = best_of(&f, tried, list_candidates(&f, tried));

@@ -22,6 +22,12 @@ struct sequence {
     struct dimension_flow flow;
 };
 
-// `told` is the user's length, 0 for none. False at the arena's limit.
+struct sequence_request {
+    int64_t told;    // the user's length, 0 for none
+    bool has_films;  // data of five dimensions are frames, not volumes that are convolved
+};
+
+// False at the arena's limit.
 bool sequence_find(const struct program_graph *graph, const struct program_roles *roles,
-                   const struct dimension_flow *batch, int64_t told, struct arena *arena, struct sequence *sequence);
+                   const struct dimension_flow *batch, const struct sequence_request *request, struct arena *arena,
+                   struct sequence *sequence);

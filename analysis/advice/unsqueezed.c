@@ -70,7 +70,7 @@ static bool find_original(struct copies *c, uint32_t buffer) {
     if (!same || !other) return false;
     if (first == buffer && c->are_of_parts) first = *other;
     if (first == buffer || !is_copy(c, first, buffer, name)) return true;
-    c->original[buffer] = first;
+    c->original[buffer] = c->original[first];
     c->copy_count++;
     return true;
 }

@@ -125,7 +125,9 @@ static uint32_t only_array(const struct program_graph *graph, const struct graph
 static bool is_rearranging(const struct program_graph *graph, const struct phases *phases, uint32_t index) {
     const struct graph_node *node = &graph->nodes[index];
     if (node->opcode == OPCODE_CONVERT || node->opcode == OPCODE_TRANSPOSE) return true;
+    enum { FEW = 64 };  // operands and results: it is asked once for each reader
     if (node->opcode != OPCODE_FUSION || phases->of_node[index] != PHASE_OTHER) return false;
+    if (node->operand_count > FEW || node->leaf_count > FEW) return false;
     uint32_t operand = only_array(graph, node);
     if (operand == HLO_NONE) return false;
     const struct graph_node *of = &graph->nodes[operand];

@@ -12,4 +12,4 @@
 #include "analysis/program/program_graph.h"
 
 // Fills graph->walk. False at the arena's limit.
-bool graph_walk_make(struct program_graph *graph, struct arena *arena);
+MUST_USE bool graph_walk_make(struct program_graph *graph, struct arena *arena);

@@ -510,6 +510,15 @@ class Predictions(unittest.TestCase):
         halved = by_id(self.documents["deep_encoder"])["halve_batch"]  # compiled to 45 %; fast memory takes much of it
         self.assertLess(halved["predicted_total_bytes"], 0.7 * PROGRAMS["deep_encoder"]["total_bytes"])
 
+    def test_products_of_two_towers_are_kept(self):
+        item = by_id(self.documents["towers_of_products"])["rematerialize_dots"]  # those of each tower, not of both
+        self.assertGreater(item["predicted_total_bytes"], PROGRAMS["towers_of_products"]["after"]["rematerialize_dots"])
+
+    def test_what_a_tpu_rounds_for_products_is_kept_as_it_was(self):
+        item = by_id(self.documents["adapters"])["rematerialize_dots"]  # in float32
+        truth = PROGRAMS["adapters"]["after"]["rematerialize_dots"]
+        self.assertLess(abs(item["predicted_total_bytes"] - truth), 0.1 * truth)
+
     def test_a_softmax_over_edges_has_their_type(self):
         items, truth = by_id(self.documents["papers"]), PROGRAMS["papers"]["after"]["bf16_temporaries"]
         self.assertLess(abs(items["bf16_temporaries"]["predicted_total_bytes"] - truth), 0.05 * truth)
