@@ -29,8 +29,8 @@ static bool is_cache(const struct finder *f, uint32_t input) {
     return !f->roles->is_training && f->roles->inputs[input].mirror != HLO_NONE && shape_of(f, input)->rank > 2;
 }
 
-// What follows the batch, or, where none is known, integers; and caches. Images have sides, and so have volumes that are
-// convolved; films [batch, frames, height, width, colours] have frames.
+// What follows the batch, or, where none is known, integers; and caches. Images have sides, and so have volumes that
+// are convolved; films [batch, frames, height, width, colours] have frames.
 static bool is_data(const struct finder *f, uint32_t input) {
     const struct entry_input *in = &f->roles->inputs[input];
     const struct array_shape *shape = shape_of(f, input);
