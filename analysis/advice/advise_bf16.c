@@ -130,12 +130,13 @@ static bool is_plain_exponential(const struct graph_node *node) {
 
 // Logits that stay float32 for their loss: a step in bfloat16 makes them in both types, and both wait for the backward
 // pass. Seen in six programs that take exponentials of them at three places and more, as optax's loss of all words
-// does; not in four whose words are shifted, or which take log_softmax.
+// does; not in four whose words are shifted, or which take log_softmax. A step that is in bfloat16 has both already.
 static struct shape_set find_made_twice(const struct advisor *advisor, const struct shape_set *exponentials) {
     enum { PLACES = 3 };
     struct shape_set twice = {.count = 0};
     uint32_t places[SHAPE_SET_MAX] = {0};
-    for (uint32_t leaf = 0; leaf < advisor->graph.leaf_count && advisor->roles.is_training; leaf++) {
+    if (!advisor->roles.is_training || advisor_computes_in_bf16(advisor)) return twice;
+    for (uint32_t leaf = 0; leaf < advisor->graph.leaf_count; leaf++) {
         const struct array_shape *shape = &advisor->graph.leaves[leaf];
         uint32_t node = advisor->graph.node_of_leaf[leaf];
         if (!is_f32(advisor, leaf) || shape->rank >= SCORES_RANK || !shape_set_has(exponentials, shape)) continue;
