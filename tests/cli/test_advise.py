@@ -514,6 +514,11 @@ class Predictions(unittest.TestCase):
         item = by_id(self.documents["towers_of_products"])["rematerialize_dots"]  # those of each tower, not of both
         self.assertGreater(item["predicted_total_bytes"], PROGRAMS["towers_of_products"]["after"]["rematerialize_dots"])
 
+    def test_the_heads_product_is_none_of_the_blocks(self):
+        item = by_id(self.documents["gpu_two_blocks"])["rematerialize_dots"]
+        truth = PROGRAMS["gpu_two_blocks"]["after"]["rematerialize_dots"]
+        self.assertLess(abs(item["predicted_total_bytes"] - truth), 0.1 * truth)
+
     def test_what_a_tpu_rounds_for_products_is_kept_as_it_was(self):
         item = by_id(self.documents["adapters"])["rematerialize_dots"]  # in float32
         truth = PROGRAMS["adapters"]["after"]["rematerialize_dots"]
