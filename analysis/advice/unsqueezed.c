@@ -121,16 +121,21 @@ static uint32_t *new_column(struct arena *arena, uint32_t count) {
     return column;
 }
 
+static bool find_on(struct copies *c, struct arena *scratch) {
+    c->original = new_column(scratch, c->module->buffer_count);
+    c->last_freed = new_column(scratch, c->module->buffer_count);
+    bool has_room = c->original && c->last_freed &&
+                    id_map_init(&c->originals, scratch, 2 * (size_t)c->module->buffer_count);
+    return has_room && find_copies(c);
+}
+
 bool unsqueezed_events(const struct hlo_module *module, struct heap_events events, bool are_of_parts,
                        struct arena *arena, struct heap_events *result) {
-    struct copies c = {.module = module,
-                       .events = events,
-                       .are_of_parts = are_of_parts,
-                       .original = new_column(arena, module->buffer_count),
-                       .last_freed = new_column(arena, module->buffer_count)};
+    struct copies c = {.module = module, .events = events, .are_of_parts = are_of_parts};
+    struct arena scratch;
     *result = events;
-    if (!c.original || !c.last_freed || !id_map_init(&c.originals, arena, 2 * (size_t)module->buffer_count) ||
-        !find_copies(&c))
-        return false;
-    return c.copy_count == 0 || rewrite(&c, arena, result);
+    arena_init(&scratch, arena->limit_bytes);
+    bool is_good = find_on(&c, &scratch) && (c.copy_count == 0 || rewrite(&c, arena, result));
+    arena_free(&scratch);
+    return is_good;
 }
