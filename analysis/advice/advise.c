@@ -1,18 +1,15 @@
 #include "analysis/advice/advise.h"
 
-#include <math.h>
-
 #include "analysis/advice/advise_together.h"
 #include "analysis/advice/change_code.h"
 #include "analysis/advice/data_kind.h"
 #include "analysis/advice/first_use.h"
 #include "analysis/advice/loop_steps.h"
+#include "analysis/advice/near_capacity.h"
 #include "analysis/hlo/parameter_sharding.h"
 #include "analysis/program/callers.h"
 #include "analysis/program/graph_walk.h"
 #include "analysis/program/op_name.h"
-
-enum { ADVICE_WORTH_DIVISOR = 1000 };  // a thousandth of the total is worth saying, and changing something for
 
 typedef bool advise(struct advisor *advisor, struct advice_item *item);
 
@@ -78,39 +75,6 @@ static bool read_program(struct advisor *advisor) {
         advisor_find_origins(advisor))
         return true;
     return error_set(error, ERROR_TOO_BIG, "no memory left for advice on this program");
-}
-
-// XLA's rematerialization names its copies so (hlo_rematerialization.cc).
-static bool is_rematerialized(const struct hlo_module *module, uint32_t instruction) {
-    return bytes_contains(hlo_instruction_read(module, instruction).name, BYTES(".remat"));
-}
-
-static uint32_t count_rematerialized(const struct hlo_module *module) {
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < module->instruction_count; i++) count += is_rematerialized(module, i);
-    return count;
-}
-
-static int64_t largest_rematerialized(const struct hlo_module *module) {
-    int64_t largest = 0;
-    for (uint32_t i = 0; i < module->buffer_count; i++) {
-        const struct hlo_buffer *buffer = &module->buffers[i];
-        bool is_larger = buffer->size_bytes > largest && buffer->color == 0 && buffer->instruction != HLO_NONE;
-        if (is_larger && is_rematerialized(module, buffer->instruction)) largest = buffer->size_bytes;
-    }
-    return largest;
-}
-
-// Next to no room, where that is known: what a change frees the compiler may fill again.
-static bool is_near_capacity(const struct advisor *advisor) {
-    const double almost = 0.85;
-    double capacity = (double)advisor->request.capacity_bytes;
-    return (double)advisor->what_if.total_bytes >= almost * capacity;
-}
-
-static bool is_squeezed(const struct advisor *advisor, uint32_t rematerialized_count) {
-    enum { MANY = 16 };
-    return rematerialized_count >= MANY && is_near_capacity(advisor);
 }
 
 static bool keep_name(struct advisor *advisor, struct advice *advice) {
@@ -194,59 +158,6 @@ static void withdraw_little(struct advisor *advisor, struct advice_item *item) {
     if (high > item->high_bytes) item->high_bytes = high;
 }
 
-// What the compiler squeezed out comes back when a change makes room: all that donating saves may go on that; after
-// other changes, a part of the temporaries that are left. Of these it may squeeze out more, to stay in the capacity.
-static void widen_squeezed(const struct advisor *advisor, struct advice_item *item) {
-    int64_t most = advisor->what_if.total_bytes;
-    int64_t left = item->predicted_total_bytes - item->predicted_indefinite_bytes;
-    int64_t back = item->id == ADVICE_DONATE_INPUTS ? item->saves_bytes : left / 2;
-    int64_t high = back < most - item->predicted_total_bytes ? item->predicted_total_bytes + back : most;
-    int64_t low = item->predicted_total_bytes - left / 5 * 2;
-    if (high > item->high_bytes) item->high_bytes = high;
-    if (low < item->low_bytes) item->low_bytes = low;
-    item->kept_low_bytes = item->followed_high_bytes = 0;
-    advisor_say(advisor, item,
-                "The compiler has squeezed this program: it recomputes arrays for want of memory (names with .remat). "
-                "What a change frees it may use for these again, so the total can end higher; or it may recompute "
-                "more, down to what the chip holds.");
-}
-
-// Few, of which one is large, as logits are: it may be kept again, or what it is recomputed of. Of five such programs
-// one took 5 to 8 % more than was predicted, four up to 3 % more or less: a narrow range lies a little higher.
-static void widen_by_one(const struct advisor *advisor, struct advice_item *item) {
-    enum { LARGE_DIVISOR = 50 };
-    const double narrow = 0.1, higher = 0.014;
-    int64_t total = advisor->what_if.total_bytes, bytes = advisor->rematerialized_bytes, up = bytes;
-    if (bytes <= total / LARGE_DIVISOR || item->high_bytes >= total) return;
-    bool is_narrow = (double)(item->high_bytes - item->low_bytes) < narrow * (double)item->predicted_total_bytes;
-    if (is_narrow) up = what_if_bytes(fmin((double)bytes, higher * (double)item->predicted_total_bytes));
-    if (is_narrow && item->low_bytes + up <= item->predicted_total_bytes) item->low_bytes += up;
-    item->high_bytes = up < total - item->high_bytes ? item->high_bytes + up : total;
-    advisor_say(advisor, item,
-                "The compiler computes an array of %s a second time for want of memory (a name with .remat). What a "
-                "change frees it may use to keep it, so the total can end higher.",
-                size_string(bytes, advisor->arena));
-}
-
-static void say_squeezed_out(const struct advisor *advisor, const struct what_if_result *told,
-                             struct advice_item *item) {
-    advisor_say(advisor, item,
-                "The compiler has squeezed this program: it recomputes %s of what this change leaves, for want of "
-                "memory (names with .remat). About half of that is taken to be kept again; none or all may be.",
-                size_string(told->back_bytes + told->out_bytes, advisor->arena));
-}
-
-static void widen_near_capacity(const struct advisor *advisor, struct advice_item *item) {
-    if (!advisor->is_rematerialized || !is_near_capacity(advisor) || !item->applies || item->saves_bytes <= 0) return;
-    const struct what_if_result *told = &advisor->told[item->id];
-    if (advisor->is_squeezed)
-        widen_squeezed(advisor, item);
-    else if (told->back_bytes + told->out_bytes > advisor->what_if.total_bytes / ADVICE_WORTH_DIVISOR)
-        say_squeezed_out(advisor, told, item);
-    else
-        widen_by_one(advisor, item);
-}
-
 static void tell_back_from_outputs(struct advisor *advisor, struct advice_item *item) {
     int64_t limit = advisor->what_if.short_bytes;
     if (!item->applies || item->saves_bytes >= 0 || !limit || item->predicted_total_bytes > limit) return;
@@ -278,7 +189,7 @@ static bool make_item(struct advisor *advisor, enum advice_id id, struct advice_
     if (!interventions[id].make(advisor, item)) return false;
     hold_bounds(advisor, item);
     widen_by_waste(advisor, item);
-    widen_near_capacity(advisor, item);
+    near_capacity_widen(advisor, item);
     enum understood understood = understanding_judge(&advisor->what_if, &advisor->doubt, item);
     if (understood == UNDERSTOOD_TOO_LITTLE) withdraw(advisor, why_untold(advisor), item);
     if (understood == UNDERSTOOD_TOO_WIDELY) withdraw(advisor, why_too_wide(advisor, item), item);
@@ -312,10 +223,7 @@ static void tell_dimensions(const struct advisor *advisor, struct advice *advice
 static bool make(struct advisor *advisor, struct advice *advice) {
     const struct hlo_module *module = advisor->module;
     if (!read_program(advisor)) return false;
-    uint32_t rematerialized_count = count_rematerialized(module);
-    advisor->is_rematerialized = rematerialized_count > 0;
-    advisor->rematerialized_bytes = rematerialized_count ? largest_rematerialized(module) : 0;
-    advisor->is_squeezed = is_squeezed(advisor, rematerialized_count);
+    near_capacity_find(advisor);
     advisor->at_peak = understanding_of_peak(&advisor->what_if, &advisor->graph, &advisor->roles, &advisor->batch);
     *advice = (struct advice){.total_bytes = advisor->what_if.total_bytes,
                               .peak_bytes = advisor->what_if.peak_bytes,

@@ -114,9 +114,7 @@ static bool predict(struct advisor *advisor, int64_t parts, bool has_sums, struc
     advisor->reach.added_bytes = added;
     then.lodged_bytes = added < then.room_bytes ? added : then.room_bytes;
     added -= then.lodged_bytes;
-    then.total_bytes += added;
-    then.peak_bytes += added;
-    then.temporary_bytes += added;
+    what_if_add_temporary(&then, added);
     item->parts = parts;
     bool has_tables = only_looked_up_find(advisor).count > 0;  // rows are added to sums where these lie
     advisor_set_totals(advisor, &then, 0.03, 0.03, item);

@@ -237,9 +237,7 @@ static bool pack_kept(struct advisor *advisor, const struct blocks *blocks, int6
     }
     if (!advisor_run(advisor, &change, then)) return false;
     int64_t inside = advisor->what_if.indefinite_bytes + peak - then->peak_bytes;
-    then->total_bytes += inside;
-    then->peak_bytes += inside;
-    then->temporary_bytes += inside;
+    what_if_add_temporary(then, inside);
     return true;
 }
 

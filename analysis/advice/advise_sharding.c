@@ -5,6 +5,7 @@
 #include "analysis/advice/advisor.h"
 #include "analysis/advice/few_pictures.h"
 #include "analysis/advice/looked_up.h"
+#include "analysis/advice/near_capacity.h"
 #include "analysis/advice/scattered.h"
 #include "analysis/advice/sharded.h"
 #include "analysis/advice/sharding_doubts.h"
@@ -236,7 +237,7 @@ static void say_sums(const struct advisor *advisor, const struct sharded *sharde
 }
 
 static void say_sharded(const struct advisor *advisor, const struct sharded *sharded, struct advice_item *item) {
-    if (advisor->is_rematerialized && !advisor->is_squeezed)
+    if (advisor->is_rematerialized && !near_capacity_is(advisor))
         advisor_say(advisor, item,
                     "The compiler recomputes arrays here for want of memory (names with .remat); with room "
                     "to spare it will keep more of them.");

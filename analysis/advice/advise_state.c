@@ -65,9 +65,7 @@ static bool bring_back(struct advisor *advisor, struct what_if_result *then) {
     if (back > most) back = most > 0 ? most : 0;
     then->back_bytes = back;
     then->out_bytes = all - back;
-    then->total_bytes += back;
-    then->peak_bytes += back;
-    then->temporary_bytes += back;
+    what_if_add_temporary(then, back);
     return true;
 }
 
@@ -76,9 +74,8 @@ static const char *why_not(const int64_t *bytes_of) {
         return "What could be donated goes through a loop that reads the old array while it writes the new one: both "
                "are needed.";
     if (bytes_of[DONATION_TURNED])
-        return "What could be donated is written into copies whose dimensions lie in another order: these stay until "
-               "all "
-               "are copied back.";
+        return "What could be donated is written into copies whose dimensions lie in another order, which stay until "
+               "all are copied back.";
     if (bytes_of[DONATION_OF_GRADIENT])
         return "What is returned are gradients: they are as large as the weights, which are still needed after them.";
     if (bytes_of[DONATION_IS_DONE]) return "Every input that an output could take the place of is donated already.";
@@ -117,9 +114,9 @@ bool advise_donation(struct advisor *advisor, struct advice_item *item) {
                     "are written; those %s need room of their own.",
                     size_string(lodging, advisor->arena), sent ? "will" : "may");
     struct what_if_result then = advisor_now(advisor);
-    then.total_bytes += sent - saved;
-    then.peak_bytes += sent - saved;
-    then.temporary_bytes += sent;
+    what_if_add_temporary(&then, sent);
+    then.total_bytes -= saved;
+    then.peak_bytes -= saved;
     then.indefinite_bytes -= saved;
     if (!bring_back(advisor, &then)) return false;
     double below = advisor->roles.is_training ? DONATION_BELOW

@@ -49,6 +49,8 @@ struct advisor {
     bool is_squeezed;              // that often, and with next to no room where the capacity is known
 };
 
+enum { ADVICE_WORTH_DIVISOR = 1000 };  // a thousandth of the total is worth saying, and changing something for
+
 // The widest range that is still worth telling, as a part of the total.
 #define ADVICE_RANGE_MAX 0.30
 

@@ -7,9 +7,8 @@ static const uint64_t ANYWHERE = UINT64_MAX;
 struct copies {
     const struct hlo_module *module;
     struct heap_events events;
-    struct id_map
-        originals;         // the first buffer of a name without ".remat...", of its size, and its place in the value or
-                           // ANYWHERE
+    // The first buffer of a name without ".remat...", of its size, and its place in the value or ANYWHERE.
+    struct id_map originals;
     uint32_t *original;    // of each buffer: the one that it is a copy of, itself, or HLO_NONE: no ALLOC of it so far
     uint32_t *last_freed;  // of each original: itself or its copy, whichever is freed last
     uint32_t copy_count;

@@ -281,9 +281,7 @@ static bool squeeze(const struct what_if *what_if, struct heap_events events, co
     if (more > most) more = most;
     result->back_bytes = more;
     result->out_bytes = all - more;
-    result->total_bytes += more;
-    result->temporary_bytes += more;
-    result->peak_bytes += more;
+    what_if_add_temporary(result, more);
     return true;
 }
 

@@ -56,6 +56,13 @@ static inline int64_t what_if_bytes(double bytes) {
     return bytes >= most ? (int64_t)1 << 60 : bytes > -most ? (int64_t)bytes : -((int64_t)1 << 60);
 }
 
+// The temporaries are larger by so much, and with them total and peak.
+static inline void what_if_add_temporary(struct what_if_result *result, int64_t bytes) {
+    result->total_bytes += bytes;
+    result->peak_bytes += bytes;
+    result->temporary_bytes += bytes;
+}
+
 // `graph` learns the residents' leaves.
 MUST_USE bool what_if_init(struct what_if *what_if, const struct hlo_module *module, const struct target *target,
                            struct program_graph *graph, struct arena *arena, struct error *error);

@@ -519,6 +519,18 @@ class Predictions(unittest.TestCase):
         truth = PROGRAMS["gpu_two_blocks"]["after"]["rematerialize_dots"]
         self.assertLess(abs(item["predicted_total_bytes"] - truth), 0.1 * truth)
 
+    def test_of_a_large_array_computed_twice_a_narrow_range_lies_higher(self):
+        item = by_id(self.documents["frozen_tower"])["halve_batch"]
+        predicted, low, high = item["predicted_total_bytes"], item["low_bytes"], item["high_bytes"]
+        self.assertTrue(any("a second time for want of memory" in words for words in item["evidence"]))
+        self.assertLess(high - low, 0.1 * predicted)
+        self.assertGreater(high - predicted, 0.06 * predicted)
+
+    def test_what_is_squeezed_out_may_come_back_when_donating(self):
+        item = by_id(self.documents["two_views"])["donate_inputs"]
+        self.assertTrue(any("About half of that is taken to be kept" in words for words in item["evidence"]))
+        self.assertGreater(item["high_bytes"] - item["predicted_total_bytes"], 0.04 * item["predicted_total_bytes"])
+
     def test_what_a_tpu_rounds_for_products_is_kept_as_it_was(self):
         item = by_id(self.documents["adapters"])["rematerialize_dots"]  # in float32
         truth = PROGRAMS["adapters"]["after"]["rematerialize_dots"]
