@@ -9,17 +9,16 @@
 // range goes down to the second, and both are told.
 #include "analysis/advice/advisor.h"
 #include "analysis/advice/cast_copy.h"
+#include "analysis/advice/kept_wide.h"
 #include "analysis/advice/only_looked_up.h"
 #include "analysis/advice/row_copies.h"
-#include "analysis/groups/frameworks.h"
 #include "analysis/hlo/element_type.h"
 #include "analysis/hlo/shape.h"
-#include "analysis/hlo/stack_trace.h"
 #include "analysis/program/op_name.h"
 
 #include <math.h>
 
-enum { BF16_BITS = 16, SCORES_RANK = 4 };
+enum { BF16_BITS = 16 };
 
 static int64_t narrowed(const struct advisor *advisor, uint32_t buffer, uint32_t leaf) {
     struct array_shape shape = advisor->graph.leaves[leaf];
@@ -30,64 +29,6 @@ static int64_t narrowed(const struct advisor *advisor, uint32_t buffer, uint32_t
 
 static bool is_f32(const struct advisor *advisor, uint32_t leaf) {
     return leaf != HLO_NONE && advisor->graph.leaves[leaf].element_type == ELEMENT_TYPE_F32;
-}
-
-// --- What a careful program computes in float32 on purpose: what a softmax takes exponentials of ---
-
-static bool is_named(const struct graph_node *node, struct bytes primitive) {
-    return bytes_equal(op_name_primitive(node->op_name), primitive);
-}
-
-// A sigmoid's is of what was negated: 1 / (1 + exp(-x)), in whatever type x has.
-static bool is_of_sigmoid(const struct program_graph *graph, uint32_t node) {
-    uint32_t operand = graph_operand(graph, &graph->nodes[node], 0);
-    return operand != HLO_NONE && is_named(&graph->nodes[operand], BYTES("neg"));
-}
-
-// jax.nn's functions of one array keep its type: the gradient of softplus is exp(x - softplus(x)), without a sigmoid.
-static bool is_of_activation(const struct graph_node *node) {
-    static const char *const names[] = {"jit(softplus)", "jit(log_sigmoid)", "jit(elu)", "jit(selu)",
-                                        "jit(celu)",     "jit(mish)",        "jit(silu)"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (bytes_contains(node->op_name, bytes_of(names[i]))) return true;
-    }
-    return false;
-}
-
-// Attention of a library that takes the softmax in the type which its layers compute in: the file that calls JAX is
-// flax's (linen/attention.py) or haiku's (_src/attention.py). Equinox's widens what it is given.
-static bool is_of_library(const struct hlo_module *module, uint32_t node) {
-    struct stack_trace_frame frames[STACK_TRACE_MAX_FRAMES];
-    struct hlo_metadata metadata = hlo_instruction_metadata(module, node, hlo_instruction_read(module, node).metadata);
-    size_t count = stack_trace_read(module, metadata.stack_frame_id, frames, STACK_TRACE_MAX_FRAMES), i = 0;
-    while (i < count && frameworks_have("jax,jaxlib,numpy", frames[i].file)) i++;
-    return i < count && frameworks_have("flax,haiku", frames[i].file);
-}
-
-// jax.nn.dot_product_attention, which flax's nnx calls too, asks for float32 of its own product and softmax. The
-// product's labels are in its name (jax/_src/nn/functions.py, _dot_product_attention_core: preferred_element_type).
-static bool is_of_jax_attention(const struct graph_node *node) {
-    return bytes_contains(node->op_name, BYTES("BTNH,BSNH->BNTS"));
-}
-
-static struct shape_set find_exponentials(const struct advisor *advisor) {
-    enum { STACKS_READ_MAX = 4096 };
-    struct shape_set found = {.count = 0};
-    uint32_t read = 0, asked = HLO_NONE;
-    if (advisor->roles.is_graph) return found;  // what comes to a node is weighed in the type that it comes in
-    for (uint32_t leaf = 0; leaf < advisor->graph.leaf_count && found.count < SHAPE_SET_MAX; leaf++) {
-        const struct array_shape *shape = &advisor->graph.leaves[leaf];
-        uint32_t node = advisor->graph.node_of_leaf[leaf];
-        bool is_wide = array_is(shape) && is_f32(advisor, leaf) && advisor->batch.marks[leaf];
-        if (is_wide && node != asked && is_of_jax_attention(&advisor->graph.nodes[node])) shape_set_add(&found, shape);
-        if (is_wide) asked = node;
-        bool is_exp = is_wide && is_named(&advisor->graph.nodes[node], BYTES("exp"));
-        if (!is_exp || shape_set_has(&found, shape) || is_of_sigmoid(&advisor->graph, node)) continue;
-        if (is_of_activation(&advisor->graph.nodes[node])) continue;
-        if (read++ < STACKS_READ_MAX && is_of_library(advisor->module, node)) continue;
-        shape_set_add(&found, shape);
-    }
-    return found;
 }
 
 // --- Parameters ---
@@ -113,47 +54,6 @@ struct kept_shapes {
     struct shape_set twice;                 // of the exponentials'
 };
 
-// Scores [batch, heads, queries, keys] as their product made them have the type of queries and keys: what a softmax
-// makes of them in float32 is an array of its own only where something else made the array. Logits have fewer
-// dimensions.
-static bool is_of_scores(const struct advisor *advisor, uint32_t leaf) {
-    const struct graph_node *node = &advisor->graph.nodes[advisor->graph.node_of_leaf[leaf]];
-    if (advisor->graph.leaves[leaf].rank < SCORES_RANK || !is_named(node, BYTES("dot_general"))) return false;
-    return !is_of_jax_attention(node);
-}
-
-// The instruction itself, not a fusion or a copy that is named for it.
-static bool is_plain_exponential(const struct graph_node *node) {
-    return node->opcode == OPCODE_OTHER && is_named(node, BYTES("exp")) &&
-           !bytes_contains(node->op_name, BYTES("log_softmax"));
-}
-
-// Logits that stay float32 for their loss: a step in bfloat16 makes them in both types, and both wait for the backward
-// pass. Seen in six programs that take exponentials of them at three places and more, as optax's loss of all words
-// does; not in four whose words are shifted, or which take log_softmax. A step that is in bfloat16 has both already.
-static struct shape_set find_made_twice(const struct advisor *advisor, const struct shape_set *exponentials) {
-    enum { PLACES = 3 };
-    struct shape_set twice = {.count = 0};
-    uint32_t places[SHAPE_SET_MAX] = {0};
-    if (!advisor->roles.is_training || advisor_computes_in_bf16(advisor)) return twice;
-    for (uint32_t leaf = 0; leaf < advisor->graph.leaf_count; leaf++) {
-        const struct array_shape *shape = &advisor->graph.leaves[leaf];
-        uint32_t node = advisor->graph.node_of_leaf[leaf];
-        if (!is_f32(advisor, leaf) || shape->rank >= SCORES_RANK || !shape_set_has(exponentials, shape)) continue;
-        if (!is_plain_exponential(&advisor->graph.nodes[node])) continue;
-        for (size_t k = 0; k < exponentials->count; k++) {
-            if (array_same_dimensions(exponentials->shapes[k], shape) && ++places[k] == PLACES)
-                shape_set_add(&twice, shape);
-        }
-    }
-    return twice;
-}
-
-static bool is_made_twice(const struct advisor *advisor, uint32_t leaf, const struct shape_set *twice) {
-    return advisor->batch.marks[leaf] && is_f32(advisor, leaf) && shape_set_has(twice, &advisor->graph.leaves[leaf]) &&
-           is_named(&advisor->graph.nodes[advisor->graph.node_of_leaf[leaf]], BYTES("dot_general"));
-}
-
 static int64_t with_narrow(int64_t bytes, int64_t narrow_bytes) {
     return what_if_bytes((double)bytes + (double)narrow_bytes);
 }
@@ -165,7 +65,7 @@ static bool becomes_narrow(const struct advisor *advisor, uint32_t buffer, uint3
     if (is_stored(advisor, buffer)) return true;
     if (computed == COMPUTED_AS_BEFORE) return !advisor->batch.marks[leaf];
     if (computed == COMPUTED_WIDE) return shape_set_has(&kept->tables, shape);
-    if (computed == COMPUTED_ALL_AS_STORED || is_of_scores(advisor, leaf)) return true;
+    if (computed == COMPUTED_ALL_AS_STORED || kept_wide_is_of_scores(advisor, leaf)) return true;
     return !shape_set_has(&kept->exponentials, shape);
 }
 
@@ -173,16 +73,16 @@ static bool predict_parameters(struct advisor *advisor, enum computed computed, 
                                struct what_if_result *result) {
     int64_t *sizes = advisor_sizes(advisor);
     struct what_if_change change = {.sizes = sizes};
-    struct kept_shapes kept = {.exponentials = find_exponentials(advisor), .tables = *tables};
+    struct kept_shapes kept = {.exponentials = kept_wide_find(advisor), .tables = *tables};
     if (!sizes) return false;
-    if (computed == COMPUTED_AS_STORED) kept.twice = find_made_twice(advisor, &kept.exponentials);
+    if (computed == COMPUTED_AS_STORED) kept.twice = kept_wide_made_twice(advisor, &kept.exponentials);
     for (uint32_t i = 0; i < advisor->module->buffer_count; i++) {
         uint32_t leaf = advisor_leaf(advisor, i);
         if (leaf == HLO_NONE) continue;
         bool is_narrow = becomes_narrow(advisor, i, leaf, computed, &kept);
         if (is_narrow)
             sizes[i] = narrowed(advisor, i, leaf);
-        else if (is_made_twice(advisor, leaf, &kept.twice))
+        else if (kept_wide_is_made_twice(advisor, leaf, &kept.twice))
             sizes[i] = with_narrow(sizes[i], narrowed(advisor, i, leaf));
         if (computed != COMPUTED_WIDE && cast_copy_is_needless(advisor, leaf)) sizes[i] = 0;
     }
@@ -337,7 +237,8 @@ static struct advice_doubt doubt_of_temporaries(const struct advisor *advisor, c
         if (!is_f32(advisor, leaf) || !advisor->batch.marks[leaf]) continue;
         double bytes = (double)advisor->module->buffers[buffer].size_bytes;
         doubt.population_bytes += bytes;
-        if (!shape_set_has(exponentials, &advisor->graph.leaves[leaf]) || is_of_scores(advisor, leaf)) continue;
+        if (!shape_set_has(exponentials, &advisor->graph.leaves[leaf]) || kept_wide_is_of_scores(advisor, leaf))
+            continue;
         doubt.may_go_bytes += is_on_purpose && is_named_wide(advisor, leaf) ? bytes : bytes / 2;
     }
     if (doubt.may_go_bytes > 2 * advisor->at_peak.other_f32)
@@ -350,7 +251,7 @@ static struct advice_doubt doubt_of_temporaries(const struct advisor *advisor, c
 bool advise_bf16_temporaries(struct advisor *advisor, struct advice_item *item) {
     int64_t *sizes = advisor_sizes(advisor);
     int64_t narrowed_bytes = 0, wide_bytes = 0;
-    struct shape_set exponentials = find_exponentials(advisor), twice = find_made_twice(advisor, &exponentials);
+    struct shape_set exponentials = kept_wide_find(advisor), twice = kept_wide_made_twice(advisor, &exponentials);
     item->how =
         "Cast the inputs of the model to bfloat16 and compute in it, x = x.astype(jnp.bfloat16), with the weights "
         "cast where they are used; keep sums and losses in float32.";
@@ -358,11 +259,12 @@ bool advise_bf16_temporaries(struct advisor *advisor, struct advice_item *item) 
     for (uint32_t i = 0; i < advisor_temporary_count(advisor); i++) {
         uint32_t buffer = advisor_temporary(advisor, i), leaf = advisor_leaf(advisor, buffer);
         if (!is_f32(advisor, leaf) || !advisor->batch.marks[leaf]) continue;
-        bool is_wide = shape_set_has(&exponentials, &advisor->graph.leaves[leaf]) && !is_of_scores(advisor, leaf);
+        bool is_wide = shape_set_has(&exponentials, &advisor->graph.leaves[leaf]) &&
+                       !kept_wide_is_of_scores(advisor, leaf);
         *(is_wide ? &wide_bytes : &narrowed_bytes) += advisor->module->buffers[buffer].size_bytes;
         if (!is_wide)
             sizes[buffer] = narrowed(advisor, buffer, leaf);
-        else if (is_made_twice(advisor, leaf, &twice))
+        else if (kept_wide_is_made_twice(advisor, leaf, &twice))
             sizes[buffer] = with_narrow(sizes[buffer], narrowed(advisor, buffer, leaf));
     }
     advisor->doubt = doubt_of_temporaries(advisor, &exponentials);

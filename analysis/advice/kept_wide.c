@@ -1,0 +1,103 @@
+#include "analysis/advice/kept_wide.h"
+
+#include "analysis/groups/frameworks.h"
+#include "analysis/hlo/element_type.h"
+#include "analysis/hlo/stack_trace.h"
+#include "analysis/program/op_name.h"
+
+enum { SCORES_RANK = 4 };
+
+static bool is_f32(const struct advisor *advisor, uint32_t leaf) {
+    return advisor->graph.leaves[leaf].element_type == ELEMENT_TYPE_F32;
+}
+
+static bool is_named(const struct graph_node *node, struct bytes primitive) {
+    return bytes_equal(op_name_primitive(node->op_name), primitive);
+}
+
+// A sigmoid's is of what was negated: 1 / (1 + exp(-x)), in whatever type x has.
+static bool is_of_sigmoid(const struct program_graph *graph, uint32_t node) {
+    uint32_t operand = graph_operand(graph, &graph->nodes[node], 0);
+    return operand != HLO_NONE && is_named(&graph->nodes[operand], BYTES("neg"));
+}
+
+// jax.nn's functions of one array keep its type: the gradient of softplus is exp(x - softplus(x)), without a sigmoid.
+static bool is_of_activation(const struct graph_node *node) {
+    static const char *const names[] = {"jit(softplus)", "jit(log_sigmoid)", "jit(elu)", "jit(selu)",
+                                        "jit(celu)",     "jit(mish)",        "jit(silu)"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (bytes_contains(node->op_name, bytes_of(names[i]))) return true;
+    }
+    return false;
+}
+
+// Attention of a library that takes the softmax in the type which its layers compute in: the file that calls JAX is
+// flax's (linen/attention.py) or haiku's (_src/attention.py). Equinox's widens what it is given.
+static bool is_of_library(const struct hlo_module *module, uint32_t node) {
+    struct stack_trace_frame frames[STACK_TRACE_MAX_FRAMES];
+    struct hlo_metadata metadata = hlo_instruction_metadata(module, node, hlo_instruction_read(module, node).metadata);
+    size_t count = stack_trace_read(module, metadata.stack_frame_id, frames, STACK_TRACE_MAX_FRAMES), i = 0;
+    while (i < count && frameworks_have("jax,jaxlib,numpy", frames[i].file)) i++;
+    return i < count && frameworks_have("flax,haiku", frames[i].file);
+}
+
+// jax.nn.dot_product_attention, which flax's nnx calls too, asks for float32 of its own product and softmax. The
+// product's labels are in its name (jax/_src/nn/functions.py, _dot_product_attention_core: preferred_element_type).
+static bool is_of_jax_attention(const struct graph_node *node) {
+    return bytes_contains(node->op_name, BYTES("BTNH,BSNH->BNTS"));
+}
+
+struct shape_set kept_wide_find(const struct advisor *advisor) {
+    enum { STACKS_READ_MAX = 4096 };
+    struct shape_set found = {.count = 0};
+    uint32_t read = 0, asked = HLO_NONE;
+    if (advisor->roles.is_graph) return found;  // what comes to a node is weighed in the type that it comes in
+    for (uint32_t leaf = 0; leaf < advisor->graph.leaf_count && found.count < SHAPE_SET_MAX; leaf++) {
+        const struct array_shape *shape = &advisor->graph.leaves[leaf];
+        uint32_t node = advisor->graph.node_of_leaf[leaf];
+        bool is_wide = array_is(shape) && is_f32(advisor, leaf) && advisor->batch.marks[leaf];
+        if (is_wide && node != asked && is_of_jax_attention(&advisor->graph.nodes[node])) shape_set_add(&found, shape);
+        if (is_wide) asked = node;
+        bool is_exp = is_wide && is_named(&advisor->graph.nodes[node], BYTES("exp"));
+        if (!is_exp || shape_set_has(&found, shape) || is_of_sigmoid(&advisor->graph, node)) continue;
+        if (is_of_activation(&advisor->graph.nodes[node])) continue;
+        if (read++ < STACKS_READ_MAX && is_of_library(advisor->module, node)) continue;
+        shape_set_add(&found, shape);
+    }
+    return found;
+}
+
+bool kept_wide_is_of_scores(const struct advisor *advisor, uint32_t leaf) {
+    const struct graph_node *node = &advisor->graph.nodes[advisor->graph.node_of_leaf[leaf]];
+    if (advisor->graph.leaves[leaf].rank < SCORES_RANK || !is_named(node, BYTES("dot_general"))) return false;
+    return !is_of_jax_attention(node);
+}
+
+// The instruction itself, not a fusion or a copy that is named for it.
+static bool is_plain_exponential(const struct graph_node *node) {
+    return node->opcode == OPCODE_OTHER && is_named(node, BYTES("exp")) &&
+           !bytes_contains(node->op_name, BYTES("log_softmax"));
+}
+
+struct shape_set kept_wide_made_twice(const struct advisor *advisor, const struct shape_set *exponentials) {
+    enum { PLACES = 3 };
+    struct shape_set twice = {.count = 0};
+    uint32_t places[SHAPE_SET_MAX] = {0};
+    if (!advisor->roles.is_training || advisor_computes_in_bf16(advisor)) return twice;
+    for (uint32_t leaf = 0; leaf < advisor->graph.leaf_count; leaf++) {
+        const struct array_shape *shape = &advisor->graph.leaves[leaf];
+        uint32_t node = advisor->graph.node_of_leaf[leaf];
+        if (!is_f32(advisor, leaf) || shape->rank >= SCORES_RANK || !shape_set_has(exponentials, shape)) continue;
+        if (!is_plain_exponential(&advisor->graph.nodes[node])) continue;
+        for (size_t k = 0; k < exponentials->count; k++) {
+            if (array_same_dimensions(exponentials->shapes[k], shape) && ++places[k] == PLACES)
+                shape_set_add(&twice, shape);
+        }
+    }
+    return twice;
+}
+
+bool kept_wide_is_made_twice(const struct advisor *advisor, uint32_t leaf, const struct shape_set *twice) {
+    return advisor->batch.marks[leaf] && is_f32(advisor, leaf) && shape_set_has(twice, &advisor->graph.leaves[leaf]) &&
+           is_named(&advisor->graph.nodes[advisor->graph.node_of_leaf[leaf]], BYTES("dot_general"));
+}
