@@ -559,6 +559,10 @@ class Predictions(unittest.TestCase):
         evidence = by_id(self.documents["carried_rows"])["halve_sequence"]["evidence"]
         self.assertFalse([words for words in evidence if "grows with it" in words], evidence)  # they are no weights
 
+    def test_a_softplus_is_no_softmax(self):
+        item, truth = by_id(self.documents["softened"])["bf16_temporaries"], PROGRAMS["softened"]["after"]
+        self.assertLess(abs(item["predicted_total_bytes"] - truth["bf16_temporaries"]), 0.1 * truth["bf16_temporaries"])
+
     def test_scores_have_the_type_of_queries_and_keys(self):
         item = by_id(self.documents["widened_scores"])["bf16_parameters"]  # before a softmax in float32
         self.assertLess(abs(item["followed_total_bytes"] - FOLLOWED_SCORES), 0.15 * FOLLOWED_SCORES)
