@@ -1,5 +1,9 @@
 #include "analysis/advice/sequence.h"
 
+#include "analysis/program/library_call.h"
+#include "proto/hlo_fields.h"
+#include "proto/wire.h"
+
 enum { TRIED_MAX = 8, IMAGE_RANK = 4, FILM_RANK = 5, FRAMES = 1, LEAST_DIVISOR = 20, WEIGHTS_DIVISOR = 8 };
 
 struct finder {
@@ -150,17 +154,31 @@ static double buffers_bytes(const struct finder *f, bool only_marked) {
     return bytes;
 }
 
+static bool is_narrower(const struct array_shape *part, const struct array_shape *whole, int dimension) {
+    return dimension < part->rank && part->dimensions[dimension] < whole->dimensions[dimension];
+}
+
+// Rows of examples that are at places of their own are scattered: cache.at[rows, places].set(k).
+static unsigned dimensions_written_in_part(const struct dimension_flow *flow, const struct graph_node *node) {
+    int numbers[ARRAY_RANK_MAX];
+    unsigned dimensions = 0;
+    if (node->opcode == OPCODE_SCATTER) {
+        struct bytes by = wire_find_message(node->message, HLO_INSTRUCTION_SCATTER);
+        return dimension_bits(numbers, dimension_numbers_read(by, SCATTER_INSERTED_WINDOW_DIMS, numbers));
+    }
+    uint32_t part = node->opcode == OPCODE_DYNAMIC_UPDATE_SLICE ? flow_operand_leaf(flow, node, 1) : HLO_NONE;
+    const struct array_shape *whole = flow_leaf(flow, node->first_leaf);
+    for (int d = 0; part != HLO_NONE && d < whole->rank; d++)
+        dimensions |= (unsigned)is_narrower(flow_leaf(flow, part), whole, d) << d;
+    return dimensions;
+}
+
 // Is a part of a marked dimension written at a time, as tokens are into a cache?
 static bool is_written_in_part(const struct dimension_flow *flow) {
     for (uint32_t i = 0; i < flow->graph->node_count; i++) {
         const struct graph_node *node = &flow->graph->nodes[i];
-        if (node->opcode != OPCODE_DYNAMIC_UPDATE_SLICE || node->leaf_count != 1) continue;
-        uint32_t part = flow_operand_leaf(flow, node, 1);
-        const struct array_shape *whole = flow_leaf(flow, node->first_leaf);
-        for (int d = 0; part != HLO_NONE && d < whole->rank && d < flow_leaf(flow, part)->rank; d++) {
-            bool is_marked = flow->marks[node->first_leaf] >> d & 1;
-            if (is_marked && flow_leaf(flow, part)->dimensions[d] < whole->dimensions[d]) return true;
-        }
+        if (node->leaf_count != 1 || !flow->marks[node->first_leaf]) continue;
+        if (flow->marks[node->first_leaf] & dimensions_written_in_part(flow, node)) return true;
     }
     return false;
 }
