@@ -9,8 +9,9 @@ uint32_t looked_up_table(const struct advisor *advisor, uint32_t index) {
 
 enum { ROWS_MAX = 64 };
 
-struct rows {  // elements of what is looked up at once, or of what it is looked up in; each once
+struct rows {  // elements of what is looked up at once, or of what it is looked up in; each once with one name
     int64_t elements[ROWS_MAX];
+    struct bytes names[ROWS_MAX];  // of the operation
     uint32_t count;
 };
 
@@ -22,6 +23,14 @@ static bool has_elements(const struct rows *rows, const struct array_shape *shap
     return false;
 }
 
+static bool is_among(const struct rows *rows, const struct array_shape *shape, struct bytes name) {
+    int64_t elements = array_is(shape) ? array_shape_elements(shape) : 0;
+    for (uint32_t i = 0; i < rows->count; i++) {
+        if (rows->elements[i] == elements && bytes_equal(rows->names[i], name)) return true;
+    }
+    return rows->count == ROWS_MAX && has_elements(rows, shape);
+}
+
 // Of tables that are split by what is looked up: their first dimension.
 static struct rows find_rows(const struct advisor *advisor, const struct sharding_split *split) {
     struct rows rows = {.count = 0};
@@ -29,7 +38,10 @@ static struct rows find_rows(const struct advisor *advisor, const struct shardin
         uint32_t table = looked_up_table(advisor, i), found = advisor->graph.nodes[i].first_leaf;
         if (table == HLO_NONE || advisor->batch.marks[table] || !(sharding_split_marks(split, table) & 1)) continue;
         const struct array_shape *shape = &advisor->graph.leaves[found];
-        if (array_is(shape) && !has_elements(&rows, shape)) rows.elements[rows.count++] = array_shape_elements(shape);
+        struct bytes name = advisor->graph.nodes[i].op_name;
+        if (!array_is(shape) || is_among(&rows, shape, name)) continue;
+        rows.names[rows.count] = name;
+        rows.elements[rows.count++] = array_shape_elements(shape);
     }
     return rows;
 }
@@ -53,7 +65,7 @@ uint8_t *looked_up_find(const struct advisor *advisor, const struct sharding_spl
     if (!whole) error_set(advisor->error, ERROR_TOO_BIG, "no memory left for what is looked up");
     for (uint32_t i = 0; whole && advisor->is_for_tpu && i < graph->node_count; i++) {
         const struct graph_node *node = &graph->nodes[i];
-        bool is_of_rows = node->leaf_count == 1 && has_elements(&rows, &graph->leaves[node->first_leaf]);
+        bool is_of_rows = node->leaf_count == 1 && is_among(&rows, &graph->leaves[node->first_leaf], node->op_name);
         if (is_of_rows && is_named(node, BYTES("gather"))) whole[node->first_leaf] = 2;
         if (is_named(node, BYTES("scatter"))) note_gradients(advisor, node, &rows, whole);
     }
