@@ -82,12 +82,14 @@ static struct advice_doubt doubt_of_sharding(const struct advisor *advisor) {
 
 // Between convolutions, and along edges, the partitioner keeps some activations split and gathers others. With the
 // batch split as well, most of them stay split.
-static double maybe_gathered(const struct advisor *advisor, const struct sharding_split *split, bool is_batch_split) {
+static double maybe_gathered(const struct advisor *advisor, const struct sharded *sharded) {
+    const struct sharding_split *split = &sharded->split;
+    if (sharded_is_by_edges(advisor, sharded)) return 0;
     bool is_much = advisor->is_for_tpu || advisor->roles.is_graph;
     double of_split = is_much ? GATHERED_OF_SPLIT_BATCH_ON_TPU : GATHERED_OF_SPLIT_BATCH;
     double bytes = advisor->roles.is_graph ? advisor->at_peak.batch : pictures_bytes_at_peak(advisor);
     if (!split->is_by_features && !advisor->roles.is_graph) return 0;
-    return (is_batch_split ? of_split : 1) * bytes;
+    return (sharded->is_batch_split ? of_split : 1) * bytes;
 }
 
 // Is the batch whole on each chip, or as good as that?
@@ -99,6 +101,7 @@ static bool is_batch_whole(const struct sharded *sharded) {
 static struct waiting_bytes find_waiting(const struct advisor *advisor, const struct sharded *sharded) {
     bool is_pooled = sharded->habits.pooled.is_pooled;
     bool is_split = !is_batch_whole(sharded);
+    if (sharded_is_by_edges(advisor, sharded)) return (struct waiting_bytes){0};
     if (!advisor->roles.is_training || (is_split && !is_pooled)) return (struct waiting_bytes){0};
     if (advisor->is_for_gpu && is_split)
         return gathered_on_gpu(advisor, sharded->habits.pooled.block_rows, sharded->then.temporary_bytes);
@@ -195,14 +198,14 @@ static void doubt_exchanged(struct advisor *advisor, const struct sharded *shard
 static void doubt_split(struct advisor *advisor, const struct sharded *sharded) {
     const struct sharding_split *split = &sharded->split;
     advisor->doubt = doubt_of_sharding(advisor);
-    advisor->doubt.may_stay_bytes += maybe_gathered(advisor, split, sharded->is_batch_split);
+    advisor->doubt.may_stay_bytes += maybe_gathered(advisor, sharded);
     if (split->is_by_features)
         advisor->doubt.help =
             "Compile it sharded: the partitioner gathers the input of each convolution that is split by "
             "output features, and may keep it for the backward pass.";
     if (sharded->is_batch_split) few_pictures_doubt(advisor, advisor->roles.batch / advisor->request.ways);
     if (is_batch_whole(sharded)) doubt_frames(advisor, &sharded->habits);
-    if (sharded->is_batch_split) doubt_exchanged(advisor, sharded);
+    if (sharded->is_batch_split && !sharded_is_by_edges(advisor, sharded)) doubt_exchanged(advisor, sharded);
 }
 
 // Parameters and batch are most of any program: where chips that share them save nothing, how it is split is not seen.
@@ -228,6 +231,11 @@ static void say_sums(const struct advisor *advisor, const struct sharded *sharde
                     "perhaps twice.",
                     sharded->summed_whole.is_of_examples ? "examples" : "columns",
                     size_string(sharded->summed_whole.product_bytes, advisor->arena));
+    if (summed_twice_bytes(sharded))
+        advisor_say(advisor, item,
+                    "A product whose rows the chips share is summed over them and stays whole: where the compiler "
+                    "does not write the sum over a chip's part, %s of it lie there beside it.",
+                    size_string(sharded->summed_whole.twice_bytes, advisor->arena));
     int64_t kept_bytes = scattered_not_bytes(advisor, sharded->summed_leaves);
     if (kept_bytes)
         advisor_say(advisor, item,
@@ -295,6 +303,13 @@ static int64_t partial_sum_bytes(const struct sharded *sharded) {
     return sharded->summed_whole.product_bytes / 2;
 }
 
+// From no part beside a sum that stays whole to all of it, and some.
+static void widen_by_twice(const struct sharded *sharded, struct advice_item *item) {
+    int64_t likely = summed_twice_bytes(sharded);
+    item->low_bytes -= likely;
+    item->high_bytes += likely ? sharded->summed_whole.twice_bytes : 0;
+}
+
 // Chips run another order, with collectives in it: what that of today leaves empty between arrays beyond a tenth of the
 // total is an accident of its own.
 static int64_t accidental_waste(const struct what_if_result *then) {
@@ -310,9 +325,11 @@ static void set_sharded_totals(struct advisor *advisor, const struct sharded *sh
     then.total_bytes -= accident;
     int64_t hidden = advisor->is_rematerialized ? what_if_bytes(HIDDEN * (double)then.temporary_bytes) : 0;
     add_to_totals(advisor, sharded_added_bytes(advisor, sharded), hidden, &then);
-    advisor->reach.added_bytes += sharded->waiting.most - sharded->waiting.likely + partial_sum_bytes(sharded);
+    advisor->reach.added_bytes += sharded->waiting.most - sharded->waiting.likely + partial_sum_bytes(sharded) +
+                                  sharded->summed_whole.twice_bytes;
     advisor_set_totals(advisor, &then, below_of(advisor, spread), spread, item);
     widen_by_waiting(advisor, &sharded->waiting, item);
+    widen_by_twice(sharded, item);
     item->high_bytes += partial_sum_bytes(sharded) + accident;
     if (accident && item->low_bytes > then.peak_bytes) item->low_bytes = then.peak_bytes;
     sharding_widen(&sharded->habits, sharded->is_batch_split, advisor->is_for_gpu, item);

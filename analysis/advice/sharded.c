@@ -1,5 +1,6 @@
 #include "analysis/advice/sharded.h"
 
+#include "analysis/advice/edge_sums.h"
 #include "analysis/advice/few_pictures.h"
 #include "analysis/advice/sliced_inputs.h"
 #include "analysis/advice/weight_products.h"
@@ -78,7 +79,14 @@ static int64_t gathered_on_chips(const struct advisor *advisor, const struct sha
     return gathered - moved_to_fast_memory(advisor, sharded->then.small_bytes);
 }
 
+bool sharded_is_by_edges(const struct advisor *advisor, const struct sharded *sharded) {
+    const double by_columns = 0.3;
+    return advisor->is_for_tpu && advisor->roles.is_graph && sharded->is_batch_split &&
+           sharded->batch.whole_share < by_columns;
+}
+
 static int64_t exchanged_or_gathered(const struct advisor *advisor, const struct sharded *sharded) {
+    if (sharded_is_by_edges(advisor, sharded)) return gathered_on_chips(advisor, sharded) + edge_sums_bytes(advisor);
     if (sharded->is_batch_split && advisor->is_for_tpu) return gathered_on_chips(advisor, sharded);
     if (sharded->is_batch_split) return sharded->weights_bytes + exchanged_product_bytes(advisor, &sharded->split.flow);
     int64_t added = gathered_inputs(advisor, &sharded->split);
@@ -95,9 +103,16 @@ static double waiting_pictures(const struct advisor *advisor, const struct shard
     return WAITING_PICTURES * pictures_bytes_at_peak(advisor) / (double)advisor->request.ways;
 }
 
+int64_t summed_twice_bytes(const struct sharded *sharded) {
+    const double likely = 0.4;
+    bool is_seen = !sharded->is_batch_split && !sharded->habits.is_over_time;
+    return !is_seen ? 0 : what_if_bytes(likely * (double)sharded->summed_whole.twice_bytes);
+}
+
 int64_t sharded_added_bytes(const struct advisor *advisor, const struct sharded *sharded) {
     bool is_regathered = sharded->uneven.is_whole && (advisor->is_for_gpu || !sharded->is_batch_split);
     double regathered = is_regathered ? REGATHERED * (double)sharded->then.temporary_bytes : 0;
-    return exchanged_or_gathered(advisor, sharded) + sharded->waiting.likely + sharded->summed_whole.beyond_peak_bytes +
+    int64_t summed = sharded->summed_whole.beyond_peak_bytes + summed_twice_bytes(sharded);
+    return exchanged_or_gathered(advisor, sharded) + sharded->waiting.likely + summed +
            what_if_bytes(regathered + waiting_pictures(advisor, sharded));
 }

@@ -26,5 +26,12 @@ struct sharded {  // the program on one of the chips
     struct summed_whole summed_whole;
 };
 
+// Are edges of a graph, and all that follows them, split along with the weights of a TPU's program?
+bool sharded_is_by_edges(const struct advisor *advisor, const struct sharded *sharded);
+
+// Of a product that stays whole, what its sum likely takes beside a chip's part of it: with the batch whole, but for
+// loops over time, where the peak is elsewhere.
+int64_t summed_twice_bytes(const struct sharded *sharded);
+
 // What comes on top of the split arrays at the peak: what is gathered, or exchanged, or waits.
 int64_t sharded_added_bytes(const struct advisor *advisor, const struct sharded *sharded);

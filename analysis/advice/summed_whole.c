@@ -1,6 +1,7 @@
 #include "analysis/advice/summed_whole.h"
 
 #include "analysis/advice/weight_products.h"
+#include "analysis/hlo/element_type.h"
 #include "analysis/program/callers.h"
 
 static bool is_of_examples(const struct advisor *advisor, const struct dimension_flow *split,
@@ -20,6 +21,12 @@ static bool is_cut_after(const struct advisor *advisor, const struct dimension_f
 static bool is_summed_whole(const struct advisor *advisor, const struct dimension_flow *split, uint32_t index,
                             struct weight_product *product) {
     return weight_product_is_summed(advisor, split, index, product) && is_cut_after(advisor, split, product);
+}
+
+static bool is_maybe_twice(const struct advisor *advisor, const struct dimension_flow *split, uint32_t index,
+                           struct weight_product *product) {
+    return advisor->is_for_tpu && weight_product_is_summed(advisor, split, index, product) && !product->is_in_loop &&
+           !split->marks[product->result] && flow_leaf(split, product->result)->element_type == ELEMENT_TYPE_F32;
 }
 
 // Live bytes after each event.
@@ -73,8 +80,21 @@ static void find_largest(const struct advisor *advisor, const struct dimension_f
         if (beside <= 0 || beside + own <= most) continue;
         most = beside + own;
         *whole = (struct summed_whole){what_if_bytes(most - peak), what_if_bytes(own),
-                                       is_of_examples(advisor, split, &product)};
+                                       is_of_examples(advisor, split, &product), 0};
     }
+}
+
+static int64_t find_twice(const struct advisor *advisor, const struct dimension_flow *split, const double *live_at,
+                          double peak) {
+    double most = peak;
+    for (uint32_t i = 0; i < advisor->graph.node_count; i++) {
+        struct weight_product product;
+        if (!is_maybe_twice(advisor, split, i, &product)) continue;
+        double beside = live_at[callers_scheduled(&advisor->graph, advisor->caller, i)];
+        double own = (double)array_shape_bytes(flow_leaf(split, product.result));
+        if (beside > 0 && beside + own > most) most = beside + own;
+    }
+    return what_if_bytes(most - peak);
 }
 
 bool summed_whole_find(struct advisor *advisor, const struct sharding_split *split, const int64_t *sizes,
@@ -85,5 +105,6 @@ bool summed_whole_find(struct advisor *advisor, const struct sharding_split *spl
         return error_set(advisor->error, ERROR_TOO_BIG, "no memory left for the heap of a program on several chips");
     double peak = largest(live, advisor->what_if.replay.step_count + 1);
     find_largest(advisor, &split->flow, live_at, peak, whole);
+    whole->twice_bytes = find_twice(advisor, &split->flow, live_at, peak);
     return true;
 }

@@ -8,8 +8,13 @@
 // Where both operands are split along what the product sums over, and its result along the batch or along columns. Seen
 // in modules that libtpu and XLA:GPU partitioned (docs/advice.md): the first mostly of logits, whose last weight has
 // rows and whose layers lie in columns; the second of hidden layers, more than a TPU's fast memory holds, also such as
-// a fusion made and used up before the change. Says nothing of results that stay whole, which are as large before the
-// change, or longer than a moment (scattered.h).
+// a fusion made and used up before the change. Says nothing of what is whole longer than a moment (scattered.h).
+//
+//     h [8,1024,768/4] . table' [768/4,50257]  ->  f32[8,1024,50257] on each chip  ->  all-reduce, in its place or not
+//
+// Where the result stays whole, a TPU writes the sum over the chip's part; but not where it fused that product with a
+// collective (`aliasing_operands` of the all-reduce is empty then), which was seen of float32 only, in two of seven
+// programs, and which nothing here tells.
 #pragma once
 
 #include "analysis/advice/sharding_split.h"
@@ -18,6 +23,7 @@ struct summed_whole {
     int64_t beyond_peak_bytes;  // what the largest of them takes beyond the peak of the heap
     int64_t product_bytes;      // its own; a chip's part is as large, where the sum does not take its place
     bool is_of_examples;        // split along the batch after it, not along columns
+    int64_t twice_bytes;        // what one that stays whole takes beyond the peak where the sum is beside it
 };
 
 // Of a heap whose buffers have these sizes; zeros: none is beyond its peak. False at the arena's limit, with the error
