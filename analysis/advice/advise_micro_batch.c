@@ -120,6 +120,7 @@ static bool predict(struct advisor *advisor, int64_t parts, bool has_sums, struc
     advisor_set_totals(advisor, &then, 0.03, 0.03, item);
     advice_widen_narrowly(item, 0.045, 0.053);
     if (has_tables || advisor->has_convolutions) advice_widen(item, has_tables ? 0.22 : 0.12, has_tables ? 0.08 : 0.18);
+    if (few_pictures_in_lanes(advisor, advisor->roles.batch / parts)) advice_widen(item, 0, 0.40);
     return true;
 }
 
@@ -172,6 +173,10 @@ static void say_parts(struct advisor *advisor, bool has_sums, struct advice_item
     long long examples = program_roles_examples(&advisor->roles), parts = item->parts;
     advisor_say(advisor, item, "The batch of %lld in %lld parts of %lld: of what follows the batch, one part is alive.",
                 examples, parts, examples / parts);
+    if (few_pictures_in_lanes(advisor, examples / parts))
+        advisor_say(advisor, item,
+                    "A part's pictures do not fill the lanes of a tile: where the compiler keeps them there, they take "
+                    "more than their part.");
     if (has_sums)
         advisor_say(advisor, item, "The program sums gradients over a loop already: the sums are there.");
     else
