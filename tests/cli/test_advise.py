@@ -29,6 +29,7 @@ OTHERWISE = {("cut_layers", "shard_all"): 0.2,  # how far ahead weights are gath
              ("mixed_heads", "shard_parameters"): 0.2,  # scores are gathered for the backward pass as well
              ("layers_shared", "shard_all"): 0.22,  # two large weights are gathered at once
              ("waves_beside_words", "shard_parameters"): 0.25,  # states of 192 are laid out so that they pad nothing
+             ("convolutions", "host_offload_optimizer"): 0.3,  # laid out otherwise, for half more at most
              ("table", "bf16_parameters"): 0.17}  # its source casts the table before it takes rows
 GIB = 1 << 30
 UNDERSTOOD, TELL_FROM = 0.8, 0.5  # below: a wider range; no figure
@@ -79,8 +80,7 @@ class Predictions(unittest.TestCase):
     def test_little_is_not_told(self):
         untold = [(name, change) for name, program in PROGRAMS.items() for change in program["after"]
                   if by_id(self.documents[name])[change]["predicted_total_bytes"] is None]
-        self.assertEqual(untold, [("convolutions", "shard_all"), ("convolutions", "host_offload_optimizer"),
-                                  ("recurrent", "shard_parameters"),
+        self.assertEqual(untold, [("convolutions", "shard_all"), ("recurrent", "shard_parameters"),
                                   ("classifier", "shard_all"), ("gpu_hashed", "shard_parameters"),
                                   ("pair_biases", "shard_all"), ("equal_places", "halve_sequence"),
                                   ("narrow_tables", "shard_parameters"), ("narrow_tables", "shard_all"),
@@ -93,11 +93,13 @@ class Predictions(unittest.TestCase):
         self.assertIn("chips that share it would save nothing", item["evidence"][0])
         self.assertEqual((item["applies"], item["understood"]), (False, 0))
 
-    def test_state_on_the_host_is_not_told_where_the_compiler_needs_more_for_it(self):
+    def test_state_on_the_host_costs_where_the_compiler_needs_more_for_it(self):
         item, program = by_id(self.documents["convolutions"])["host_offload_optimizer"], PROGRAMS["convolutions"]
-        self.assertGreater(program["after"]["host_offload_optimizer"], program["total_bytes"] * 1.4)
-        self.assertIn("lays out the whole step otherwise", item["evidence"][0])
-        self.assertEqual((item["applies"], item["understood"]), (False, 0))
+        truth = program["after"]["host_offload_optimizer"]
+        self.assertGreater(truth, program["total_bytes"] * 1.4)
+        self.assertIn("lays out the whole step otherwise", " ".join(item["evidence"]))
+        self.assertLess(item["saves_bytes"], 0)
+        self.assertTrue(item["predicted_total_bytes"] < truth <= item["high_bytes"], item)
 
     def test_the_total_before_is_the_compilers(self):
         for name, program in PROGRAMS.items():
@@ -121,7 +123,7 @@ class Predictions(unittest.TestCase):
                     continue
                 width = item["high_bytes"] - item["low_bytes"]
                 is_squeezed = "has squeezed this program" in " ".join(item["evidence"])  # may be wider: docs/advice.md
-                has_pictures = item["id"] == "halve_batch" and "pictures" in " ".join(item["evidence"])
+                has_pictures = item["id"] in ("halve_batch", "micro_batch") and "pictures" in " ".join(item["evidence"])
                 may_be_wide = item["id"] in WIDE or is_squeezed or has_pictures or "followed_total_bytes" in item
                 if item["understood"] >= UNDERSTOOD and not may_be_wide:
                     self.assertLessEqual(width, 0.301 * item["predicted_total_bytes"], item["id"])

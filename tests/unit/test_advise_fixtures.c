@@ -81,7 +81,7 @@ static void little_is_saved_beyond_what_moves(void **state) {
         if (!offloaded->applies) continue;
         check_moved(&made.each[i], offloaded);
         int64_t total = made.each[i].advice.total_bytes;
-        assert_true(offloaded->high_bytes <= total + (made.each[i].advice.is_for_tpu ? total / 10 : 0));
+        assert_true(offloaded->high_bytes <= total + (made.each[i].advice.is_for_tpu ? total / 2 : 0));
     }
 }
 
