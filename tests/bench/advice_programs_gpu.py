@@ -10,6 +10,7 @@ import sys
 import advice_programs as common  # before jax: it says which platforms there are
 from advice_programs import BF16, F32, Arrays, Change, Family, Sizes, adam_step, maybe_remat, momentum_step
 import advice_kinds_families as kinds
+import advice_panel_families as panel
 import advice_unseen_families as unseen
 
 import jax
@@ -283,7 +284,7 @@ MODELS = {
 }
 KINDS = (("library", {"xla_gpu_enable_triton_gemm": False}), ("triton", {"xla_gpu_enable_triton_gemm": True}))
 UNSEEN = common.unseen_families(unseen.GPU | unseen.LAST_GPU | unseen.BLIND_GPU | unseen.EXAM_GPU | unseen.LIBRARY_GPU |
-                                unseen.REPOS_GPU | unseen.FRESH_GPU | kinds.GPU, H100)
+                                unseen.REPOS_GPU | unseen.FRESH_GPU | kinds.GPU | panel.GPU, H100)
 IN_PARTS = ("micro_batch", "micro_batch.8", "donate_inputs+micro_batch.8")
 OF_TRAINING, OF_SERVING = ("halve_sequence", "rematerialize_dots"), ("halve_sequence", "int8_weights")
 ALSO = {name: IN_PARTS for name in ("decoder_4", "decoder_scan_12", "gated_6", "moe_2", "dense_8", "residual_bf16")}

@@ -6,8 +6,8 @@ models are those of libraries, then REPOS_TPU and REPOS_GPU, in the manner of pu
 FRESH_GPU. Each set was judged once as the rules were then, and rules were changed with it in view after that.
 docs/advice.md has what each said at first sight. Those after them are in advice_kinds_families.py,
 advice_typical_families.py, advice_practice_families.py, advice_field_families.py, advice_trial_families.py,
-advice_proof_families.py, advice_verdict_families.py, advice_aside_families.py and advice_jury_families.py, of which
-the last are told apart as kept aside.
+advice_proof_families.py, advice_verdict_families.py, advice_aside_families.py, advice_jury_families.py and
+advice_panel_families.py, of which some of the last are told apart as kept aside.
 """
 import dataclasses
 
