@@ -29,6 +29,7 @@ OTHERWISE = {("cut_layers", "shard_all"): 0.2,  # how far ahead weights are gath
              ("mixed_heads", "shard_parameters"): 0.2,  # scores are gathered for the backward pass as well
              ("layers_shared", "shard_all"): 0.22,  # two large weights are gathered at once
              ("waves_beside_words", "shard_parameters"): 0.25,  # states of 192 are laid out so that they pad nothing
+             ("bonds_named", "shard_all"): 0.17,  # sums of edges at nodes and at graphs, side by side
              ("convolutions", "host_offload_optimizer"): 0.3,  # laid out otherwise, for half more at most
              ("table", "bf16_parameters"): 0.17}  # its source casts the table before it takes rows
 GIB = 1 << 30
@@ -722,6 +723,32 @@ class Predictions(unittest.TestCase):
         item = by_id(self.documents["frozen_teacher"])["shard_parameters"]  # [384,640] lies in rows, its sum does not
         truth = PROGRAMS["frozen_teacher"]["after"]["shard_parameters"]
         self.assertLessEqual(abs(item["predicted_total_bytes"] - truth), 0.15 * truth, item)
+
+    def test_a_sum_that_stays_whole_may_lie_beside_a_chips_part(self):
+        item, truth = by_id(self.documents["sums_twice"])["shard_parameters"], 2114868224
+        self.assertIn("does not write the sum over a chip's part, 775.62 MiB of it", " ".join(item["evidence"]))
+        self.assertTrue(1.2 * item["low_bytes"] < item["predicted_total_bytes"] < truth < item["high_bytes"], item)
+        whole = by_id(self.documents["sums_twice"])["shard_all"]  # by examples, then by columns: another sum
+        self.assertNotIn("over a chip's part", " ".join(whole["evidence"]))
+
+    def test_chips_that_share_edges_sum_at_nodes(self):
+        for name, most in ("nodes_attended", 0.07), ("bonds_named", 0.17):
+            item, truth = by_id(self.documents[name])["shard_all"], PROGRAMS[name]["after"]["shard_all"]
+            self.assertEqual(item["understood"], 1, name)
+            self.assertLessEqual(abs(item["predicted_total_bytes"] - truth), most * truth, item)
+        crystals = by_id(self.documents["soft_crystals"])["shard_all"]  # columns of weights come before its edges
+        self.assertIsNone(crystals["predicted_total_bytes"])
+
+    def test_rows_that_are_scattered_into_caches_tell_their_room(self):
+        item = by_id(self.documents["scattered_caches"])["halve_sequence"]
+        truth = PROGRAMS["scattered_caches"]["after"]["halve_sequence"]
+        self.assertIn("The sequence is 4096, dimension 1 of an input.", " ".join(item["evidence"]))
+        self.assertLessEqual(abs(item["predicted_total_bytes"] - truth), 0.01 * truth, item)
+
+    def test_parts_whose_pictures_fill_no_lanes_may_take_as_much_as_all(self):
+        item = by_id(self.documents["convolutions"])["micro_batch"]
+        self.assertIn("do not fill the lanes of a tile", " ".join(item["evidence"]))
+        self.assertGreaterEqual(item["high_bytes"], 1.39 * item["predicted_total_bytes"])
 
     def test_a_table_that_the_chips_do_not_divide_keeps_the_batch_whole(self):
         item, truth = (of["frozen_teacher"] for of in (self.documents, PROGRAMS))
