@@ -1,7 +1,10 @@
 #include "analysis/advice/edges_and_nodes.h"
 
 #include "analysis/base/common_divisor.h"
+#include "analysis/program/library_call.h"
 #include "analysis/program/op_name.h"
+#include "proto/hlo_fields.h"
+#include "proto/wire.h"
 
 enum { ROW_COUNTS_MAX = 64 };
 
@@ -36,19 +39,28 @@ struct row_uses {                    // of arrays that rows that follow the edge
     struct row_counts read_back;     // and by the backward pass
 };
 
-// 0: more than any row has.
-static int64_t elements_of_row(const struct array_shape *shape) {
-    int64_t elements = 1;
-    for (int d = 1; d < shape->rank; d++) {
-        if (__builtin_mul_overflow(elements, shape->dimensions[d], &elements)) return 0;
+// The dimension of rows that gather or scatter has a number for: XLA:GPU turns sums around, [3,64,nodes]. 0 where there
+// are several, as of the slots of experts, [experts, slots, width].
+static int addressed_dimension(const struct graph_node *node) {
+    bool is_sum = node->opcode == OPCODE_SCATTER;
+    int numbers[ARRAY_RANK_MAX];
+    struct bytes by = wire_find_message(node->message, is_sum ? HLO_INSTRUCTION_SCATTER : HLO_INSTRUCTION_GATHER);
+    int count = dimension_numbers_read(by, is_sum ? SCATTER_DIMS_TO_OPERAND_DIMS : GATHER_START_INDEX_MAP, numbers);
+    return count == 1 ? numbers[0] : 0;
+}
+
+// 0: more than any row has, or no such dimension.
+static int64_t elements_of_row(const struct array_shape *shape, int rows) {
+    int64_t elements = rows < shape->rank;
+    for (int d = 0; d < shape->rank; d++) {
+        if (d != rows && __builtin_mul_overflow(elements, shape->dimensions[d], &elements)) return 0;
     }
     return elements;
 }
 
-// Slots of experts, [experts, slots, width], are read by two numbers: not whole rows.
-static bool are_whole_rows(const struct array_shape *rows, const struct array_shape *of_edges) {
-    int64_t elements = elements_of_row(rows);
-    return rows->rank >= 2 && elements > 1 && elements == elements_of_row(of_edges);
+static bool are_whole_rows(const struct array_shape *rows, int dimension, const struct array_shape *of_edges) {
+    int64_t elements = elements_of_row(rows, dimension);
+    return rows->rank >= 2 && elements > 1 && elements == elements_of_row(of_edges, 0);
 }
 
 static void note_use(const struct finder *f, const struct graph_node *node, struct row_uses *uses) {
@@ -57,9 +69,10 @@ static void note_use(const struct finder *f, const struct graph_node *node, stru
     uint32_t of_edges = is_sum ? flow_operand_leaf(f->flow, node, 2) : node->first_leaf;
     if (rows == HLO_NONE || of_edges == HLO_NONE || !flow_is_marked(f->flow, of_edges, 0)) return;
     const struct array_shape *shape = flow_leaf(f->flow, rows);
-    int64_t count = shape->dimensions[0];
+    int d = addressed_dimension(node);
+    int64_t count = d < shape->rank ? shape->dimensions[d] : 0;
     if (is_sum && !is_back) row_counts_add(&uses->summed, count);
-    if (flow_is_marked(f->flow, rows, 0) || !are_whole_rows(shape, flow_leaf(f->flow, of_edges))) return;
+    if (flow_is_marked(f->flow, rows, d) || !are_whole_rows(shape, d, flow_leaf(f->flow, of_edges))) return;
     if (is_sum && !is_back) row_counts_add(&uses->whole_summed, count);
     if (!is_sum) row_counts_add(is_back ? &uses->read_back : &uses->read, count);
 }
@@ -72,15 +85,43 @@ static void list_uses(const struct finder *f, struct row_uses *uses) {
     }
 }
 
-// --- Nodes ---
-
-enum told_by { TOLD_BY_NONE, TOLD_BY_KINDS, TOLD_BY_ROWS };  // of an input: integers; rows of numbers, learnt or given
+// --- Edges beside nodes ---
 
 static int64_t row_count(const struct finder *f, uint32_t input) {
     if (f->roles->inputs[input].leaf == HLO_NONE) return 0;
     const struct array_shape *shape = input_shape(f, input);
     return array_is(shape) && shape->rank > 0 ? shape->dimensions[0] : 0;
 }
+
+// Of a use of rows that follow what was taken for the batch, by others that do not: how many those are, else 0.
+static int64_t other_rows(const struct finder *f, const struct graph_node *node) {
+    bool is_sum = node->opcode == OPCODE_SCATTER;
+    if (!is_sum && (node->opcode != OPCODE_GATHER || node->leaf_count != 1)) return 0;
+    uint32_t rows = flow_operand_leaf(f->flow, node, 0);
+    uint32_t others = is_sum ? flow_operand_leaf(f->flow, node, 2) : node->first_leaf;
+    int d = addressed_dimension(node);
+    bool is_one = rows != HLO_NONE && others != HLO_NONE && op_name_phase(node->op_name) != PHASE_BACKWARD &&
+                  flow_is_marked(f->flow, rows, d) && !f->flow->marks[others] &&
+                  are_whole_rows(flow_leaf(f->flow, rows), d, flow_leaf(f->flow, others));
+    return is_one ? flow_leaf(f->flow, others)->dimensions[0] : 0;
+}
+
+uint32_t edges_and_nodes_ends(const struct finder *f) {
+    struct row_counts summed = {0}, read = {0};
+    for (uint32_t i = 0; i < f->graph->node_count; i++) {
+        int64_t rows = other_rows(f, &f->graph->nodes[i]);
+        if (rows) row_counts_add(f->graph->nodes[i].opcode == OPCODE_SCATTER ? &summed : &read, rows);
+    }
+    for (uint32_t i = 0; i < f->roles->input_count; i++) {
+        int64_t rows = is_other(f, i) && is_integer(f, i) ? row_count(f, i) : 0;
+        if (rows > 1 && row_counts_have(&summed, rows) && row_counts_have(&read, rows)) return i;
+    }
+    return HLO_NONE;
+}
+
+// --- Nodes ---
+
+enum told_by { TOLD_BY_NONE, TOLD_BY_KINDS, TOLD_BY_ROWS };  // of an input: integers; rows of numbers, learnt or given
 
 static bool is_table(const struct finder *f, uint32_t input) {
     return f->roles->inputs[input].is_state && input_shape(f, input)->rank >= 2 && is_floating(f, input);

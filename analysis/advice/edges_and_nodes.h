@@ -15,6 +15,10 @@
 
 #include "analysis/advice/role_finder.h"
 
+// Where the nodes were taken for the batch, as their labels reach more than the ends of edges do: those, an input.
+// HLO_NONE: what follows the batch is neither read along other rows nor added up from as many.
+uint32_t edges_and_nodes_ends(const struct finder *finder);
+
 // Sets is_graph, graphs and graphs_most of the roles; the nodes and the graphs follow the edges then. False at the
 // arena's limit.
 MUST_USE bool edges_and_nodes_find(struct finder *finder, struct arena *arena);

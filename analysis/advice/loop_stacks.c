@@ -82,11 +82,12 @@ static bool is_stack(const struct advisor *advisor, uint32_t leaf) {
 static bool is_copy(const struct advisor *advisor, uint32_t node) {
     const struct graph_node *copy = &advisor->graph.nodes[node];
     bool is_made_after = advisor->phases.of_node[node] != PHASE_FORWARD && copy->leaf_count == 1 &&
-                         copy->computation == advisor->graph.entry && copy->operand_count == 1;
+                         copy->operand_count == 1;
     uint32_t from = is_made_after ? handed_leaf(advisor, graph_operand(&advisor->graph, copy, 0)) : HLO_NONE;
     if (!is_stack(advisor, from) || !is_stack(advisor, copy->first_leaf)) return false;
     uint32_t maker = advisor->graph.node_of_leaf[from];
     return advisor->graph.nodes[maker].opcode == OPCODE_WHILE && advisor->phases.of_node[maker] == PHASE_FORWARD &&
+           advisor->graph.nodes[maker].computation == copy->computation &&
            array_shape_elements(&advisor->graph.leaves[from]) ==
                array_shape_elements(&advisor->graph.leaves[copy->first_leaf]);
 }

@@ -382,6 +382,32 @@ static void mark_batch(struct finder *f, int64_t batch) {
 
 // --- Examples, and weights that nobody trains ---
 
+enum { LEADING_MAX = 16 };
+
+struct leading {  // sizes of inputs' first dimensions
+    int64_t sizes[LEADING_MAX];
+    int count;
+};
+
+static bool leading_has(const struct leading *leading, int64_t size) {
+    for (int i = 0; i < leading->count; i++) {
+        if (leading->sizes[i] == size) return true;
+    }
+    return false;
+}
+
+// Of those that follow the batch: the batch, and the nodes of a graph whose edges it is.
+static struct leading list_followed(const struct finder *f) {
+    struct leading followed = {.sizes = {f->roles->batch}, .count = 1};
+    for (uint32_t i = 0; i < f->roles->input_count && followed.count < LEADING_MAX; i++) {
+        uint32_t leaf = f->roles->inputs[i].leaf;
+        bool is_followed = leaf != HLO_NONE && flow_is_marked(f->flow, leaf, 0);
+        if (is_followed && !leading_has(&followed, leading_dimension(f, i)))
+            followed.sizes[followed.count++] = leading_dimension(f, i);
+    }
+    return followed;
+}
+
 // Integers may number the ends of edges that all examples share: then rows of the examples reach more than the edges
 // do, or as much as the whole graph. What products of the forward pass sum over is the width of weights that nobody
 // trains.
@@ -389,8 +415,9 @@ static bool are_examples_elsewhere(struct finder *f, struct found *examples) {
     const double more = 1.1, as_much = 0.95;
     double reached = score(f) * (f->roles->is_graph ? as_much : more);
     if (f->roles->is_batch_told || !is_integer(f, f->roles->batch_input)) return false;
+    struct leading followed = list_followed(f);
     *examples = try_data(f, false, 0, false);
-    if (examples->size == f->roles->batch || examples->reached <= reached) return false;
+    if (leading_has(&followed, examples->size) || examples->reached <= reached) return false;
     mark_inputs(f, examples->size, examples->dimension);
     return !is_summed_forward(f);
 }
@@ -420,10 +447,18 @@ static void mark_examples(struct finder *f, int64_t told) {
     if (told == 1 && !f->roles->is_one_example) mark_batch(f, told);
 }
 
+static void choose_ends(struct finder *f) {
+    uint32_t ends = f->roles->is_batch_told ? HLO_NONE : edges_and_nodes_ends(f);
+    if (ends == HLO_NONE) return;
+    choose(f, (struct found){.size = input_shape(f, ends)->dimensions[0], .input = ends});
+    mark_inputs(f, f->roles->batch, f->roles->batch_dimension);
+}
+
 static bool find_batch(struct finder *f, int64_t batch, struct arena *arena) {
     struct found examples;
     mark_examples(f, batch);
     if (!f->roles->is_training || !dimension_flow_has_marks(f->flow)) return true;
+    choose_ends(f);
     if (!edges_and_nodes_find(f, arena)) return false;
     if (!f->roles->is_one_example && are_examples_elsewhere(f, &examples)) choose(f, examples);
     mark_inputs(f, f->roles->batch, f->roles->batch_dimension);

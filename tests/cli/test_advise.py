@@ -164,12 +164,12 @@ class Predictions(unittest.TestCase):
 
     def test_the_batch_goes_through_calls_of_libraries(self):
         found = {name: self.documents[name]["batch"] for name in PROGRAMS if name.startswith("gpu_")}
-        self.assertEqual(found, {"gpu_attention": 8, "gpu_autoencoder": 64, "gpu_caches": 16,
+        self.assertEqual(found, {"gpu_accumulated": 4, "gpu_attention": 8, "gpu_autoencoder": 64, "gpu_caches": 16,
                                  "gpu_convolutions": 128, "gpu_dense": 4096, "gpu_experts": 16,
                                  "gpu_flax_scanned": 16, "gpu_frames": 48, "gpu_haiku": 4, "gpu_hashed": 8192,
                                  "gpu_inference": 16, "gpu_inference_fused": 16, "gpu_logits_in_columns": 8,
                                  "gpu_many_tables": 40960, "gpu_mapped_blocks": 8,
-                                 "gpu_molecules": 512, "gpu_near_policy": None, "gpu_pooled": 64,
+                                 "gpu_molecules": 512, "gpu_near_policy": None, "gpu_nodes": None, "gpu_pooled": 64,
                                  "gpu_recurrent": 256, "gpu_rollout": 8, "gpu_rows_out": 8, "gpu_scanned_groups": 8,
                                  "gpu_switched": 16, "gpu_two_blocks": 16, "gpu_vision_scanned": 32,
                                  "gpu_window_cache": 64})
@@ -738,6 +738,10 @@ class Predictions(unittest.TestCase):
             self.assertLessEqual(abs(item["predicted_total_bytes"] - truth), most * truth, item)
         crystals = by_id(self.documents["soft_crystals"])["shard_all"]  # columns of weights come before its edges
         self.assertIsNone(crystals["predicted_total_bytes"])
+
+    def test_nodes_that_labels_follow_are_those_of_a_graph(self):
+        item = by_id(self.documents["gpu_nodes"])["rematerialize"]  # XLA:GPU sums in [3,nodes] and [3,64,nodes]
+        self.assertIn("of nodes, or of edges as well", item["evidence"][0])
 
     def test_rows_that_are_scattered_into_caches_tell_their_room(self):
         item = by_id(self.documents["scattered_caches"])["halve_sequence"]
