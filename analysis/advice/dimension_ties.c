@@ -72,6 +72,15 @@ static bool is_padded_to_tile(const struct graph_node *node, int64_t a, int64_t 
            bytes_equal(op_name_primitive(node->op_name), BYTES("reshape"));
 }
 
+// XLA:GPU pads what cuBLAS multiplies to a multiple of eight, 20 rows to 24, and cuts the padding off the product
+// (CublasPadForGemms in xla/service/gpu/transforms/cublas_pad_for_gemms.cc).
+static bool is_padded_for_library(const struct graph_node *node, int64_t a, int64_t b) {
+    enum { MULTIPLE = 8 };
+    int64_t larger = a > b ? a : b, smaller = a > b ? b : a;
+    return larger % MULTIPLE == 0 && larger != smaller && larger - smaller < MULTIPLE && smaller >= larger / 2 &&
+           bytes_equal(op_name_primitive(node->op_name), BYTES("dot_general"));
+}
+
 static bool is_dynamic(const struct graph_node *node) {
     return node->opcode == OPCODE_DYNAMIC_SLICE || node->opcode == OPCODE_DYNAMIC_UPDATE_SLICE;
 }
@@ -80,7 +89,8 @@ static bool is_dynamic(const struct graph_node *node) {
 static void tie_resized(struct dimension_flow *flow, const struct graph_node *node, uint32_t operand, uint32_t leaf) {
     bool has_parts = !flow->ties_parts || (flow->level >= FLOW_SUMMED && !is_dynamic(node));
     for (int d = 0; d < flow_leaf(flow, leaf)->rank; d++) {
-        if (is_padded_to_tile(node, flow_leaf(flow, operand)->dimensions[d], flow_leaf(flow, leaf)->dimensions[d]))
+        int64_t from = flow_leaf(flow, operand)->dimensions[d], to = flow_leaf(flow, leaf)->dimensions[d];
+        if (is_padded_to_tile(node, from, to) || is_padded_for_library(node, from, to))
             dimension_tie_padded(flow, operand, d, leaf, d);
         else if (has_parts)
             dimension_tie_cut(flow, operand, d, leaf, d);

@@ -83,14 +83,26 @@ bool gathered_weights_find(const struct advisor *advisor, const struct dimension
     return true;
 }
 
-// `bits_most`: of an element.
+// For each leaf: is it a weight that nobody trains, as an input? NULL at the arena's limit.
+static const bool *find_frozen(const struct advisor *advisor) {
+    bool *is_frozen = arena_new(advisor->arena, bool, advisor->graph.leaf_count + 1u);
+    for (uint32_t i = 0; is_frozen && i < advisor->roles.input_count; i++) {
+        const struct entry_input *input = &advisor->roles.inputs[i];
+        if (input->leaf != HLO_NONE) is_frozen[input->leaf] = input->is_frozen;
+    }
+    return is_frozen;
+}
+
+// Of a weight that nobody trains there is no gradient, for which operands would wait. `bits_most`: of an element.
 static int64_t gradients_and_operands(const struct advisor *advisor, const struct dimension_flow *split,
                                       int bits_most) {
     double bytes = 0;
     struct weight_product product;
+    const bool *is_frozen = find_frozen(advisor);
     for (uint32_t i = 0; i < advisor->graph.node_count && advisor->roles.is_training; i++) {
         if (!weight_product_read(advisor, i, &product) || product.is_in_loop) continue;
         if (product.weight != HLO_NONE && stays_in_parts(split, &product)) continue;
+        if (is_frozen && product.weight != HLO_NONE && is_frozen[read_weight(advisor, product.weight)]) continue;
         const struct array_shape *shape = &advisor->graph.leaves[product.activation];
         double part = shape->element_bits > bits_most ? (double)bits_most / shape->element_bits : 1;
         int64_t activation = array_shape_bytes(shape);

@@ -84,7 +84,7 @@ static bool is_copy(const struct advisor *advisor, uint32_t node) {
     bool is_made_after = advisor->phases.of_node[node] != PHASE_FORWARD && copy->leaf_count == 1 &&
                          copy->operand_count == 1;
     uint32_t from = is_made_after ? handed_leaf(advisor, graph_operand(&advisor->graph, copy, 0)) : HLO_NONE;
-    if (!is_stack(advisor, from) || !is_stack(advisor, copy->first_leaf)) return false;
+    if (!is_stack(advisor, from) || !advisor->batch.marks[copy->first_leaf]) return false;
     uint32_t maker = advisor->graph.node_of_leaf[from];
     return advisor->graph.nodes[maker].opcode == OPCODE_WHILE && advisor->phases.of_node[maker] == PHASE_FORWARD &&
            advisor->graph.nodes[maker].computation == copy->computation &&

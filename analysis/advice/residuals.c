@@ -51,7 +51,8 @@ static uint32_t group_for(struct residuals *residuals, const struct array_shape 
 static bool is_filled(const struct advisor *advisor, const uint8_t *stacks, uint32_t leaf) {
     const struct graph_node *node = &advisor->graph.nodes[advisor->graph.node_of_leaf[leaf]];
     bool is_known = node->computation == advisor->graph.entry;
-    return loop_steps_is_stack(&advisor->steps, leaf) && (stacks[leaf] || !is_known);
+    bool is_copy = stacks[leaf] & STACK_COPY;  // in another order: its turns may be any dimension
+    return is_copy || (loop_steps_is_stack(&advisor->steps, leaf) && (stacks[leaf] || !is_known));
 }
 
 static bool group_all(const struct advisor *advisor, struct residuals *residuals) {

@@ -164,7 +164,7 @@ static unsigned dimensions_written_in_part(const struct dimension_flow *flow, co
     unsigned dimensions = 0;
     if (node->opcode == OPCODE_SCATTER) {
         struct bytes by = wire_find_message(node->message, HLO_INSTRUCTION_SCATTER);
-        return dimension_bits(numbers, dimension_numbers_read(by, SCATTER_INSERTED_WINDOW_DIMS, numbers));
+        return dimension_bits(numbers, dimension_numbers_read(by, SCATTER_DIMS_TO_OPERAND_DIMS, numbers));
     }
     uint32_t part = node->opcode == OPCODE_DYNAMIC_UPDATE_SLICE ? flow_operand_leaf(flow, node, 1) : HLO_NONE;
     const struct array_shape *whole = flow_leaf(flow, node->first_leaf);
@@ -250,17 +250,18 @@ static bool forbid_batch(const struct finder *f, struct arena *arena) {
     return true;
 }
 
-// A prompt that fills most of a cache's room is as long as the room is made for: it goes with it.
+// A prompt that fills most of a cache's room is as long as the room is made for: it goes with it, and the room with it.
 static bool mark_prompt(struct dimension_flow *flow, uint32_t room, uint32_t prompt) {
     enum { MOST_DIVISOR = 2 };
     if (room == HLO_NONE || prompt == HLO_NONE) return false;
     const struct array_shape *whole = flow_leaf(flow, room), *part = flow_leaf(flow, prompt);
-    uint8_t marks = flow->marks[prompt];
+    uint8_t of_room = flow->marks[room], of_prompt = flow->marks[prompt];
     for (int d = 0; d < whole->rank && whole->rank == part->rank; d++) {
-        bool is_most = part->dimensions[d] > whole->dimensions[d] / MOST_DIVISOR;
-        if (is_most && flow_is_marked(flow, room, d)) dimension_flow_mark(flow, prompt, d);
+        if (part->dimensions[d] <= whole->dimensions[d] / MOST_DIVISOR) continue;
+        if (flow_is_marked(flow, room, d)) dimension_flow_mark(flow, prompt, d);
+        if (flow_is_marked(flow, prompt, d)) dimension_flow_mark(flow, room, d);
     }
-    return flow->marks[prompt] != marks;
+    return flow->marks[room] != of_room || flow->marks[prompt] != of_prompt;
 }
 
 static bool mark_prompts(struct dimension_flow *flow) {
@@ -297,6 +298,6 @@ bool sequence_find(const struct program_graph *graph, const struct program_roles
     sequence->dimension = best.dimension;
     sequence->reached = count_reached(&f);
     sequence->is_stepped = dimension_flow_is_stepped(&sequence->flow);
-    if (is_of_cache(&f, best) && mark_prompts(&sequence->flow)) dimension_flow_run(&sequence->flow);
+    if (!roles->is_training && mark_prompts(&sequence->flow)) dimension_flow_run(&sequence->flow);
     return true;
 }

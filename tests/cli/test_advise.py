@@ -29,6 +29,7 @@ OTHERWISE = {("cut_layers", "shard_all"): 0.2,  # how far ahead weights are gath
              ("mixed_heads", "shard_parameters"): 0.2,  # scores are gathered for the backward pass as well
              ("layers_shared", "shard_all"): 0.22,  # two large weights are gathered at once
              ("waves_beside_words", "shard_parameters"): 0.25,  # states of 192 are laid out so that they pad nothing
+             ("gpu_lora", "shard_parameters"): 0.17,  # of what is trained, few operands wait
              ("bonds_named", "shard_all"): 0.17,  # sums of edges at nodes and at graphs, side by side
              ("convolutions", "host_offload_optimizer"): 0.3,  # laid out otherwise, for half more at most
              ("table", "bf16_parameters"): 0.17}  # its source casts the table before it takes rows
@@ -125,7 +126,9 @@ class Predictions(unittest.TestCase):
                 width = item["high_bytes"] - item["low_bytes"]
                 is_squeezed = "has squeezed this program" in " ".join(item["evidence"])  # may be wider: docs/advice.md
                 has_pictures = item["id"] in ("halve_batch", "micro_batch") and "pictures" in " ".join(item["evidence"])
-                may_be_wide = item["id"] in WIDE or is_squeezed or has_pictures or "followed_total_bytes" in item
+                has_guests = "may need room of their own" in " ".join(item["evidence"])  # of caches on a GPU
+                may_be_wide = (item["id"] in WIDE or is_squeezed or has_pictures or has_guests or
+                               "followed_total_bytes" in item)
                 if item["understood"] >= UNDERSTOOD and not may_be_wide:
                     self.assertLessEqual(width, 0.301 * item["predicted_total_bytes"], item["id"])
                 self.assertLessEqual(item["low_bytes"], item["predicted_total_bytes"])
@@ -168,6 +171,7 @@ class Predictions(unittest.TestCase):
                                  "gpu_convolutions": 128, "gpu_dense": 4096, "gpu_experts": 16,
                                  "gpu_flax_scanned": 16, "gpu_frames": 48, "gpu_haiku": 4, "gpu_hashed": 8192,
                                  "gpu_inference": 16, "gpu_inference_fused": 16, "gpu_logits_in_columns": 8,
+                                 "gpu_lora": 4, "gpu_prompt": 8, "gpu_rows_padded": 20, "gpu_turned_stack": 4,
                                  "gpu_many_tables": 40960, "gpu_mapped_blocks": 8,
                                  "gpu_molecules": 512, "gpu_near_policy": None, "gpu_nodes": None, "gpu_pooled": 64,
                                  "gpu_recurrent": 256, "gpu_rollout": 8, "gpu_rows_out": 8, "gpu_scanned_groups": 8,
