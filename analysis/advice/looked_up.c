@@ -111,7 +111,9 @@ int64_t looked_up_rows_bytes(const struct advisor *advisor, const struct shardin
         rows_bytes = add_bytes(rows_bytes, &advisor->graph.leaves[advisor->graph.nodes[i].first_leaf]);
         tables_bytes = add_bytes(tables_bytes, &advisor->graph.leaves[table]);
     }
-    return tables.count >= SEVERAL && tables_bytes > rows_bytes ? rows_bytes : 0;
+    bool are_several = tables.count >= SEVERAL && tables_bytes > rows_bytes;
+    bool are_drawn = !advisor->roles.is_graph && tables_bytes <= rows_bytes;
+    return are_several || are_drawn ? rows_bytes : 0;
 }
 
 int64_t looked_up_most_bytes(const struct advisor *advisor, const uint8_t *looked_up) {

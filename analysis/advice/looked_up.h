@@ -28,8 +28,8 @@ uint8_t *looked_up_find(const struct advisor *advisor, const struct sharding_spl
 int64_t looked_up_numbers_bytes(const struct advisor *advisor, const struct sharding_split *split);
 
 // On a GPU, all rows that are looked up in several tables which chips share, in bytes: their gradients may be gathered
-// whole, those of all tables at once. 0 where there are few tables (words
-// and places), or more rows than the tables have (the ends of edges).
+// whole, those of all tables at once, or of one that more rows are drawn of than it has. 0 where there are few tables
+// (words and places), and for the ends of edges.
 int64_t looked_up_rows_bytes(const struct advisor *advisor, const struct sharding_split *split);
 
 // The largest buffer of such rows, in bytes.

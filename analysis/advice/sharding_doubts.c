@@ -88,8 +88,8 @@ static void doubt_columns_over_time(struct advisor *advisor, const struct sharde
 
 void sharding_doubts_find(struct advisor *advisor, const struct sharded *sharded) {
     doubt_looked_up(advisor, sharded);
-    doubt_looked_up_numbers(advisor, sharded);
     doubt_looked_up_rows(advisor, sharded);
+    doubt_looked_up_numbers(advisor, sharded);
     doubt_row_copies(advisor, sharded);
     doubt_joined(advisor, sharded);
     doubt_transforms(advisor);

@@ -753,6 +753,11 @@ class Predictions(unittest.TestCase):
         self.assertIn("The sequence is 4096, dimension 1 of an input.", " ".join(item["evidence"]))
         self.assertLessEqual(abs(item["predicted_total_bytes"] - truth), 0.01 * truth, item)
 
+    def test_a_prompt_that_fills_most_of_the_room_takes_it_along(self):
+        item, truth = (of["gpu_prompt"] for of in (self.documents, PROGRAMS))
+        item, truth = by_id(item)["halve_sequence"], truth["after"]["halve_sequence"]
+        self.assertLessEqual(abs(item["predicted_total_bytes"] - truth), 0.03 * truth, item)
+
     def test_parts_whose_pictures_fill_no_lanes_may_take_as_much_as_all(self):
         item = by_id(self.documents["convolutions"])["micro_batch"]
         self.assertIn("do not fill the lanes of a tile", " ".join(item["evidence"]))
