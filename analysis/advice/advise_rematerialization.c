@@ -11,6 +11,7 @@
 #include "analysis/advice/block_doubts.h"
 #include "analysis/advice/block_stages.h"
 #include "analysis/advice/data_kind.h"
+#include "analysis/advice/loop_stacks.h"
 #include "analysis/advice/saved_products.h"
 
 #include <math.h>
@@ -225,6 +226,35 @@ static int64_t settle_waiting(const struct advisor *advisor, const struct residu
     return 0;
 }
 
+// What blocks keep in a GPU's outputs, where no replay of the heap sees it: others may lie there then.
+static bool is_kept_in_output(const struct advisor *advisor, uint32_t buffer) {
+    uint32_t leaf = advisor_leaf(advisor, buffer);
+    return leaf != HLO_NONE && advisor->batch.marks[leaf] &&
+           advisor->phases.of_node[advisor->graph.node_of_leaf[leaf]] == PHASE_FORWARD;
+}
+
+static int64_t kept_in_outputs(const struct advisor *advisor) {
+    double bytes = 0;
+    for (uint32_t i = replay_of(advisor)->span_count; i < advisor_temporary_count(advisor); i++) {
+        uint32_t buffer = advisor_temporary(advisor, i);
+        if (is_kept_in_output(advisor, buffer)) bytes += (double)advisor->module->buffers[buffer].size_bytes;
+    }
+    return what_if_bytes(bytes);
+}
+
+// What lies in outputs today makes room there for what lies on the heap. What is begun for all loops at once stays.
+static bool pack_without_guests(struct advisor *advisor, double kept, int64_t *sizes, struct what_if_result *then) {
+    struct what_if_change change = {.sizes = sizes};
+    const uint8_t *stacks = kept_in_outputs(advisor) ? loop_stacks_find(advisor) : NULL;
+    if (!stacks) return true;
+    for (uint32_t i = replay_of(advisor)->span_count; i < advisor_temporary_count(advisor); i++) {
+        uint32_t buffer = advisor_temporary(advisor, i);
+        bool goes = is_kept_in_output(advisor, buffer) && !(stacks[advisor_leaf(advisor, buffer)] & STACK_TOGETHER);
+        if (goes) sizes[buffer] = what_if_bytes((double)sizes[buffer] * kept);
+    }
+    return advisor_run(advisor, &change, then);
+}
+
 // What the blocks drop is packed as what they keep of it; what a block holds while it runs again comes on top.
 static bool pack_kept(struct advisor *advisor, const struct blocks *blocks, int64_t peak, struct what_if_result *then) {
     int64_t *sizes = advisor_sizes(advisor);
@@ -237,6 +267,7 @@ static bool pack_kept(struct advisor *advisor, const struct blocks *blocks, int6
     }
     if (!advisor_run(advisor, &change, then)) return false;
     int64_t inside = advisor->what_if.indefinite_bytes + peak - then->peak_bytes;
+    if (!pack_without_guests(advisor, kept, sizes, then)) return false;
     what_if_add_temporary(then, inside);
     return true;
 }
@@ -338,18 +369,6 @@ static int64_t peak_with(const struct advisor *advisor, struct blocks blocks, do
                          const int64_t *waiting) {
     blocks.at_once = at_once;
     return new_peak(advisor, &blocks, dropped, waiting);
-}
-
-// What blocks keep in a GPU's outputs, where no replay of the heap sees it: others may lie there then.
-static int64_t kept_in_outputs(const struct advisor *advisor) {
-    double bytes = 0;
-    for (uint32_t i = replay_of(advisor)->span_count; i < advisor_temporary_count(advisor); i++) {
-        uint32_t buffer = advisor_temporary(advisor, i), leaf = advisor_leaf(advisor, buffer);
-        if (leaf == HLO_NONE || !advisor->batch.marks[leaf]) continue;
-        if (advisor->phases.of_node[advisor->graph.node_of_leaf[leaf]] == PHASE_FORWARD)
-            bytes += (double)advisor->module->buffers[buffer].size_bytes;
-    }
-    return what_if_bytes(bytes);
 }
 
 // From none of what is inside of a block to more than all of it; what else may be off, in parts of the prediction, is
