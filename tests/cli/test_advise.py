@@ -171,7 +171,7 @@ class Predictions(unittest.TestCase):
                                  "gpu_convolutions": 128, "gpu_dense": 4096, "gpu_experts": 16,
                                  "gpu_flax_scanned": 16, "gpu_frames": 48, "gpu_haiku": 4, "gpu_hashed": 8192,
                                  "gpu_inference": 16, "gpu_inference_fused": 16, "gpu_logits_in_columns": 8,
-                                 "gpu_lora": 4, "gpu_prompt": 8, "gpu_rows_padded": 20, "gpu_turned_stack": 4,
+                                 "gpu_guests_go": 4, "gpu_lora": 4, "gpu_prompt": 8, "gpu_rows_padded": 20, "gpu_turned_stack": 4,
                                  "gpu_many_tables": 40960, "gpu_mapped_blocks": 8,
                                  "gpu_molecules": 512, "gpu_near_policy": None, "gpu_nodes": None, "gpu_pooled": 64,
                                  "gpu_recurrent": 256, "gpu_rollout": 8, "gpu_rows_out": 8, "gpu_scanned_groups": 8,
@@ -469,6 +469,11 @@ class Predictions(unittest.TestCase):
             item = by_id(self.documents["gpu_mapped_blocks"])[change]
             self.assertLess(abs(item["predicted_total_bytes"] - truth), 0.05 * truth)
             self.assertTrue(item["low_bytes"] <= truth <= item["high_bytes"], item)
+
+    def test_what_blocks_keep_in_a_gpus_outputs_goes_too(self):
+        both = next(one for one in self.documents["gpu_guests_go"]["chains"]
+                    if set(one["interventions"]) == {"donate_inputs", "rematerialize"})
+        self.assertLessEqual(abs(both["predicted_total_bytes"] - 809724924), 0.05 * 809724924, both)
 
     def test_rows_of_many_tables_that_a_gpus_chips_share_are_not_told(self):
         items = by_id(self.documents["gpu_many_tables"])  # compiled: 5720.2 and 5603.7 MiB, much more than the parts
