@@ -9,7 +9,7 @@ import advice_aside_tables as tables
 import advice_aside_tasks as tasks
 import advice_aside_views as views
 import advice_aside_words as words
-from advice_unseen_families import FOLLOWED, INFERENCE, LONG, USUAL, Listed
+from advice_unseen_families import FOLLOWED, INFERENCE, LONG, USUAL, Listed, for_a_gpu
 
 FOR_BOTH, HALF = "donate_inputs+rematerialize", "donate_inputs+halve_batch"
 ROWS = (2200000, 1300000, 720000, 410000, 286000, 150000, 93000, 61000, 38500, 20400, 12800, 10200, 7424, 5600, 3100,
@@ -44,3 +44,5 @@ TPU = {
     "many_softmaxes_15": Listed(tasks.many_softmaxes(3, 300, 1150, 650, 33278, 15, 40, 70), False, (
         *FOLLOWED, "halve_sequence", "bf16_temporaries")),
 }
+
+GPU = {name: for_a_gpu(listed) for name, listed in TPU.items()}

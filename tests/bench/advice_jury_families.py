@@ -16,7 +16,7 @@ import advice_jury_science as science
 import advice_jury_served as served
 import advice_jury_tables as tables
 import advice_jury_time as over_time
-from advice_unseen_families import Listed
+from advice_unseen_families import Listed, for_a_gpu
 
 # Of what is trained: all where the base donates already, and where it does not.
 ALWAYS = ("bf16_parameters", "halve_batch", "halve_sequence", "micro_batch", "rematerialize", "rematerialize_dots",
@@ -94,3 +94,9 @@ TPU = {
     "frame_player_3": Listed(science.frame_player((32, 64, 64), 512, 15, 84, 4, 4096), False, STAGES + FLOAT32),
     "equal_cells_4": Listed(science.equal_cells(4, 1024, 16000, 96, 256), False, ALWAYS, True),
 }
+
+# The third that was kept aside.
+FOR_GPUS = ("next_items_4", "cited_papers_4", "frame_player_3", "jury_neox_decode_24", "jury_whisper_beam_24",
+            "jury_byte_llama_decode_32", "gpt2_multi_steps_768", "near_roberta_768", "preferred_llama_576",
+            "segmenting_unet_6", "tied_lstm_1536", "divided_attention_10")
+GPU = {name: for_a_gpu(TPU[name]) for name in FOR_GPUS}

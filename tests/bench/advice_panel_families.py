@@ -4,8 +4,6 @@ Written by four authors who had seen neither the rules nor any figure of the adv
 for a program, not a choice of them. Two thirds of the families were judged first, and rules were changed with those in
 view; then the last third, of each author the second, fifth and eighth, which was kept aside, was judged once.
 """
-import dataclasses
-
 import advice_panel_adapters as adapters
 import advice_panel_full as full
 import advice_panel_libraries as libraries
@@ -18,7 +16,7 @@ import advice_panel_steps as steps
 import advice_panel_tables as tables
 import advice_panel_time_graphs as time_graphs
 import advice_panel_towers as towers
-from advice_unseen_families import Listed
+from advice_unseen_families import Listed, for_a_gpu
 
 # Of what is trained: where the base donates already, and where it does not.
 DONATED = ("bf16_parameters", "halve_batch", "halve_sequence", "micro_batch", "rematerialize", "rematerialize_dots",
@@ -95,11 +93,6 @@ TPU = {
         towers.locked_image((24, 1024, 16), (12, 768, 12), 14, 224, 32000, 192, 64), True, TRAINED),
 }
 
-
-def without_the_host(listed):
-    """What can be compiled for a GPU that is not there, where jax lets go of an argument's place."""
-    kept = tuple(one for one in listed.variants if one != "host_offload_optimizer")
-    return dataclasses.replace(listed, variants=kept)
-
-
-GPU = {name: without_the_host(listed) for name, listed in TPU.items()}
+# Of the parts of one program's weights XLA:GPU writes no module.
+GPU = {name: for_a_gpu(listed, ("shard_parameters",) if name == "panel_nfnet_1263" else ())
+       for name, listed in TPU.items()}

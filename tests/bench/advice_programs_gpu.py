@@ -2,13 +2,15 @@
 
 What advice_programs.py does for TPUs, with the same models and some of other authors, or that only a GPU has (cuDNN's
 attention, which jax does not split over devices). Each family is compiled twice: products as calls of cuBLAS
-(NAME_library) and as Triton's fusions (NAME_triton).
+(NAME_library) and as Triton's fusions (NAME_triton); those of the last sets as the first only.
 """
 import dataclasses
 import sys
 
 import advice_programs as common  # before jax: it says which platforms there are
 from advice_programs import BF16, F32, Arrays, Change, Family, Sizes, adam_step, maybe_remat, momentum_step
+import advice_aside_families as aside
+import advice_jury_families as jury
 import advice_kinds_families as kinds
 import advice_panel_families as panel
 import advice_unseen_families as unseen
@@ -284,7 +286,8 @@ MODELS = {
 }
 KINDS = (("library", {"xla_gpu_enable_triton_gemm": False}), ("triton", {"xla_gpu_enable_triton_gemm": True}))
 UNSEEN = common.unseen_families(unseen.GPU | unseen.LAST_GPU | unseen.BLIND_GPU | unseen.EXAM_GPU | unseen.LIBRARY_GPU |
-                                unseen.REPOS_GPU | unseen.FRESH_GPU | kinds.GPU | panel.GPU, H100)
+                                unseen.REPOS_GPU | unseen.FRESH_GPU | kinds.GPU, H100)
+OF_LIBRARIES = common.unseen_families(aside.GPU | jury.GPU | panel.GPU, H100)
 IN_PARTS = ("micro_batch", "micro_batch.8", "donate_inputs+micro_batch.8")
 OF_TRAINING, OF_SERVING = ("halve_sequence", "rematerialize_dots"), ("halve_sequence", "int8_weights")
 ALSO = {name: IN_PARTS for name in ("decoder_4", "decoder_scan_12", "gated_6", "moe_2", "dense_8", "residual_bf16")}
@@ -299,6 +302,8 @@ for _name, _more in ALSO.items():
     MODELS[_name] = dataclasses.replace(MODELS[_name], variants=MODELS[_name].variants + _more)
 FAMILIES = {f"{name}_{kind}": dataclasses.replace(family, options=options) for kind, options in KINDS
             for name, family in (MODELS | UNSEEN).items()}
+FAMILIES |= {f"{name}_library": dataclasses.replace(family, options=dict(KINDS)["library"])
+             for name, family in OF_LIBRARIES.items()}
 for _name in ("vision_4_triton", "masked_encoder_4_triton", "normed_heads_16_triton", "many_crops_9_triton",
               "equinox_images_8_triton"):
     del FAMILIES[_name]  # of which the compiler says "INTERNAL: Couldn't find output tile sizes"

@@ -49,6 +49,12 @@ class Listed:
     is_donated: bool = False
 
 
+def for_a_gpu(listed, but=()):
+    """What can be compiled for a GPU that is not there, where jax lets go of an argument's place."""
+    kept = tuple(one for one in listed.variants if one not in ("host_offload_optimizer", *but))
+    return dataclasses.replace(listed, variants=kept)
+
+
 TPU = {
     "masked_encoder_5": Listed(unseen.masked_encoder(5, 720, 12, 30524, 60, 32, 384)),
     "shared_9": Listed(unseen.shared_layers(9, 896, 128, 14, 28000, 12, 320)),
