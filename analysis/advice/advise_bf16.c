@@ -278,5 +278,5 @@ bool advise_bf16_temporaries(struct advisor *advisor, struct advice_item *item) 
                     "expected to stay float32.",
                     size_string(wide_bytes, advisor->arena));
     struct what_if_change change = {.sizes = sizes};
-    return advisor_predict(advisor, &change, 0.15, 0.15, item);
+    return advisor_predict(advisor, &change, 0.09, 0.21, item);  // what must stay float32 does not show
 }

@@ -27,4 +27,6 @@ void sharding_widen(const struct sharding_habits *habits, bool is_batch_split, b
         advice_widen(item, 0.20, 0.35);
     else if (habits->is_of_tables)
         advice_widen(item, 0.10, 0.35);
+    bool is_wide = (double)(item->high_bytes - item->low_bytes) > 0.1 * (double)item->predicted_total_bytes;
+    if (is_for_gpu && is_batch_split && is_wide) advice_widen(item, 0.20, 0.41);
 }
