@@ -100,8 +100,9 @@ static int64_t other_rows(const struct finder *f, const struct graph_node *node)
     uint32_t rows = flow_operand_leaf(f->flow, node, 0);
     uint32_t others = is_sum ? flow_operand_leaf(f->flow, node, 2) : node->first_leaf;
     int d = addressed_dimension(node);
-    bool is_one = rows != HLO_NONE && others != HLO_NONE && op_name_phase(node->op_name) != PHASE_BACKWARD &&
-                  flow_is_marked(f->flow, rows, d) && !f->flow->marks[others] &&
+    bool is_forward = op_name_phase(node->op_name) != PHASE_BACKWARD;
+    bool is_one = is_forward && rows != HLO_NONE && others != HLO_NONE && flow_is_marked(f->flow, rows, d) &&
+                  flow_has_dimension(f->flow, others, 0) && !f->flow->marks[others] &&
                   are_whole_rows(flow_leaf(f->flow, rows), d, flow_leaf(f->flow, others));
     return is_one ? flow_leaf(f->flow, others)->dimensions[0] : 0;
 }
