@@ -1,34 +1,11 @@
 #include "analysis/advice/edges_and_nodes.h"
 
+#include "analysis/advice/row_counts.h"
 #include "analysis/base/common_divisor.h"
 #include "analysis/program/library_call.h"
 #include "analysis/program/op_name.h"
 #include "proto/hlo_fields.h"
 #include "proto/wire.h"
-
-enum { ROW_COUNTS_MAX = 64 };
-
-struct row_counts {  // how many rows arrays have, each number once
-    int64_t rows[ROW_COUNTS_MAX];
-    int count;
-};
-
-static bool row_counts_have(const struct row_counts *list, int64_t rows) {
-    for (int i = 0; i < list->count; i++) {
-        if (list->rows[i] == rows) return true;
-    }
-    return false;
-}
-
-static int64_t row_counts_most(const struct row_counts *list) {
-    int64_t most = 0;
-    for (int i = 0; i < list->count; i++) most = list->rows[i] > most ? list->rows[i] : most;
-    return most;
-}
-
-static void row_counts_add(struct row_counts *list, int64_t rows) {
-    if (list->count < ROW_COUNTS_MAX && !row_counts_have(list, rows)) list->rows[list->count++] = rows;
-}
 
 // --- What is read along the edges and added up at their ends ---
 

@@ -3,6 +3,9 @@
 //     messages [edges,256] = gather(x [nodes,256], ends [edges])           it reads nodes along the edges
 //     sums     [nodes,256] = scatter-add(messages [edges,256], other ends)  and adds up at nodes
 //
+// XLA:GPU turns such sums around, [256,nodes], so the dimension is the one that the ends address. And it fuses what
+// edges have: labels of nodes reach more bytes then, and where these were taken for the batch, the ends replace them.
+//
 // Nodes are found by their number, which an input has: one of their features; or, where edges also read as many, one of
 // their kinds. Or weights have a row for each: nodes that are learnt are read and added up to alike, and the sums must
 // have a gradient, which is read along the edges again, as the counts of a codebook's words have none.

@@ -5,8 +5,8 @@
 //     table f32[1600000/4,56] -> rows f32[8192,80,56], zeros where another chip has them -> summed -> f32[8192/4,80,56]
 //     and back: gradients f32[8192/4,80,56] -> all of f32[8192,80,56] -> added to the rows that the chip has
 //
-// Seen in modules that libtpu partitioned (docs/advice.md); tables that are split by columns need none of it, and
-// XLA:GPU's modules have less of it.
+// Rows that a fusion took are told from as many of nodes by the name of the lookup. Seen in modules that libtpu
+// partitioned (docs/advice.md); tables that are split by columns need none of it, and modules of XLA:GPU have less.
 #pragma once
 
 #include "analysis/advice/advisor.h"

@@ -3,6 +3,7 @@
 #include "analysis/advice/dimension_ties.h"
 #include "analysis/advice/edges_and_nodes.h"
 #include "analysis/advice/role_finder.h"
+#include "analysis/advice/row_counts.h"
 #include "analysis/program/op_name.h"
 
 enum { BATCH_DIMENSIONS_MAX = 3 };  // [steps, batch, length], [layers, batch, ...]
@@ -382,28 +383,12 @@ static void mark_batch(struct finder *f, int64_t batch) {
 
 // --- Examples, and weights that nobody trains ---
 
-enum { LEADING_MAX = 16 };
-
-struct leading {  // sizes of inputs' first dimensions
-    int64_t sizes[LEADING_MAX];
-    int count;
-};
-
-static bool leading_has(const struct leading *leading, int64_t size) {
-    for (int i = 0; i < leading->count; i++) {
-        if (leading->sizes[i] == size) return true;
-    }
-    return false;
-}
-
-// Of those that follow the batch: the batch, and the nodes of a graph whose edges it is.
-static struct leading list_followed(const struct finder *f) {
-    struct leading followed = {.sizes = {f->roles->batch}, .count = 1};
-    for (uint32_t i = 0; i < f->roles->input_count && followed.count < LEADING_MAX; i++) {
+// The first dimensions of inputs that follow the batch: the batch, and the nodes of a graph whose edges it is.
+static struct row_counts list_followed(const struct finder *f) {
+    struct row_counts followed = {.rows = {f->roles->batch}, .count = 1};
+    for (uint32_t i = 0; i < f->roles->input_count; i++) {
         uint32_t leaf = f->roles->inputs[i].leaf;
-        bool is_followed = leaf != HLO_NONE && flow_is_marked(f->flow, leaf, 0);
-        if (is_followed && !leading_has(&followed, leading_dimension(f, i)))
-            followed.sizes[followed.count++] = leading_dimension(f, i);
+        if (leaf != HLO_NONE && flow_is_marked(f->flow, leaf, 0)) row_counts_add(&followed, leading_dimension(f, i));
     }
     return followed;
 }
@@ -415,9 +400,9 @@ static bool are_examples_elsewhere(struct finder *f, struct found *examples) {
     const double more = 1.1, as_much = 0.95;
     double reached = score(f) * (f->roles->is_graph ? as_much : more);
     if (f->roles->is_batch_told || !is_integer(f, f->roles->batch_input)) return false;
-    struct leading followed = list_followed(f);
+    struct row_counts followed = list_followed(f);
     *examples = try_data(f, false, 0, false);
-    if (leading_has(&followed, examples->size) || examples->reached <= reached) return false;
+    if (row_counts_have(&followed, examples->size) || examples->reached <= reached) return false;
     mark_inputs(f, examples->size, examples->dimension);
     return !is_summed_forward(f);
 }

@@ -4,6 +4,9 @@
 //                  ^                   ^                            ^
 //     scores bf16[8,12,512,512]: both dimensions grow with it, half the sequence is a quarter of them
 //
+//     caches bf16[20,6144,2,128] <- scatter at [20] places, or a token's slice: the room is what is written in part
+//     prompt [8,8192] in a room of 9216: most of it, so both go together
+//
 // Found as the batch is (program_roles.h): each dimension of an input of data that does not follow the batch is marked,
 // and followed; the one that reaches most bytes wins. A feature is summed over with weights, so marks that reach more
 // than an eighth of these (tables of positions may be reached) are none of a sequence; nor are the sides of images. A

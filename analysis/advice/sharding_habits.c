@@ -17,16 +17,15 @@ bool sharding_is_familiar(const struct sharding_habits *habits) {
 // From what was seen of recompiled programs (docs/advice.md), in parts of the prediction.
 void sharding_widen(const struct sharding_habits *habits, bool is_batch_split, bool is_for_gpu,
                     struct advice_item *item) {
+    bool is_wide = (double)(item->high_bytes - item->low_bytes) > 0.1 * (double)item->predicted_total_bytes;
     if (habits->is_over_time)
         advice_widen(item, 0.30, 0.50);
     else if (habits->is_uneven)
         advice_widen(item, 0.22, 0.45);
     else if (!sharding_is_familiar(habits))
         advice_widen(item, 0.22, 0.45);
-    else if (is_batch_split && !is_for_gpu)
+    else if (is_batch_split && (!is_for_gpu || is_wide))
         advice_widen(item, 0.20, 0.35);
     else if (habits->is_of_tables)
         advice_widen(item, 0.10, 0.35);
-    bool is_wide = (double)(item->high_bytes - item->low_bytes) > 0.1 * (double)item->predicted_total_bytes;
-    if (is_for_gpu && is_batch_split && is_wide) advice_widen(item, 0.20, 0.41);
 }
