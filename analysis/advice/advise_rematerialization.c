@@ -444,7 +444,7 @@ static bool advise_on_blocks(struct advisor *advisor, enum kept kept, struct adv
     struct what_if_result then;
     if (!pack_kept(advisor, &blocks, peak, &then)) return false;
     item->applies = true;
-    advisor->reach.temporary_bytes = blocks.residuals.dropped_bytes + waiting_bytes;
+    advisor->reach.temporary_bytes = blocks.residuals.dropped_bytes + waiting_bytes + kept_in_outputs(advisor);
     advisor->reach.added_bytes = what_if_bytes(saved_bytes(&blocks.stages));
     advisor_set_totals(advisor, &then, 0, 0, item);
     set_range(advisor, &blocks, dropped, waiting, item);

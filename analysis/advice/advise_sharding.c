@@ -436,8 +436,11 @@ bool advise_shard_all(struct advisor *advisor, struct advice_item *item) {
     if ((has_batch || examples == 1) && examples % advisor->request.ways) return say_no_such_split(advisor, item);
     item->applies = true;
     say_weights(advisor, item);
+    bool is_one_graph = advisor->roles.is_graph && !advisor->roles.graphs;
     if (has_batch)
-        advisor_say(advisor, item, "The batch of %lld is split %lld ways.", (long long)examples,
-                    (long long)advisor->request.ways);
+        advisor_say(advisor, item,
+                    is_one_graph ? "The graph's %lld edges, and all that follows them, are split %lld ways."
+                                 : "The batch of %lld is split %lld ways.",
+                    (long long)examples, (long long)advisor->request.ways);
     return predict_sharded(advisor, true, spread_of_all(advisor), item);
 }

@@ -169,15 +169,20 @@ static int64_t offloading_costs(const struct advisor *advisor) {
 }
 
 static void say_fetched(const struct advisor *advisor, int64_t saved, int64_t moved, struct advice_item *item) {
-    const char *more = is_laid_out_otherwise(advisor) ? "; with convolutions the compiler lays out the whole step "
-                                                        "otherwise then, for up to half of the program more"
-                       : is_of_tables(advisor) ? "; tables that come from there may be copied by rows, for up to two "
-                                                 "fifths of the program more"
-                                               : "";
+    if (is_laid_out_otherwise(advisor)) {
+        advisor_say(advisor, item,
+                    "With convolutions the compiler lays out the whole step otherwise once an argument is on the host: "
+                    "compiled steps took from all that moves less than today to half more, and a twentieth more is "
+                    "told.");
+        return;
+    }
     advisor_say(advisor, item,
                 "While they are fetched and until they are sent they lie on the device: of the %s that move, %s are "
                 "expected to be saved, and anything from none to all is possible%s.",
-                size_string(moved, advisor->arena), size_string(saved, advisor->arena), more);
+                size_string(moved, advisor->arena), size_string(saved, advisor->arena),
+                is_of_tables(advisor) ? "; tables that come from there may be copied by rows, for up to two fifths of "
+                                        "the program more"
+                                      : "");
 }
 
 // From all of it to none: compiled programs that look alike were that far from each other.
