@@ -160,7 +160,7 @@ void advisor_set_totals(const struct advisor *advisor, const struct what_if_resu
     widen_by_chance(advisor, total, &below, &above);
     keep_told(advisor, result, item->id);
     item->predicted_total_bytes = total;
-    item->predicted_peak_bytes = result->peak_bytes;
+    item->predicted_peak_bytes = result->peak_bytes < total ? result->peak_bytes : total;
     item->predicted_indefinite_bytes = result->indefinite_bytes;
     item->saves_bytes = advisor->what_if.total_bytes - total;
     if (below + above > ADVICE_RANGE_MAX) {

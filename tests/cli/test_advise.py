@@ -133,6 +133,7 @@ class Predictions(unittest.TestCase):
                     self.assertLessEqual(width, 0.301 * item["predicted_total_bytes"], item["id"])
                 self.assertLessEqual(item["low_bytes"], item["predicted_total_bytes"])
                 self.assertGreaterEqual(item["high_bytes"], item["predicted_total_bytes"])
+                self.assertLessEqual(item["predicted_peak_bytes"], item["predicted_total_bytes"])
 
     def test_sums_over_chips_are_whole_for_a_moment_or_for_good(self):
         said = {name: " ".join(by_id(self.documents[name])["shard_parameters"]["evidence"])
