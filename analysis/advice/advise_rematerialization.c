@@ -274,18 +274,28 @@ static bool pack_kept(struct advisor *advisor, const struct blocks *blocks, int6
 
 // --- What is known of it ---
 
-// Every block keeps one at least, but the first or the last.
-static bool fits_blocks(const struct block_stages *stages, const struct residual_group *group, uint8_t stage) {
-    return group->is_stacked || group->count + 1 >= stages->stages[stage].blocks;
+// Every block keeps one at least, but the first or the last: how many do not?
+static double missing_blocks(const struct blocks *blocks, uint32_t g) {
+    const struct residual_group *group = &blocks->residuals.groups[g];
+    double missing = blocks->stages.stages[blocks->stages.stage_of_group[g]].blocks - (group->count + 1);
+    return group->is_block && !group->is_stacked && missing > 0 ? missing : 0;
 }
 
-static void doubt_residual(const struct blocks *blocks, uint32_t g, double bytes, struct advice_doubt *doubt) {
+// May what no block keeps on the heap lie in a GPU's outputs?
+static bool is_missing_in_outputs(const struct advisor *advisor, const struct blocks *blocks) {
+    double bytes = 0;
+    for (uint32_t g = 0; g < blocks->residuals.group_count; g++)
+        bytes += missing_blocks(blocks, g) * (double)residual_bytes_unrounded(&blocks->residuals.groups[g]);
+    return bytes <= (double)kept_in_outputs(advisor);
+}
+
+static void doubt_residual(const struct blocks *blocks, uint32_t g, double bytes, bool are_in_outputs,
+                           struct advice_doubt *doubt) {
     const struct residual_group *group = &blocks->residuals.groups[g];
     bool has_blocks = blocks->residuals.dropped_count && blocks->stages.blocks >= 2;
     doubt->population_bytes += bytes;
     if (!has_blocks || (!group->is_block && group->count > 1)) doubt->may_go_bytes += bytes;
-    if (has_blocks && group->is_block && !fits_blocks(&blocks->stages, group, blocks->stages.stage_of_group[g]))
-        doubt->may_stay_bytes += bytes;
+    if (has_blocks && !are_in_outputs && missing_blocks(blocks, g) > 0) doubt->may_stay_bytes += bytes;
 }
 
 static struct advice_doubt doubt_of_blocks(const struct advisor *advisor, const struct blocks *blocks) {
@@ -297,10 +307,11 @@ static struct advice_doubt doubt_of_blocks(const struct advisor *advisor, const 
                                  .help = advisor_help(advisor, "Name the blocks with jax.named_scope, or compile the "
                                                                "step with one block in jax.checkpoint.")};
     if (!advisor->roles.is_training) return (struct advice_doubt){0};
+    bool are_in_outputs = has_blocks && is_missing_in_outputs(advisor, blocks);
     for (uint32_t i = 0; i < replay_of(advisor)->span_count; i++) {
         uint32_t g = blocks->residuals.group_of_span[i];
         double bytes = (double)advisor->module->buffers[replay_of(advisor)->spans[i].buffer].size_bytes;
-        if (g != HLO_NONE) doubt_residual(blocks, g, bytes, &doubt);
+        if (g != HLO_NONE) doubt_residual(blocks, g, bytes, are_in_outputs, &doubt);
     }
     return doubt;
 }

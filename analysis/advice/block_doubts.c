@@ -76,9 +76,9 @@ static double stacked_again(const struct advisor *advisor) {
     for (uint32_t i = 0; i < replay->live_at_peak_count; i++) {
         uint32_t buffer = replay->live_at_peak[i], leaf = advisor_leaf(advisor, buffer);
         if (leaf == HLO_NONE || !advisor->batch.marks[leaf] || !loop_steps_is_stack(&advisor->steps, leaf)) continue;
-        uint32_t node = advisor->graph.node_of_leaf[leaf];
-        bool is_again = advisor->phases.of_node[node] == PHASE_BACKWARD &&
-                        bytes_contains(advisor->graph.nodes[node].op_name, BYTES("checkpoint"));
+        uint32_t origin = advisor->origins.of_leaf[leaf].node;
+        struct bytes name = origin == HLO_NONE ? (struct bytes){0} : advisor->graph.nodes[origin].op_name;
+        bool is_again = op_name_phase(name) == PHASE_BACKWARD && bytes_contains(name, BYTES("checkpoint"));
         bytes += is_again ? (double)advisor->module->buffers[buffer].size_bytes : 0;
     }
     return bytes;

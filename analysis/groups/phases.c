@@ -1,19 +1,22 @@
 #include "analysis/groups/phases.h"
 
+#include "analysis/program/library_call.h"
 #include "analysis/program/op_name.h"
 
 #include <math.h>
 
-static bool is_moving(enum opcode opcode) {
+// A custom call may be a copy of a TPU's compiler; what XLA:GPU asks of a library is none.
+static bool is_moving(const struct graph_node *node) {
+    enum opcode opcode = node->opcode;
     return opcode == OPCODE_COPY || opcode == OPCODE_COPY_START || opcode == OPCODE_COPY_DONE ||
            opcode == OPCODE_BITCAST || opcode == OPCODE_GET_TUPLE_ELEMENT || opcode == OPCODE_ASYNC_START ||
            opcode == OPCODE_ASYNC_DONE || opcode == OPCODE_RESIZING || opcode == OPCODE_DYNAMIC_SLICE ||
-           opcode == OPCODE_CUSTOM_CALL;
+           (opcode == OPCODE_CUSTOM_CALL && library_call_of(node) == LIBRARY_NONE);
 }
 
 static uint32_t find_source(const struct program_graph *graph, uint32_t node) {
     enum { CHAIN_MAX = 64 };
-    for (int i = 0; i < CHAIN_MAX && is_moving(graph->nodes[node].opcode); i++) {
+    for (int i = 0; i < CHAIN_MAX && is_moving(&graph->nodes[node]); i++) {
         uint32_t operand = graph_operand(graph, &graph->nodes[node], 0);
         if (operand == HLO_NONE) break;
         node = operand;
@@ -168,19 +171,67 @@ static void follow_loops(const struct program_graph *graph, struct phases *phase
     }
 }
 
+// The element of what its loop carries that a node in a body is, in another order or type perhaps; HLO_NONE: none.
+static uint32_t carried_element(const struct program_graph *graph, uint32_t node) {
+    enum { CHAIN_MAX = 8 };
+    for (int i = 0; i < CHAIN_MAX && node != HLO_NONE; i++) {
+        const struct graph_node *at = &graph->nodes[node];
+        uint32_t operand = graph_operand(graph, at, 0);
+        bool is_of_carried = operand != HLO_NONE && graph->nodes[operand].opcode == OPCODE_PARAMETER;
+        if (at->opcode == OPCODE_GET_TUPLE_ELEMENT && is_of_carried) return node;
+        bool is_handed_on = is_moving(at) || at->opcode == OPCODE_CONVERT || at->opcode == OPCODE_TRANSPOSE;
+        node = is_handed_on ? operand : HLO_NONE;
+    }
+    return HLO_NONE;
+}
+
+static void mark_operand(const struct program_graph *graph, struct phases *phases, uint32_t reader, uint32_t operand) {
+    if (graph->nodes[reader].computation == graph->entry) {
+        mark_read(graph, phases, operand);
+        return;
+    }
+    uint32_t element = carried_element(graph, operand);
+    if (element != HLO_NONE) phases->is_read_forward[element] = 1;
+}
+
+static void mark_operands(const struct program_graph *graph, struct phases *phases, uint32_t index,
+                          uint8_t *is_walked) {
+    const struct graph_node *node = &graph->nodes[index];
+    for (uint32_t k = 0; k < node->operand_count; k++) {
+        uint32_t operand = graph_operand(graph, node, k);
+        if (operand == HLO_NONE) continue;
+        mark_operand(graph, phases, index, operand);
+        if (graph->nodes[operand].opcode != OPCODE_TUPLE || !is_first_walk(is_walked, operand)) continue;
+        for (uint32_t l = 0; l < graph->nodes[operand].operand_count; l++) {  // what a loop gets
+            mark_operand(graph, phases, index, graph_operand(graph, &graph->nodes[operand], l));
+        }
+    }
+}
+
+// A loop over parts of the batch is of no phase, but what its body reads forward it was given: bodies come before.
+static void mark_given(const struct program_graph *graph, struct phases *phases, uint32_t loop, uint8_t *is_walked) {
+    const struct graph_node *node = &graph->nodes[loop];
+    uint32_t given = graph_operand(graph, node, 0);
+    if (given == HLO_NONE || graph->nodes[given].opcode != OPCODE_TUPLE || !is_first_walk(is_walked, given)) return;
+    for (uint32_t i = 0; i < node->called_count; i++) {
+        uint32_t body = graph->called[node->first_called + i];
+        const struct graph_computation *c = body < graph->computation_count ? &graph->computations[body] : NULL;
+        for (uint32_t k = 0; c && k < c->node_count; k++) {
+            uint32_t element = c->first_node + k;
+            if (!phases->is_read_forward[element] || graph->nodes[element].number < 0) continue;
+            uint32_t number = (uint32_t)graph->nodes[element].number;
+            uint32_t operand = graph_operand(graph, &graph->nodes[given], number);
+            if (operand != HLO_NONE) mark_operand(graph, phases, loop, operand);
+        }
+    }
+}
+
 static void find_readers(const struct program_graph *graph, struct phases *phases, uint8_t *is_walked) {
     for (uint32_t i = 0; i < graph->node_count; i++) {
-        const struct graph_node *node = &graph->nodes[i];
-        if (phases->of_node[i] != PHASE_FORWARD || node->computation != graph->entry) continue;
-        for (uint32_t k = 0; k < node->operand_count; k++) {
-            uint32_t operand = graph_operand(graph, node, k);
-            if (operand == HLO_NONE) continue;
-            mark_read(graph, phases, operand);
-            if (graph->nodes[operand].opcode != OPCODE_TUPLE || !is_first_walk(is_walked, operand)) continue;
-            for (uint32_t l = 0; l < graph->nodes[operand].operand_count; l++) {  // what a loop gets
-                mark_read(graph, phases, graph_operand(graph, &graph->nodes[operand], l));
-            }
-        }
+        if (phases->of_node[i] == PHASE_FORWARD)
+            mark_operands(graph, phases, i, is_walked);
+        else if (graph->nodes[i].opcode == OPCODE_WHILE)
+            mark_given(graph, phases, i, is_walked);
     }
 }
 

@@ -16,7 +16,7 @@
 struct phases {
     uint8_t *of_node;  // enum phase
     uint32_t *source;  // of each node: the node whose value it copies, through copies, bitcasts, asynchronous pairs
-    uint8_t *is_read_forward;  // of each node: a forward step of the entry reads its value
+    uint8_t *is_read_forward;  // of each node: a forward step reads its value, of the entry or of a loop it is given to
     uint32_t turn_step;        // the first backward step that stays backward; step_count when there is none
     uint32_t *next_turn;       // of each step of a forward pass: the one that turns it backward; UINT32_MAX for others;
                                // step_count for all when nothing is backward

@@ -220,7 +220,7 @@ class Predictions(unittest.TestCase):
 
     def test_weights_that_a_convolution_reads_in_another_order_are_weights(self):
         items = by_id(self.documents["gpu_autoencoder"])
-        self.assertIn("The sums of the gradients are as large as the weights, 5.77 MiB, all the time.",
+        self.assertIn("The sums of the gradients are as large as the weights, 5.78 MiB, all the time.",
                       items["micro_batch"]["evidence"])
         self.assertIn("they hold 11.57 MiB", items["host_offload_optimizer"]["evidence"][0])  # no weights but the first
 
