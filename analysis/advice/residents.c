@@ -114,7 +114,8 @@ static bool find_guests(struct finder *f, struct arena *arena) {
 
 // --- Their events ---
 
-// times[e]: when event e happens, never earlier than those before it.
+// times[e]: when event e happens, never earlier than those before it. Only an allocation names the operation that runs:
+// what is freed was made earlier, and what shares a loop's array may be its body's last.
 static uint32_t *time_events(const struct finder *f, struct heap_events events, struct arena *arena) {
     struct id_map by_name;
     uint32_t *times = arena_push_raw(arena, events.count, sizeof *times);
@@ -127,7 +128,7 @@ static uint32_t *time_events(const struct finder *f, struct heap_events events, 
     for (uint32_t e = 0; e < events.count; e++) {
         uint32_t node = id_map_get(&by_name, id_map_key(events.events[e].instruction_name));
         uint32_t time = node == ID_MAP_NONE ? latest : f->schedule->time_of_node[node];
-        if (time > latest) latest = time;
+        if (events.events[e].kind == HLO_EVENT_ALLOC && time > latest) latest = time;
         times[e] = latest;
     }
     return times;

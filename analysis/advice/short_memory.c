@@ -2,7 +2,7 @@
 
 #include "analysis/base/device_kinds.h"
 
-#define ROOMY_PART 0.8385  // of a chip's memory
+#define ROOMY_PART 0.8425  // of a chip's memory
 #define FILLED_FROM 0.84
 #define FILLED_TO 1.08
 #define TOO_SMALL 0.3  // of what the program needs: nobody would try it on such a chip
