@@ -160,8 +160,18 @@ static void raise_all(struct runner *r, uint32_t first, uint32_t count, const ui
     }
 }
 
+// What a fusion does in place of an array, it does in place of what it is given.
+static void hand_back_to_operands(struct runner *r, const struct graph_node *fusion) {
+    uint32_t computation = fusion->called_count ? r->graph->called[fusion->first_called] : HLO_NONE;
+    for (uint32_t i = 0; computation < r->graph->computation_count && i < fusion->operand_count; i++) {
+        uint32_t operand = graph_operand(r->graph, fusion, i), inner = graph_parameter(r->graph, computation, i);
+        if (operand == HLO_NONE || inner == HLO_NONE || r->graph->nodes[operand].leaf_count != 1) continue;
+        raise_all(r, r->graph->nodes[operand].first_leaf, 1, &r->flow->classes[r->graph->nodes[inner].first_leaf]);
+    }
+}
+
 // What a loop is given lies where its result does, so that both are of one type: the zeros that a stack begins with are
-// of the type of what is stacked.
+// of the type of what is stacked, and those that rows are added to of the type of the rows.
 static void hand_back(struct runner *r, const struct graph_node *node) {
     const uint8_t *classes = r->flow->classes + node->first_leaf;
     uint32_t given = graph_operand(r->graph, node, 0);
@@ -172,6 +182,9 @@ static void hand_back(struct runner *r, const struct graph_node *node) {
     if (node->opcode == OPCODE_GET_TUPLE_ELEMENT && from->elements.count == from->leaf_count && node->number >= 0 &&
         node->number < from->leaf_count)
         raise_all(r, from->first_leaf + (uint32_t)node->number, 1, classes);
+    if (node->opcode == OPCODE_SCATTER && node->leaf_count == 1 && from->leaf_count == 1)
+        raise_all(r, from->first_leaf, 1, classes);
+    if (node->opcode == OPCODE_FUSION) hand_back_to_operands(r, node);
     bool is_flat_tuple = node->opcode == OPCODE_TUPLE && node->elements.count == node->leaf_count;
     for (uint32_t i = 0; is_flat_tuple && i < node->leaf_count; i++) {
         uint32_t operand = graph_operand(r->graph, node, i);
@@ -181,7 +194,12 @@ static void hand_back(struct runner *r, const struct graph_node *node) {
 }
 
 static void hand_all_back(struct runner *r) {
-    for (uint32_t i = r->graph->node_count; i-- > 0;) hand_back(r, &r->graph->nodes[i]);
+    enum { DEEP = 4 };  // fusions, and what they call, come before what calls them
+    r->has_changed = true;
+    for (int pass = 0; pass < DEEP && r->has_changed; pass++) {
+        r->has_changed = false;
+        for (uint32_t i = r->graph->node_count; i-- > 0;) hand_back(r, &r->graph->nodes[i]);
+    }
 }
 
 static bool is_of_field(const struct runner *r, const struct entry_input *input, struct bytes field) {
