@@ -110,11 +110,76 @@ bool dimension_flow_has_marks(const struct dimension_flow *flow) {
     return false;
 }
 
+static bool is_doubled(const struct doubled *doubled, int64_t size) {
+    for (int i = 0; i < doubled->count; i++) {
+        if (doubled->sizes[i] == size) return true;
+    }
+    return false;
+}
+
+// The product of two dimensions that are marked; 0: not so many are.
+static int64_t product_of_two(const struct dimension_flow *flow, uint32_t leaf) {
+    const struct array_shape *shape = flow_leaf(flow, leaf);
+    int64_t product = 1;
+    int count = 0;
+    for (int d = 0; d < shape->rank; d++) {
+        if (!flow_is_marked(flow, leaf, d) || shape->dimensions[d] > INT32_MAX) continue;
+        product *= count++ < 2 ? shape->dimensions[d] : 1;
+    }
+    return count == 2 ? product : 0;
+}
+
+static void note_joining(struct dimension_flow *flow, uint32_t from, uint32_t to) {
+    const struct array_shape *shape = flow_leaf(flow, to);
+    int64_t product = product_of_two(flow, from);
+    if (!product || __builtin_popcount(flow->marks[to]) != 1) return;
+    if (array_shape_elements(shape) != array_shape_elements(flow_leaf(flow, from))) return;
+    for (int d = 0; d < shape->rank && flow->doubled.count < DOUBLED_MAX; d++) {
+        bool is_joined = flow_is_marked(flow, to, d) && shape->dimensions[d] % product == 0;
+        if (is_joined && !is_doubled(&flow->doubled, shape->dimensions[d]))
+            flow->doubled.sizes[flow->doubled.count++] = shape->dimensions[d];
+    }
+}
+
+static bool has_doubled(const struct dimension_flow *flow, uint32_t leaf) {
+    for (int d = 0; d < flow_leaf(flow, leaf)->rank; d++) {
+        if (flow_is_marked(flow, leaf, d) && is_doubled(&flow->doubled, flow_leaf(flow, leaf)->dimensions[d]))
+            return true;
+    }
+    return false;
+}
+
+// What a doubled dimension is taken apart to has two, of one size and beside each other, where marks tell one.
+static void mark_both(struct dimension_flow *flow, uint32_t from, uint32_t to) {
+    const struct array_shape *shape = flow_leaf(flow, to);
+    int marked = __builtin_ctz(flow->marks[to] | 1u << ARRAY_RANK_MAX);
+    if (__builtin_popcount(flow->marks[to]) != 1 || !has_doubled(flow, from) || has_doubled(flow, to)) return;
+    for (int d = marked - 1; d <= marked + 1; d += 2) {
+        if (d < 0 || d >= shape->rank || shape->dimensions[d] != shape->dimensions[marked]) continue;
+        dimension_flow_mark(flow, to, d);
+        return;
+    }
+}
+
+void dimension_flow_find_doubled(struct dimension_flow *flow) {
+    for (uint32_t i = 0; i < flow->graph->node_count; i++) {
+        const struct graph_node *node = &flow->graph->nodes[i];
+        bool is_arranged = node->opcode == OPCODE_BITCAST || node->opcode == OPCODE_RESHAPE;
+        uint32_t from = is_arranged && node->leaf_count == 1 ? flow_operand_leaf(flow, node, 0) : HLO_NONE;
+        if (from == HLO_NONE || !array_is(flow_leaf(flow, node->first_leaf))) continue;
+        note_joining(flow, from, node->first_leaf);
+        note_joining(flow, node->first_leaf, from);
+        mark_both(flow, from, node->first_leaf);
+        mark_both(flow, node->first_leaf, from);
+    }
+}
+
 struct array_shape dimension_flow_divided(const struct dimension_flow *flow, uint32_t leaf, int64_t ways) {
     struct array_shape shape = flow->graph->leaves[leaf];
     if (!array_is(&shape)) return shape;
     for (int d = 0; d < shape.rank; d++) {
-        if (flow->marks[leaf] >> d & 1) shape.dimensions[d] = (shape.dimensions[d] + ways - 1) / ways;
+        int64_t parts = is_doubled(&flow->doubled, shape.dimensions[d]) ? ways * ways : ways;
+        if (flow->marks[leaf] >> d & 1) shape.dimensions[d] = (shape.dimensions[d] + parts - 1) / parts;
     }
     return shape;
 }

@@ -16,6 +16,13 @@ enum flow_level {
     FLOW_ALL,     // into broadcasts
 };
 
+enum { DOUBLED_MAX = 16 };
+
+struct doubled {  // sizes of dimensions in which what is marked stands twice
+    int64_t sizes[DOUBLED_MAX];
+    int count;
+};
+
 struct dimension_flow {
     const struct program_graph *graph;
     uint8_t *marks;       // of each leaf: bit d for dimension d
@@ -30,7 +37,12 @@ struct dimension_flow {
     uint32_t *newly_marked;  // leaves, in order; with chips each once; NULL: nobody asks
     uint32_t newly_marked_count;
     bool has_changed;
+    struct doubled doubled;  // empty unless asked for
 };
+
+// Notes dimensions that join two marked ones: queries and keys, of a product that goes through [heads, batch x 512 x
+// 512]. Half of what is marked is then a quarter of these.
+void dimension_flow_find_doubled(struct dimension_flow *flow);
 
 // False at the arena's limit.
 bool dimension_flow_init(struct dimension_flow *flow, const struct program_graph *graph, struct arena *arena);

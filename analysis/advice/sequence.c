@@ -299,5 +299,7 @@ bool sequence_find(const struct program_graph *graph, const struct program_roles
     sequence->reached = count_reached(&f);
     sequence->is_stepped = dimension_flow_is_stepped(&sequence->flow);
     if (!roles->is_training && mark_prompts(&sequence->flow)) dimension_flow_run(&sequence->flow);
+    dimension_flow_find_doubled(&sequence->flow);
+    if (sequence->flow.doubled.count) dimension_flow_run(&sequence->flow);
     return true;
 }
