@@ -12,6 +12,7 @@ enum { ROWS_MAX = 64 };
 struct rows {  // elements of what is looked up at once, or of what it is looked up in; each once with one name
     int64_t elements[ROWS_MAX];
     struct bytes names[ROWS_MAX];  // of the operation
+    int64_t table_elements[ROWS_MAX], bytes[ROWS_MAX];
     uint32_t count;
 };
 
@@ -31,6 +32,14 @@ static bool is_among(const struct rows *rows, const struct array_shape *shape, s
     return rows->count == ROWS_MAX && has_elements(rows, shape);
 }
 
+static bool is_noted(const struct rows *rows, const struct array_shape *shape, struct bytes name, int64_t table) {
+    for (uint32_t i = 0; i < rows->count; i++) {
+        bool is_of_it = rows->table_elements[i] == table && bytes_equal(rows->names[i], name);
+        if (is_of_it && rows->elements[i] == array_shape_elements(shape)) return true;
+    }
+    return false;
+}
+
 // Of tables that are split by what is looked up: their first dimension.
 static struct rows find_rows(const struct advisor *advisor, const struct sharding_split *split) {
     struct rows rows = {.count = 0};
@@ -39,8 +48,11 @@ static struct rows find_rows(const struct advisor *advisor, const struct shardin
         if (table == HLO_NONE || advisor->batch.marks[table] || !(sharding_split_marks(split, table) & 1)) continue;
         const struct array_shape *shape = &advisor->graph.leaves[found];
         struct bytes name = advisor->graph.nodes[i].op_name;
-        if (!array_is(shape) || is_among(&rows, shape, name)) continue;
+        int64_t elements = array_shape_elements(&advisor->graph.leaves[table]);
+        if (!array_is(shape) || is_noted(&rows, shape, name, elements)) continue;
         rows.names[rows.count] = name;
+        rows.table_elements[rows.count] = elements;
+        rows.bytes[rows.count] = array_shape_bytes(shape);
         rows.elements[rows.count++] = array_shape_elements(shape);
     }
     return rows;
@@ -114,6 +126,26 @@ int64_t looked_up_rows_bytes(const struct advisor *advisor, const struct shardin
     bool are_several = tables.count >= SEVERAL && tables_bytes > rows_bytes;
     bool are_drawn = !advisor->roles.is_graph && tables_bytes <= rows_bytes;
     return are_several || are_drawn ? rows_bytes : 0;
+}
+
+// Has some buffer as many elements?
+static bool is_in_a_buffer(const struct advisor *advisor, int64_t elements) {
+    for (uint32_t i = 0; i < advisor->module->buffer_count; i++) {
+        uint32_t leaf = advisor_leaf(advisor, i);
+        const struct array_shape *shape = leaf == HLO_NONE ? NULL : &advisor->graph.leaves[leaf];
+        if (shape && array_is(shape) && array_shape_elements(shape) == elements) return true;
+    }
+    return false;
+}
+
+int64_t looked_up_unfused_bytes(const struct advisor *advisor, const struct sharding_split *split) {
+    struct rows rows = {.count = 0};
+    double bytes = 0;
+    if (advisor->is_for_gpu) rows = find_rows(advisor, split);
+    for (uint32_t i = 0; i < rows.count; i++) {
+        if (!is_in_a_buffer(advisor, rows.elements[i])) bytes += (double)rows.bytes[i];
+    }
+    return what_if_bytes(bytes);
 }
 
 int64_t looked_up_most_bytes(const struct advisor *advisor, const uint8_t *looked_up) {

@@ -32,5 +32,10 @@ int64_t looked_up_numbers_bytes(const struct advisor *advisor, const struct shar
 // (words and places), and for the ends of edges.
 int64_t looked_up_rows_bytes(const struct advisor *advisor, const struct sharding_split *split);
 
+// On a GPU, the rows that no array has today, as fusions take them where they are used, in bytes: of a table that chips
+// share by rows each looks up its own, and all of them are summed, whole, the batch split or not. All at once, as the
+// compiler combines the sums.
+int64_t looked_up_unfused_bytes(const struct advisor *advisor, const struct sharding_split *split);
+
 // The largest buffer of such rows, in bytes.
 int64_t looked_up_most_bytes(const struct advisor *advisor, const uint8_t *looked_up);

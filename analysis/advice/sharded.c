@@ -2,6 +2,7 @@
 
 #include "analysis/advice/edge_sums.h"
 #include "analysis/advice/few_pictures.h"
+#include "analysis/advice/looked_up.h"
 #include "analysis/advice/sliced_inputs.h"
 #include "analysis/advice/weight_products.h"
 
@@ -85,7 +86,7 @@ bool sharded_is_by_edges(const struct advisor *advisor, const struct sharded *sh
            sharded->batch.whole_share < by_columns;
 }
 
-static int64_t exchanged_or_gathered(const struct advisor *advisor, const struct sharded *sharded) {
+static int64_t gathered_or_summed(const struct advisor *advisor, const struct sharded *sharded) {
     if (sharded_is_by_edges(advisor, sharded)) return gathered_on_chips(advisor, sharded) + edge_sums_bytes(advisor);
     if (sharded->is_batch_split && advisor->is_for_tpu) return gathered_on_chips(advisor, sharded);
     if (sharded->is_batch_split) return sharded->weights_bytes + exchanged_product_bytes(advisor, &sharded->split.flow);
@@ -95,6 +96,13 @@ static int64_t exchanged_or_gathered(const struct advisor *advisor, const struct
     if (advisor->is_for_tpu) return added + unfused_product_bytes(advisor);
     int64_t at_end = gathered_gradients_bytes(advisor, &sharded->split.flow) - sharded->then.temporary_bytes;
     return (at_end > added ? at_end : added) + unfused_product_bytes(advisor);
+}
+
+// Rows are looked up before anything else is there.
+static int64_t exchanged_or_gathered(const struct advisor *advisor, const struct sharded *sharded) {
+    int64_t added = gathered_or_summed(advisor, sharded);
+    int64_t at_first = looked_up_unfused_bytes(advisor, &sharded->split) - sharded->then.temporary_bytes;
+    return at_first > added ? at_first : added;
 }
 
 static double waiting_pictures(const struct advisor *advisor, const struct sharded *sharded) {
