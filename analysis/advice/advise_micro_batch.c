@@ -78,49 +78,58 @@ static int64_t casts_added(const struct advisor *advisor) {
 
 // --- The change ---
 
-// A temporary of one part. What a gradient had that is added where it is made, else 0.
-static int64_t cut_one(const struct advisor *advisor, int64_t parts, bool has_sums, uint32_t buffer, int64_t *sizes) {
+struct parts {
+    int64_t count;
+    bool has_sums;            // of gradients already
+    struct shape_set tables;  // that are only looked up
+};
+
+// A temporary of one part. What a gradient had that is added where it is made, else 0. XLA:GPU adds rows to the sum of
+// a table's gradients where it lies.
+static int64_t cut_one(const struct advisor *advisor, const struct parts *parts, uint32_t buffer, int64_t *sizes) {
     uint32_t leaf = advisor_leaf(advisor, buffer);
     if (leaf == HLO_NONE) return 0;
     if (advisor->batch.marks[leaf]) {
-        struct array_shape part = dimension_flow_divided(&advisor->batch, leaf, parts);
+        struct array_shape part = dimension_flow_divided(&advisor->batch, leaf, parts->count);
         sizes[buffer] = advisor_reshaped(advisor, buffer, &part);
         return 0;
     }
-    if (has_sums || !is_added_at_once(advisor, leaf)) return 0;
-    int64_t gone = sizes[buffer];
+    bool is_of_rows = advisor->is_for_gpu && shape_set_has(&parts->tables, &advisor->graph.leaves[leaf]);
+    if (parts->has_sums || (!is_of_rows && !is_added_at_once(advisor, leaf))) return 0;
+    int64_t gone = is_of_rows ? 0 : sizes[buffer];
     sizes[buffer] = 0;
     return gone;
 }
 
 // All of them, those in outputs too; of the gradients that are added where they are made, the largest comes on top.
-static int64_t cut(const struct advisor *advisor, int64_t parts, bool has_sums, int64_t *sizes) {
+static int64_t cut(const struct advisor *advisor, const struct parts *parts, int64_t *sizes) {
     int64_t largest = 0;
     for (uint32_t i = 0; i < advisor_temporary_count(advisor); i++) {
-        int64_t gone = cut_one(advisor, parts, has_sums, advisor_temporary(advisor, i), sizes);
+        int64_t gone = cut_one(advisor, parts, advisor_temporary(advisor, i), sizes);
         if (gone > largest) largest = gone;
     }
     return largest;
 }
 
-static bool predict(struct advisor *advisor, int64_t parts, bool has_sums, struct advice_item *item) {
+static bool predict(struct advisor *advisor, int64_t count, bool has_sums, struct advice_item *item) {
+    const struct parts parts = {count, has_sums, only_looked_up_find(advisor)};
     int64_t *sizes = advisor_sizes(advisor);
     struct what_if_change change = {.sizes = sizes};
     struct what_if_result then;
     if (!sizes) return false;
-    int64_t largest = cut(advisor, parts, has_sums, sizes);
+    int64_t largest = cut(advisor, &parts, sizes);
     if (!advisor_run(advisor, &change, &then)) return false;
     int64_t added = has_sums ? 0 : advisor_trained_bytes(advisor) + largest + casts_added(advisor);
     advisor->reach.added_bytes = added;
     then.lodged_bytes = added < then.room_bytes ? added : then.room_bytes;
     added -= then.lodged_bytes;
     what_if_add_temporary(&then, added);
-    item->parts = parts;
-    bool has_tables = only_looked_up_find(advisor).count > 0;  // rows are added to sums where these lie
+    item->parts = count;
+    bool has_tables = parts.tables.count > 0;  // rows are added to sums where these lie
     advisor_set_totals(advisor, &then, 0.03, 0.03, item);
     advice_widen_narrowly(item, 0.045, 0.053);
     if (has_tables || advisor->has_convolutions) advice_widen(item, has_tables ? 0.22 : 0.12, has_tables ? 0.08 : 0.18);
-    if (few_pictures_in_lanes(advisor, advisor->roles.batch / parts)) advice_widen(item, 0, 0.40);
+    if (few_pictures_in_lanes(advisor, advisor->roles.batch / count)) advice_widen(item, 0, 0.40);
     return true;
 }
 

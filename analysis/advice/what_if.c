@@ -77,6 +77,14 @@ static int64_t room_in_outputs(const struct what_if *what_if, const int64_t *siz
     return room > 0 ? what_if_bytes(room) : 0;
 }
 
+// Where no replay tells what lies in outputs, what does today stays there.
+static int64_t room_beside_guests(const struct what_if *what_if, const int64_t *sizes) {
+    const struct residents *residents = &what_if->residents;
+    double taken = 0;
+    for (uint32_t i = residents->first_guest; i < residents->module.buffer_count; i++) taken += (double)sizes[i];
+    return what_if->is_for_tpu ? 0 : room_in_outputs(what_if, sizes, what_if_bytes(taken));
+}
+
 // The module with its guests, as it is, to be changed. NULL: no memory.
 static struct hlo_buffer *copy_buffers(const struct what_if *what_if, struct arena *scratch) {
     const struct hlo_module *module = &what_if->residents.module;
@@ -224,7 +232,8 @@ static bool replay_changed(const struct what_if *what_if, struct heap_events eve
                   : !heap_replay_run(&changed, events, NULL, scratch, &replay, error))
         return false;
     result->lodging_visits = lodged.visits;
-    result->room_bytes = is_lodged ? room_in_outputs(what_if, change->sizes, lodged.bytes) : 0;
+    result->room_bytes = is_lodged ? room_in_outputs(what_if, change->sizes, lodged.bytes)
+                                   : room_beside_guests(what_if, change->sizes);
     result->small_bytes = 0;
     for (uint32_t i = 0; i < replay.live_at_peak_count; i++) {
         int64_t size = change->sizes[replay.live_at_peak[i]];
