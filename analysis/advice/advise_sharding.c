@@ -224,13 +224,20 @@ static void add_to_totals(struct advisor *advisor, int64_t added, int64_t hidden
     then->peak_bytes += added + hidden;
 }
 
+// A chip's part of a sum beside the whole: half of it, as some programs had both and others wrote one over the other.
+// What XLA:GPU cuts into columns it cuts as it sums.
+static int64_t partial_sum_bytes(const struct advisor *advisor, const struct sharded *sharded) {
+    bool is_cut_at_once = advisor->is_for_gpu && !sharded->summed_whole.is_of_examples;
+    return is_cut_at_once ? 0 : sharded->summed_whole.product_bytes / 2;
+}
+
 static void say_sums(const struct advisor *advisor, const struct sharded *sharded, struct advice_item *item) {
     if (sharded->summed_whole.product_bytes)
         advisor_say(advisor, item,
-                    "A product is summed over the chips before they share its %s: %s of it is whole on each, "
-                    "perhaps twice.",
+                    "A product is summed over the chips before they share its %s: %s of it is whole on each%s.",
                     sharded->summed_whole.is_of_examples ? "examples" : "columns",
-                    size_string(sharded->summed_whole.product_bytes, advisor->arena));
+                    size_string(sharded->summed_whole.product_bytes, advisor->arena),
+                    partial_sum_bytes(advisor, sharded) ? ", perhaps twice" : "");
     if (summed_twice_bytes(sharded))
         advisor_say(advisor, item,
                     "A product whose rows the chips share is summed over them and stays whole: where the compiler "
@@ -298,11 +305,6 @@ static bool find_sharded(struct advisor *advisor, struct sharded *sharded) {
     return !sizes || summed_whole_find(advisor, &sharded->split, sizes, &sharded->summed_whole);
 }
 
-// A chip's part of a sum beside the whole: half of it, as some programs had both and others wrote one over the other.
-static int64_t partial_sum_bytes(const struct sharded *sharded) {
-    return sharded->summed_whole.product_bytes / 2;
-}
-
 // From no part beside a sum that stays whole to all of it, and some.
 static void widen_by_twice(const struct sharded *sharded, struct advice_item *item) {
     int64_t likely = summed_twice_bytes(sharded);
@@ -325,12 +327,12 @@ static void set_sharded_totals(struct advisor *advisor, const struct sharded *sh
     then.total_bytes -= accident;
     int64_t hidden = advisor->is_rematerialized ? what_if_bytes(HIDDEN * (double)then.temporary_bytes) : 0;
     add_to_totals(advisor, sharded_added_bytes(advisor, sharded), hidden, &then);
-    advisor->reach.added_bytes += sharded->waiting.most - sharded->waiting.likely + partial_sum_bytes(sharded) +
-                                  sharded->summed_whole.twice_bytes;
+    advisor->reach.added_bytes += sharded->waiting.most - sharded->waiting.likely +
+                                  partial_sum_bytes(advisor, sharded) + sharded->summed_whole.twice_bytes;
     advisor_set_totals(advisor, &then, below_of(advisor, spread), spread, item);
     widen_by_waiting(advisor, &sharded->waiting, item);
     widen_by_twice(sharded, item);
-    item->high_bytes += partial_sum_bytes(sharded) + accident;
+    item->high_bytes += partial_sum_bytes(advisor, sharded) + accident;
     if (accident && item->low_bytes > then.peak_bytes) item->low_bytes = then.peak_bytes;
     sharding_widen(&sharded->habits, sharded->is_batch_split, advisor->is_for_gpu, item);
     if (!advisor->is_for_gpu && advisor->roles.is_training) advice_widen(item, WHOLE_BELOW, WHOLE_ABOVE);

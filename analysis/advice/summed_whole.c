@@ -14,7 +14,7 @@ static bool is_of_examples(const struct advisor *advisor, const struct dimension
 static bool is_cut_after(const struct advisor *advisor, const struct dimension_flow *split,
                          const struct weight_product *product) {
     if (is_of_examples(advisor, split, product)) return !product->is_in_loop;
-    return advisor->is_for_tpu && split->marks[product->result] &&
+    return split->marks[product->result] &&
            weight_product_bytes(advisor, product) > (double)advisor->what_if.fast_bytes;
 }
 
