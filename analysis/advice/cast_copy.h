@@ -6,5 +6,16 @@
 
 #include "analysis/advice/advisor.h"
 
+// And the other way: float32 copies that a step of a GPU makes, which computes in float32 what is stored in bfloat16.
+//
+//     w bf16[24,1024,4096] -- convert --> f32[24,1024,4096] --.
+//                                                             while: layers, or parts of the batch, take it as it is
+//
+// A library's product takes both operands in one type. A TPU's product rounds them in any case, and copies nothing.
+
 // Is a leaf such a copy, and nothing else than the input in another type?
 bool cast_copy_is_needless(const struct advisor *advisor, uint32_t leaf);
+
+// Of the float32 weights that the user's loops are given, in bytes: that many are copies which wait until the loops end,
+// were the weights stored in bfloat16. 0 for TPUs.
+int64_t cast_copy_widened_bytes(const struct advisor *advisor);
