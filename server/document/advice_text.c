@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "analysis/base/device_kinds.h"
 #include "analysis/base/size_text.h"
 #include "server/document/waterfall_text.h"
 
@@ -29,6 +30,17 @@ const char *advice_ways_text(const struct advice *advice, struct arena *arena) {
                              (long long)advice->items[ADVICE_SHARD_ALL].ways));
 }
 
+// XLA leaves a quarter of a GPU alone unless it is told otherwise: a program that needs some of that does not run then.
+static const char *gpu_part_text(const struct advice *advice, struct arena *arena) {
+    int64_t by_itself = (int64_t)(DEVICE_GPU_PART * (double)advice->capacity_bytes);
+    if (!advice->is_for_gpu || advice->plan.is_needed || advice->total_bytes <= by_itself) return "";
+    return told(
+        arena_printf(arena,
+                     " if XLA may take all of it; of a GPU's memory it takes three quarters by itself, %s here: "
+                     "XLA_PYTHON_CLIENT_MEM_FRACTION says how much",
+                     size_string(by_itself, arena)));
+}
+
 static void write_head(const struct advice_document *document, bool is_markdown, struct arena *arena,
                        struct output *output) {
     const struct advice *advice = document->advice;
@@ -43,8 +55,8 @@ static void write_head(const struct advice_document *document, bool is_markdown,
         output_put(output, arena_printf(arena, "The sequence is %lld.\n", (long long)advice->sequence));
     if (advice->capacity_bytes > 0)
         output_put(output,
-                   arena_printf(arena, "The capacity is %s: it %s.\n", size_string(advice->capacity_bytes, arena),
-                                advice->plan.is_needed ? "does not fit" : "fits"));
+                   arena_printf(arena, "The capacity is %s: it %s%s.\n", size_string(advice->capacity_bytes, arena),
+                                advice->plan.is_needed ? "does not fit" : "fits", gpu_part_text(advice, arena)));
     const char *holding = advice_holding_sentence(advice, arena);
     if (*holding) output_put(output, arena_printf(arena, "%s\n", holding));
 }

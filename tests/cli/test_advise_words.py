@@ -69,6 +69,22 @@ class Reasons(unittest.TestCase):
         self.assertEqual((item["applies"], item["saves_bytes"], item["understood"]), (False, 0, 1))
 
 
+class Capacity(unittest.TestCase):
+    def head(self, name, capacity):
+        done = hbmview("advise", ADVICE / f"{name}.hlo.pb.gz", f"--capacity={capacity}")
+        self.assertEqual((done.code, done.errors), (0, ""), done)
+        return next(line for line in done.out.splitlines() if line.startswith("The capacity is"))
+
+    def test_a_gpus_last_quarter_is_not_there_unless_asked_for(self):
+        total = of_program("gpu_attention")["total_bytes"]
+        head = self.head("gpu_attention", total * 5 // 4)
+        self.assertIn("it fits if XLA may take all of it; of a GPU's memory it takes three quarters by itself", head)
+        self.assertIn("XLA_PYTHON_CLIENT_MEM_FRACTION", head)
+        self.assertTrue(self.head("gpu_attention", total * 3 // 2).endswith(": it fits."))
+        self.assertTrue(self.head("gpu_attention", total - 1).endswith(": it does not fit."))
+        self.assertTrue(self.head("dense", of_program("dense")["total_bytes"] + 1).endswith(": it fits."))  # of a TPU
+
+
 class Help(unittest.TestCase):
     def test_what_is_known_is_not_asked_for(self):
         for name in PROGRAMS:
