@@ -120,7 +120,7 @@ static int64_t least_of(int64_t a, int64_t b) {
 
 // Pictures and rows of graphs become as narrow as what makes them; between tokens there is more that stays wide.
 static int64_t most_followed(const struct advisor *advisor, int64_t followed_bytes) {
-    const double above = 0.049;
+    double above = advisor->is_for_gpu && advisor->has_convolutions ? 0.20 : 0.049;
     bool is_known = advisor->has_convolutions || advisor->roles.is_graph;
     return is_known ? what_if_bytes((1 + above) * (double)followed_bytes) : 0;
 }

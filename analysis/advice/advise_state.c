@@ -82,6 +82,14 @@ static const char *why_not(const int64_t *bytes_of) {
     return "No output has the shape and type of an input.";
 }
 
+// On a GPU a donated array that a loop copies in any case may save another copy of it: two programs of three did.
+static bool say_no_use(const struct advisor *advisor, const char *why, struct advice_item *item) {
+    const double another = 0.04;
+    advisor_no_use(advisor, item, why);
+    if (advisor->is_for_gpu) advice_widen(item, another, 0);
+    return true;
+}
+
 // No change saves much more than the bytes that it moves, however large the program around them is.
 static void hold_low(int64_t without, int64_t moved, struct advice_item *item) {
     int64_t least = without - moved / BEYOND_MOVED_DIVISOR;
@@ -100,7 +108,7 @@ bool advise_donation(struct advisor *advisor, struct advice_item *item) {
     int64_t saved = bytes_of[DONATION_FREES];
     item->how = "jax.jit(step, donate_argnums=...) with the positions of the arguments that the step returns updated; "
                 "the caller must not use the old arrays afterwards.";
-    if (!saved) return advisor_no_use(advisor, item, why_not(bytes_of));
+    if (!saved) return say_no_use(advisor, why_not(bytes_of), item);
     item->applies = true;
     advisor_say(advisor, item,
                 count == 1 ? "%u input of %s has an output of the same shape and type that lies beside it."

@@ -5,6 +5,15 @@
 #include "analysis/advice/layer_count.h"
 #include "analysis/advice/loop_steps.h"
 
+// Of a loop over stacked weights: is a turn the block, or each of the several layers that all shapes of weights say it
+// has? Eight layers a turn, in three turns, keep 4 times as much while a turn runs again as while a layer does.
+static void doubt_turns(struct advisor *advisor, const struct residuals *residuals) {
+    enum { SEVERAL = 4 };
+    if (!residuals->loop_length || layer_count_of_turn(advisor) < SEVERAL) return;
+    advisor_doubt_all(advisor, "Each turn of a loop over layers has several of them: compile the step with one turn, "
+                               "or one layer, in jax.checkpoint.");
+}
+
 // A rollout, one model of several layers for turn after turn: is a turn the block, or each of its layers? They are far
 // apart, but not where there are many turns, as of words: each is a little of all. Units over time have two weights of
 // a shape, for what they read and what they remember. And on a GPU, layers with a loop over time each: their stacks are
@@ -12,7 +21,10 @@
 static void doubt_loops(struct advisor *advisor, const struct residuals *residuals) {
     enum { OF_A_UNIT = 2, MANY_TURNS = 64 };
     uint32_t loops = block_stages_loops_over_time(advisor, residuals);
-    if (loops == 0) return;
+    if (loops == 0) {
+        doubt_turns(advisor, residuals);
+        return;
+    }
     if (loops >= LAYERS_OVER_TIME && advisor->is_for_gpu)
         advisor_doubt_all(advisor,
                           "Each of several layers has a loop over time: compile the step with one layer, or one turn, "

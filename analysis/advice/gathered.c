@@ -27,6 +27,15 @@ static bool is_left_in_columns(const struct advisor *advisor, const struct dimen
     return array_shape_elements(&leaves[product->weight]) > array_shape_elements(&leaves[product->result]);
 }
 
+// A weight that is larger than what it is multiplied with keeps its split by the columns of the result: XLA:GPU exchanges
+// what it is multiplied with, or the result.
+static bool keeps_columns(const struct advisor *advisor, const struct dimension_flow *split,
+                          const struct weight_product *product) {
+    const struct array_shape *leaves = advisor->graph.leaves;
+    return !product->is_in_loop && is_split_beside_batch(advisor, split, product->result) &&
+           array_shape_elements(&leaves[product->weight]) > array_shape_elements(&leaves[product->activation]);
+}
+
 // Of a weight, the part that counts among those that are there at once.
 static double part_at_once(const struct advisor *advisor, const struct weight_product *product) {
     enum { FEW_ROWS = 512 };
@@ -70,6 +79,7 @@ bool gathered_weights_find(const struct advisor *advisor, const struct dimension
     for (uint32_t i = 0; i < advisor->graph.node_count; i++) {
         if (!weight_product_read(advisor, i, &product) || product.weight == HLO_NONE) continue;
         if (stays_in_parts(split, &product) || is_left_in_columns(advisor, split, &product)) continue;
+        if (advisor->is_for_gpu && advisor->roles.is_training && keeps_columns(advisor, split, &product)) continue;
         int64_t bytes = array_shape_bytes(&advisor->graph.leaves[product.weight]);
         int64_t *counted = &counted_bytes[read_weight(advisor, product.weight)];
         if (bytes <= *counted) continue;
@@ -102,6 +112,9 @@ static int64_t gradients_and_operands(const struct advisor *advisor, const struc
     for (uint32_t i = 0; i < advisor->graph.node_count && advisor->roles.is_training; i++) {
         if (!weight_product_read(advisor, i, &product) || product.is_in_loop) continue;
         if (product.weight != HLO_NONE && stays_in_parts(split, &product)) continue;
+        bool is_in_columns = advisor->is_for_gpu && product.weight != HLO_NONE &&
+                             keeps_columns(advisor, split, &product);
+        if (is_in_columns) continue;  // and so is its gradient
         if (is_frozen && product.weight != HLO_NONE && is_frozen[read_weight(advisor, product.weight)]) continue;
         const struct array_shape *shape = &advisor->graph.leaves[product.activation];
         double part = shape->element_bits > bits_most ? (double)bits_most / shape->element_bits : 1;
@@ -192,10 +205,9 @@ static bool find_exchanged(const struct advisor *advisor, const struct dimension
     struct weight_product product;
     int64_t most = 0;
     for (uint32_t i = 0; i < advisor->graph.node_count && advisor->roles.is_training; i++) {
-        if (!weight_product_read(advisor, i, &product) || product.weight == HLO_NONE || product.is_in_loop) continue;
+        if (!weight_product_read(advisor, i, &product) || product.weight == HLO_NONE) continue;
         int64_t elements = array_shape_elements(&leaves[product.result]);
-        bool keeps = array_shape_elements(&leaves[product.weight]) > array_shape_elements(&leaves[product.activation]);
-        if (!keeps || elements <= most || !is_split_beside_batch(advisor, split, product.result)) continue;
+        if (elements <= most || !keeps_columns(advisor, split, &product)) continue;
         most = elements;
         *largest = product;
     }

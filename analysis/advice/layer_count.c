@@ -2,6 +2,7 @@
 
 #include "analysis/advice/shape_set.h"
 #include "analysis/advice/looked_up.h"
+#include "analysis/advice/loop_steps.h"
 #include "analysis/base/common_divisor.h"
 
 enum { INPUTS_MAX = 4096 };
@@ -79,4 +80,24 @@ struct layer_count layer_count_find(const struct advisor *advisor) {
         }
     }
     return layers;
+}
+
+static bool is_stack(const struct advisor *advisor, uint32_t input) {
+    return advisor_is_weight(advisor, input) && shape_of(advisor, input)->rank > 2 &&
+           loop_steps_is_stack(&advisor->steps, advisor->roles.inputs[input].leaf);
+}
+
+uint32_t layer_count_of_turn(const struct advisor *advisor) {
+    enum { LITTLE_DIVISOR = 16 };
+    int64_t most = 0;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < advisor->roles.input_count && i < INPUTS_MAX; i++) {
+        int64_t bytes = is_stack(advisor, i) ? array_shape_bytes(shape_of(advisor, i)) : 0;
+        if (bytes > most) most = bytes;
+    }
+    for (uint32_t i = 0; i < advisor->roles.input_count && i < INPUTS_MAX; i++) {
+        if (!is_stack(advisor, i) || array_shape_bytes(shape_of(advisor, i)) < most / LITTLE_DIVISOR) continue;
+        count = (uint32_t)common_divisor(find_alike(advisor, i).count, count);
+    }
+    return count;
 }

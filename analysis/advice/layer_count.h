@@ -16,3 +16,7 @@ struct layer_count {
 };
 
 struct layer_count layer_count_find(const struct advisor *advisor);
+
+// Layers in one turn of a loop over stacked weights: as many as divide how often every shape of large ones comes, once
+// too. 1 of a transformer with as many of four matrices as of two others; 0 without such weights.
+uint32_t layer_count_of_turn(const struct advisor *advisor);

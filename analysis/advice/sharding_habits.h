@@ -15,7 +15,8 @@
 
 struct sharding_habits {
     struct data_kind data;
-    bool is_uneven;     // an array of some size has a dimension to split that the chips do not divide
+    bool is_uneven;  // an array of some size has a dimension to split that the chips do not divide
+    bool is_training;
     bool is_over_time;  // loops whose turns share their weights
     bool is_of_tables;  // only_looked_up.h
     struct pooled pooled;
