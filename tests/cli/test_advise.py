@@ -24,6 +24,7 @@ WITHIN = {"rematerialize": 0.25, "rematerialize_dots": 0.25,  # of the compiled 
           "host_offload_activations": 0.25}
 FOLLOWED_HAIKU, FOLLOWED_FLAX = 289431492, 2471141928  # compiled with parameters, and so all layers, in bfloat16
 FOLLOWED_PAPERS = 1750686208  # papers, compiled so too
+FOLLOWED_ZEROS = 26917036  # gpu_zeros_added_to
 FOLLOWED_SOFTPLUS, FOLLOWED_SCORES = 540222976, 2347688448  # soft_crystals, widened_scores, compiled to follow
 OTHERWISE = {("cut_layers", "shard_all"): 0.2,  # how far ahead weights are gathered
              ("mixed_heads", "shard_parameters"): 0.2,  # scores are gathered for the backward pass as well
@@ -177,7 +178,9 @@ class Predictions(unittest.TestCase):
                                  "gpu_molecules": 512, "gpu_near_policy": None, "gpu_nodes": None, "gpu_pooled": 64,
                                  "gpu_recurrent": 256, "gpu_rollout": 8, "gpu_rows_out": 8, "gpu_scanned_groups": 8,
                                  "gpu_switched": 16, "gpu_two_blocks": 16, "gpu_vision_scanned": 32,
-                                 "gpu_window_cache": 64})
+                                 "gpu_window_cache": 64, "gpu_layers_in_turns": 4, "gpu_mixed_heads": 4,
+                                 "gpu_parts_float": 16, "gpu_rows_fused": 4096, "gpu_words_in_columns": 4,
+                                 "gpu_zeros_added_to": None})
 
     def test_without_a_batch_its_half_cannot_be_told(self):
         for change in ("halve_batch", "shard_all"):
@@ -661,6 +664,40 @@ class Predictions(unittest.TestCase):
         item = by_id(self.documents["gpu_window_cache"])["shard_parameters"]  # two of fourteen heads hold the keys
         truth = PROGRAMS["gpu_window_cache"]["after"]["shard_parameters"]
         self.assertLess(abs(item["predicted_total_bytes"] - truth), 0.15 * truth)
+
+    def assert_near(self, name, change, part=0.02):
+        total, truth = by_id(self.documents[name])[change]["predicted_total_bytes"], PROGRAMS[name]["after"][change]
+        self.assertLess(abs(total - truth), part * truth, (name, change))
+
+    def test_rows_that_a_gpus_fusion_takes_are_arrays_once_chips_share_their_table(self):
+        self.assert_near("gpu_rows_fused", "shard_all", 0.05)
+
+    def test_a_gpu_adds_rows_to_a_tables_sum_where_it_lies_and_that_is_an_output(self):
+        self.assert_near("gpu_rows_fused", "micro_batch")
+
+    def test_zeros_that_rows_are_added_to_are_of_the_type_of_the_rows(self):
+        followed = by_id(self.documents["gpu_zeros_added_to"])["bf16_parameters"]["followed_total_bytes"]
+        self.assertLess(abs(followed - FOLLOWED_ZEROS), 0.02 * FOLLOWED_ZEROS)
+
+    def test_a_sequence_that_stands_twice_in_one_dimension_is_quartered(self):
+        self.assert_near("gpu_mixed_heads", "halve_sequence")  # heads are mixed over [batch x queries x keys]
+
+    def test_what_lies_in_outputs_while_a_loop_runs_needs_room_once_they_are_donated(self):
+        self.assert_near("gpu_parts_float", "donate_inputs")
+
+    def test_what_a_gpus_loop_takes_is_copied_to_float32_before_it(self):
+        self.assert_near("gpu_parts_float", "bf16_parameters", 0.05)
+        evidence = " ".join(by_id(self.documents["gpu_parts_float"])["bf16_parameters"]["evidence"])
+        self.assertIn("copies as large, which wait until the loops end", evidence)
+
+    def test_the_logits_table_keeps_its_columns_on_a_gpu(self):
+        for change in ("shard_parameters", "shard_all"):
+            self.assert_near("gpu_words_in_columns", change)
+
+    def test_what_a_turn_of_several_layers_keeps_is_not_told(self):
+        item = by_id(self.documents["gpu_layers_in_turns"])["rematerialize"]
+        self.assertIsNone(item["predicted_total_bytes"])
+        self.assertIn("has several of them", item["evidence"][0])
 
     def test_what_is_too_big_still_stays_squeezed(self):
         # Its outputs hold temporaries; with these on the heap half of the batch would take more than all does now.

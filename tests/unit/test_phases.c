@@ -98,6 +98,78 @@ static void test_each_of_two_gradients_has_a_turn(void **state) {
     arena_free(&arena);
 }
 
+static struct phases found_in(const struct program_graph *graph, struct arena *arena) {
+    struct phases phases;
+    const struct heap_replay nothing = {.step_count = 0};
+    arena_init(arena, 0);
+    assert_true(phases_find(graph, &nothing, arena, &phases));
+    return phases;
+}
+
+// The phase of what a custom call of that message makes backward of a forward array.
+static enum phase phase_of_call(struct bytes message) {
+    struct arena arena;
+    uint32_t operand = 0;
+    struct graph_node nodes[] = {
+        {.opcode = OPCODE_OTHER, .op_name = bytes_of(forward)},
+        {.opcode = OPCODE_CUSTOM_CALL, .operand_count = 1, .op_name = bytes_of(backward), .message = message}};
+    struct graph_computation entry = {.node_count = 2, .is_entry = true, .root = HLO_NONE};
+    struct hlo_module module = {.buffer_count = 0};
+    struct program_graph graph = {.module = &module,
+                                  .nodes = nodes,
+                                  .node_count = 2,
+                                  .operands = &operand,
+                                  .operand_count = 1,
+                                  .computations = &entry,
+                                  .computation_count = 1};
+    struct phases phases = found_in(&graph, &arena);
+    enum phase phase = (enum phase)phases.of_node[1];
+    arena_free(&arena);
+    return phase;
+}
+
+static void test_a_librarys_product_is_no_copy_of_what_it_multiplies(void **state) {
+    (void)state;
+    assert_int_equal(phase_of_call(BYTES("\xe2\x01\x12__cublas$lt$matmul")), PHASE_BACKWARD);  // custom_call_target
+    assert_int_equal(phase_of_call(BYTES("\xe2\x01\x05"
+                                         "Fetch")),
+                     PHASE_FORWARD);
+}
+
+static void test_what_a_loop_over_parts_reads_forward_it_was_given(void **state) {
+    (void)state;
+    enum { CARRIED, WEIGHT_INSIDE, STATE_INSIDE, DOT, ADD, WEIGHT, STATE, GIVEN, LOOP, NODES };
+    struct arena arena;
+    uint32_t operands[] = {CARRIED, CARRIED, WEIGHT_INSIDE, STATE_INSIDE, WEIGHT, STATE, GIVEN}, body = 0;
+    struct graph_node nodes[NODES] = {
+        [CARRIED] = {.opcode = OPCODE_PARAMETER},
+        [WEIGHT_INSIDE] = {.opcode = OPCODE_GET_TUPLE_ELEMENT, .first_operand = 0, .operand_count = 1, .number = 0},
+        [STATE_INSIDE] = {.opcode = OPCODE_GET_TUPLE_ELEMENT, .first_operand = 1, .operand_count = 1, .number = 1},
+        [DOT] = {.opcode = OPCODE_OTHER, .first_operand = 2, .operand_count = 1, .op_name = bytes_of(forward)},
+        [ADD] = {.opcode = OPCODE_OTHER, .first_operand = 3, .operand_count = 1, .op_name = bytes_of(backward)},
+        [WEIGHT] = {.opcode = OPCODE_PARAMETER, .computation = 1},
+        [STATE] = {.opcode = OPCODE_PARAMETER, .computation = 1},
+        [GIVEN] = {.opcode = OPCODE_TUPLE, .computation = 1, .first_operand = 4, .operand_count = 2},
+        [LOOP] = {.opcode = OPCODE_WHILE, .computation = 1, .first_operand = 6, .operand_count = 1, .called_count = 1}};
+    struct graph_computation computations[] = {{.node_count = 5, .root = HLO_NONE},
+                                               {.first_node = 5, .node_count = 4, .root = HLO_NONE, .is_entry = true}};
+    struct hlo_module module = {.buffer_count = 0};
+    struct program_graph graph = {.module = &module,
+                                  .nodes = nodes,
+                                  .node_count = NODES,
+                                  .operands = operands,
+                                  .operand_count = 7,
+                                  .called = &body,
+                                  .called_count = 1,
+                                  .computations = computations,
+                                  .computation_count = 2,
+                                  .entry = 1};
+    struct phases phases = found_in(&graph, &arena);
+    assert_true(phases.is_read_forward[WEIGHT]);
+    assert_false(phases.is_read_forward[STATE]);
+    arena_free(&arena);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_between_forward_and_backward),
@@ -105,6 +177,8 @@ int main(void) {
         cmocka_unit_test(test_what_is_computed_again_does_not_decide),
         cmocka_unit_test(test_a_forward_pass_alone_has_no_turn),
         cmocka_unit_test(test_each_of_two_gradients_has_a_turn),
+        cmocka_unit_test(test_a_librarys_product_is_no_copy_of_what_it_multiplies),
+        cmocka_unit_test(test_what_a_loop_over_parts_reads_forward_it_was_given),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
