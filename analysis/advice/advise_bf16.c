@@ -193,15 +193,13 @@ bool advise_bf16_parameters(struct advisor *advisor, struct advice_item *item) {
     if (!predict_parameters(advisor, COMPUTED_WIDE, &tables, &stored) ||
         !predict_parameters(advisor, is_known ? COMPUTED_AS_BEFORE : COMPUTED_AS_STORED, &tables, &computed))
         return false;
-    int64_t widened = is_known ? 0 : cast_copy_widened_bytes(advisor);
-    what_if_add_temporary(&stored, widened);
-    advisor->reach.added_bytes = widened;
+    int64_t widened = is_known ? 0 : cast_copy_add_widened(advisor, &stored);
     item->applies = item->changes_numerics = true;
     advisor_say(advisor, item, count == 1 ? "%u input is float32." : "%u inputs are float32.", count);
     if (widened)
         advisor_say(advisor, item,
-                    "Loops take %s of these: a source that casts them back to float32 before it computes has copies "
-                    "as large, which wait until the loops end.",
+                    "Products and loops take %s of these: a source that casts them back to float32 before it computes "
+                    "has copies as large, which wait for the backward pass.",
                     size_string(widened, advisor->arena));
     bool has_more = is_known && are_apart(stored.total_bytes, computed.total_bytes);
     bool has_gradients = has_more && advisor->roles.is_training;

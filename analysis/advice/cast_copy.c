@@ -1,5 +1,6 @@
 #include "analysis/advice/cast_copy.h"
 
+#include "analysis/advice/weight_products.h"
 #include "analysis/hlo/element_type.h"
 
 static bool is_f32_input_like(const struct advisor *advisor, uint32_t input, const struct array_shape *copy) {
@@ -63,14 +64,80 @@ static const bool *find_given(const struct advisor *advisor) {
     return is_given;
 }
 
-int64_t cast_copy_widened_bytes(const struct advisor *advisor) {
+enum { ELEMENTS_MAX = 256 };
+
+struct sizes {  // of what is multiplied with, in elements, each once
+    int64_t elements[ELEMENTS_MAX];
+    int count;
+};
+
+static bool has_size(const struct sizes *sizes, int64_t elements) {
+    for (int i = 0; i < sizes->count; i++) {
+        if (sizes->elements[i] == elements) return true;
+    }
+    return false;
+}
+
+static struct sizes find_multiplied(const struct advisor *advisor) {
+    struct sizes found = {.count = 0};
+    for (uint32_t i = 0; i < advisor->graph.node_count && found.count < ELEMENTS_MAX; i++) {
+        struct weight_product product;
+        if (!weight_product_read(advisor, i, &product) || product.weight == HLO_NONE) continue;
+        int64_t elements = array_shape_elements(&advisor->graph.leaves[product.weight]);
+        if (!has_size(&found, elements)) found.elements[found.count++] = elements;
+    }
+    return found;
+}
+
+struct widened {          // copies, in bytes
+    int64_t of_loops;     // of weights that the user's loops are given: they wait until the loops end
+    int64_t of_products;  // of others that are multiplied with: they wait for the backward pass
+};
+
+static struct widened find_widened(const struct advisor *advisor) {
     const bool *is_given = advisor->is_for_gpu ? find_given(advisor) : NULL;
-    double bytes = 0;
+    const struct sizes multiplied = is_given ? find_multiplied(advisor) : (struct sizes){.count = 0};
+    double of_loops = 0, of_products = 0;
     for (uint32_t i = 0; is_given && i < advisor->roles.input_count; i++) {
         uint32_t leaf = advisor->roles.inputs[i].leaf;
         const struct array_shape *shape = leaf == HLO_NONE ? NULL : &advisor->graph.leaves[leaf];
         bool is_wide = shape && shape->element_type == ELEMENT_TYPE_F32 && shape->rank > 1;
-        if (is_wide && is_given[leaf] && advisor_is_weight(advisor, i)) bytes += (double)array_shape_bytes(shape);
+        if (!is_wide || !advisor_is_weight(advisor, i)) continue;
+        if (is_given[leaf])
+            of_loops += (double)array_shape_bytes(shape);
+        else if (has_size(&multiplied, array_shape_elements(shape)))
+            of_products += (double)array_shape_bytes(shape);
     }
-    return what_if_bytes(bytes);
+    return (struct widened){what_if_bytes(of_loops), what_if_bytes(of_products)};
+}
+
+// The most of temporaries that is live about where the step turns from forward to backward: a sixth of its events before
+// and after.
+static int64_t live_about_turn(struct advisor *advisor, const int64_t *sizes) {
+    enum { ABOUT_DIVISOR = 6 };
+    const struct heap_replay *replay = &advisor->what_if.replay;
+    uint32_t turn = advisor->phases.turn_step, about = replay->step_count / ABOUT_DIVISOR;
+    double *live = arena_new(advisor->arena, double, (size_t)replay->step_count + 2), now = 0, most = 0;
+    for (uint32_t i = 0; live && i < replay->stay_count; i++) {
+        live[replay->stays[i].start_step] += (double)sizes[replay->stays[i].root];
+        live[replay->stays[i].end_step] -= (double)sizes[replay->stays[i].root];
+    }
+    for (uint32_t step = 0; live && step <= replay->step_count; step++) {
+        now += live[step];
+        bool is_about = step + about >= turn && step <= turn + about;
+        most = is_about && now > most ? now : most;
+    }
+    return what_if_bytes(most);
+}
+
+// All copies are there where the step turns, and those of loops as long as these run.
+int64_t cast_copy_add_widened(struct advisor *advisor, struct what_if_result *stored) {
+    struct widened copies = find_widened(advisor);
+    int64_t beyond = copies.of_products && stored->sizes
+                         ? live_about_turn(advisor, stored->sizes) + copies.of_products - stored->temporary_bytes
+                         : 0;
+    int64_t added = copies.of_loops + (beyond > 0 ? beyond : 0);
+    what_if_add_temporary(stored, added);
+    advisor->reach.added_bytes = added;
+    return added;
 }

@@ -8,14 +8,15 @@
 
 // And the other way: float32 copies that a step of a GPU makes, which computes in float32 what is stored in bfloat16.
 //
-//     w bf16[24,1024,4096] -- convert --> f32[24,1024,4096] --.
-//                                                             while: layers, or parts of the batch, take it as it is
+//     w bf16[24,1024,4096] -- convert --> f32[24,1024,4096] --> while: layers, or parts of the batch, take it as it is
+//     w bf16[768,3072] ------ convert --> f32[768,3072] ------> __cublas$lt$matmul, forward and backward
 //
 // A library's product takes both operands in one type. A TPU's product rounds them in any case, and copies nothing.
 
 // Is a leaf such a copy, and nothing else than the input in another type?
 bool cast_copy_is_needless(const struct advisor *advisor, uint32_t leaf);
 
-// Of the float32 weights that the user's loops are given, in bytes: that many are copies which wait until the loops end,
-// were the weights stored in bfloat16. 0 for TPUs.
-int64_t cast_copy_widened_bytes(const struct advisor *advisor);
+// Adds these to what is left where float32 weights are stored in bfloat16, and to the advisor's reach: all that products
+// take where the step turns to its backward pass, and what the user's loops are given as long as these run. Returns the
+// bytes, 0 for TPUs.
+int64_t cast_copy_add_widened(struct advisor *advisor, struct what_if_result *stored);

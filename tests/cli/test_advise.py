@@ -685,10 +685,10 @@ class Predictions(unittest.TestCase):
     def test_what_lies_in_outputs_while_a_loop_runs_needs_room_once_they_are_donated(self):
         self.assert_near("gpu_parts_float", "donate_inputs")
 
-    def test_what_a_gpus_loop_takes_is_copied_to_float32_before_it(self):
+    def test_what_a_gpus_products_and_loops_take_is_copied_to_float32(self):
         self.assert_near("gpu_parts_float", "bf16_parameters", 0.05)
         evidence = " ".join(by_id(self.documents["gpu_parts_float"])["bf16_parameters"]["evidence"])
-        self.assertIn("copies as large, which wait until the loops end", evidence)
+        self.assertIn("copies as large, which wait for the backward pass", evidence)
 
     def test_the_logits_table_keeps_its_columns_on_a_gpu(self):
         for change in ("shard_parameters", "shard_all"):
