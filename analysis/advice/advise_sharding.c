@@ -335,6 +335,7 @@ static void set_sharded_totals(struct advisor *advisor, const struct sharded *sh
     item->high_bytes += partial_sum_bytes(advisor, sharded) + accident;
     if (accident && item->low_bytes > then.peak_bytes) item->low_bytes = then.peak_bytes;
     sharding_widen(&sharded->habits, sharded->is_batch_split, advisor->is_for_gpu, item);
+    if (advisor->is_for_gpu && sharding_joins_much(advisor, sharded)) advice_widen(item, 0.15, 0.45);
     if (!advisor->is_for_gpu && advisor->roles.is_training) advice_widen(item, WHOLE_BELOW, WHOLE_ABOVE);
 }
 

@@ -56,11 +56,15 @@ static void doubt_transforms(struct advisor *advisor) {
     doubt_all(advisor, "Compile it sharded: how chips share the Fourier transforms of this program is not followed.");
 }
 
-// With the batch whole, pieces of an array that the chips send each other may be there all at once.
-static void doubt_joined(struct advisor *advisor, const struct sharded *sharded) {
+bool sharding_joins_much(const struct advisor *advisor, const struct sharded *sharded) {
     enum { MUCH_DIVISOR = 10 };
     int64_t bytes = joined_most_bytes(&advisor->graph, &sharded->split.flow);
-    if (sharded->is_batch_split || bytes <= sharded->then.total_bytes / MUCH_DIVISOR) return;
+    return !sharded->is_batch_split && bytes > sharded->then.total_bytes / MUCH_DIVISOR;
+}
+
+// Chips of a TPU may have all pieces at once; of eight such programs for a GPU one had.
+static void doubt_joined(struct advisor *advisor, const struct sharded *sharded) {
+    if (advisor->is_for_gpu || !sharding_joins_much(advisor, sharded)) return;
     doubt_all(advisor, "Compile it sharded: large arrays are joined, or taken apart, along what the chips share, and "
                        "their pieces wait for each other.");
 }

@@ -7,3 +7,7 @@
 
 // Makes the advisor doubt all of the sharding in such a case.
 void sharding_doubts_find(struct advisor *advisor, const struct sharded *sharded);
+
+// With the batch whole, are there large arrays that are joined, or taken apart, along what the chips share? They send
+// each other the pieces, which may be there all at once.
+bool sharding_joins_much(const struct advisor *advisor, const struct sharded *sharded);
