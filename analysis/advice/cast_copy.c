@@ -111,8 +111,8 @@ static struct widened find_widened(const struct advisor *advisor) {
     return (struct widened){what_if_bytes(of_loops), what_if_bytes(of_products)};
 }
 
-// The most of temporaries that is live about where the step turns from forward to backward: a sixth of its events before
-// and after.
+// The most of temporaries that is live about where the step turns from forward to backward: a sixth of its events
+// before and after.
 static int64_t live_about_turn(struct advisor *advisor, const int64_t *sizes) {
     enum { ABOUT_DIVISOR = 6 };
     const struct heap_replay *replay = &advisor->what_if.replay;

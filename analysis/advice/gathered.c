@@ -27,8 +27,8 @@ static bool is_left_in_columns(const struct advisor *advisor, const struct dimen
     return array_shape_elements(&leaves[product->weight]) > array_shape_elements(&leaves[product->result]);
 }
 
-// A weight that is larger than what it is multiplied with keeps its split by the columns of the result: XLA:GPU exchanges
-// what it is multiplied with, or the result.
+// A weight that is larger than what it is multiplied with keeps its split by the columns of the result: XLA:GPU
+// exchanges what it is multiplied with, or the result.
 static bool keeps_columns(const struct advisor *advisor, const struct dimension_flow *split,
                           const struct weight_product *product) {
     const struct array_shape *leaves = advisor->graph.leaves;

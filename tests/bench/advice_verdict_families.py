@@ -9,7 +9,7 @@ import advice_verdict_scenes as scenes
 import advice_verdict_sequences as sequences
 import advice_verdict_serving as serving
 import advice_verdict_tables as tables
-from advice_unseen_families import FOLLOWED, INFERENCE, KEPT, LONG, USUAL, Listed
+from advice_unseen_families import FOLLOWED, INFERENCE, KEPT, LONG, USUAL, Listed, for_a_gpu
 
 FOR_BOTH = "donate_inputs+rematerialize"
 ONE_GRAPH = tuple(one for one in FOLLOWED if one != "halve_batch")
@@ -76,3 +76,6 @@ TPU = {
         (12, 768, 12), (8, 1536), 8, 256, 6144, 64000, 224, 16, 16, 64), False, (
             *FOLLOWED, "rematerialize_dots", FOR_BOTH, "donate_inputs+halve_batch")),
 }
+
+SLOW = "chatty_answers_2_12"  # two minutes a module
+GPU = {name: for_a_gpu(listed) for name, listed in TPU.items() if name != SLOW}

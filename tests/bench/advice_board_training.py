@@ -1,0 +1,88 @@
+"""What the programs of advice_board_b_*.py share: no model, only casts, places on the chips and a step of optax."""
+import jax
+import jax.numpy as jnp
+
+F32, BF16 = jnp.float32, jnp.bfloat16
+
+
+def compute_dtype(change, base):
+    """What the activations are in: the family's own type, unless a change names one or follows the parameters."""
+    return change.computed or (change.stored if change.follows else base)
+
+
+def cast(tree, kind):
+    """Floating leaves in another type, whether abstract or not."""
+    def one(leaf):
+        if not jnp.issubdtype(leaf.dtype, jnp.floating):
+            return leaf
+        return jax.ShapeDtypeStruct(leaf.shape, kind) if isinstance(leaf, jax.ShapeDtypeStruct) else leaf.astype(kind)
+    return jax.tree.map(one, tree)
+
+
+def abstract(shapes, kind=F32):
+    """A tree of shapes as a tree of abstract arrays."""
+    return jax.tree.map(lambda shape: jax.ShapeDtypeStruct(shape, kind), shapes,
+                        is_leaf=lambda node: isinstance(node, tuple))
+
+
+def on_chips(arrays, tree):
+    """Each array of two dimensions or more is split along its longest axis that can be, vectors are replicated."""
+    def one(leaf):
+        can = [axis for axis, size in enumerate(leaf.shape) if size % 4 == 0 and size > 4]
+        split = max(can, key=lambda axis: leaf.shape[axis]) if leaf.ndim > 1 and can else None
+        return arrays.array(leaf.shape, leaf.dtype, split)
+    return jax.tree.map(one, tree)
+
+
+def checkpoint_policy(change):
+    return getattr(jax.checkpoint_policies, change.keeps) if change.keeps else None
+
+
+def maybe_checkpoint(change, block):
+    return jax.checkpoint(block, policy=checkpoint_policy(change)) if change.rematerialize else block
+
+
+def dealt(rows, parts):
+    """[rows, ...] as [parts, rows / parts, ...], so that each part has rows of every chip."""
+    return rows.reshape(rows.shape[0] // parts, parts, *rows.shape[1:]).swapaxes(0, 1)
+
+
+def value_and_mean_grad(loss_of, parts):
+    """Of the whole batch, or the mean over micro-batches that are run one after the other."""
+    of_one = jax.value_and_grad(loss_of)
+
+    def of_parts(params, *batch):
+        def body(total, part):
+            return jax.tree.map(jnp.add, total, of_one(params, *part)), None
+        start = jnp.zeros((), F32), jax.tree.map(jnp.zeros_like, params)
+        total, _ = jax.lax.scan(body, start, jax.tree.map(lambda rows: dealt(rows, parts), batch))
+        return jax.tree.map(lambda one: one / parts, total)
+    return of_one if parts == 1 else of_parts
+
+
+def optax_step(arrays, change, shapes, loss_of, optimizer, *batch):
+    """(step, arguments, donated) of a loss of parameters and batch."""
+    import optax
+    params = cast(shapes, change.stored)
+    opt_state = jax.eval_shape(optimizer.init, params)
+
+    def train_step(params, opt_state, *batch):
+        loss, grads = value_and_mean_grad(loss_of, change.parts)(params, *batch)
+        updates, opt_state = optimizer.update(grads, opt_state, params)
+        return optax.apply_updates(params, updates), opt_state, loss
+    return train_step, (on_chips(arrays, params), on_chips(arrays, opt_state), *batch), (0, 1)
+
+
+def decayed(params):
+    """Weight decay is for matrices."""
+    return jax.tree.map(lambda p: p.ndim > 1, params)
+
+
+def cross_entropy(logits, labels, weights=None):
+    """In float32, over the labels that have a weight."""
+    import optax
+    losses = optax.softmax_cross_entropy_with_integer_labels(logits.astype(F32), labels)
+    if weights is None:
+        return losses.mean()
+    weights = weights.astype(F32)
+    return (losses * weights).sum() / jnp.maximum(weights.sum(), 1.0)
