@@ -277,8 +277,9 @@ static bool pack_kept(struct advisor *advisor, const struct blocks *blocks, int6
 // Every block keeps one at least, but the first or the last: how many do not?
 static double missing_blocks(const struct blocks *blocks, uint32_t g) {
     const struct residual_group *group = &blocks->residuals.groups[g];
+    if (!group->is_block || group->is_stacked) return 0;  // of no stage perhaps
     double missing = blocks->stages.stages[blocks->stages.stage_of_group[g]].blocks - (group->count + 1);
-    return group->is_block && !group->is_stacked && missing > 0 ? missing : 0;
+    return missing > 0 ? missing : 0;
 }
 
 // May what no block keeps on the heap lie in a GPU's outputs?
