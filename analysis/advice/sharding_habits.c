@@ -22,10 +22,10 @@ void sharding_widen(const struct sharding_habits *habits, bool is_batch_split, b
     if (habits->is_over_time)
         advice_widen(item, 0.30, 0.50);
     else if (habits->is_uneven || !sharding_is_familiar(habits))
-        advice_widen(item, is_for_gpu ? 0.30 : 0.22, 0.45);
+        advice_widen(item, is_for_gpu ? 0.30 : 0.22, is_for_gpu ? 0.60 : 0.45);
     else if (is_batch_split && (!is_for_gpu || is_wide))
-        advice_widen(item, is_for_gpu ? 0.30 : 0.20, 0.35);
+        advice_widen(item, is_for_gpu ? 0.30 : 0.20, is_for_gpu ? 0.50 : 0.35);
     else if (!is_batch_split && is_for_gpu && habits->is_training)
-        advice_widen(item, 0.09, 0.13);
+        advice_widen(item, 0.12, 0.40);
     if (habits->is_of_tables) advice_widen(item, 0.13, 0.35);
 }
