@@ -51,17 +51,19 @@ static void note_given(const struct advisor *advisor, const struct graph_node *t
     }
 }
 
-// For each leaf: is it handed to one of the entry's loops? NULL at the arena's limit.
+// For each leaf: is it handed to one of the entry's loops? Loops may share a tuple. NULL at the arena's limit.
 static const bool *find_given(const struct advisor *advisor) {
     const struct program_graph *graph = &advisor->graph;
     bool *is_given = arena_new(advisor->arena, bool, graph->leaf_count + 1u);
-    for (uint32_t i = 0; is_given && i < graph->node_count; i++) {
+    bool *is_noted = arena_new(advisor->arena, bool, graph->node_count);
+    for (uint32_t i = 0; is_given && is_noted && i < graph->node_count; i++) {
         const struct graph_node *node = &graph->nodes[i];
         uint32_t operand = node->opcode == OPCODE_WHILE ? graph_operand(graph, node, 0) : HLO_NONE;
-        if (operand == HLO_NONE || node->computation != graph->entry) continue;
+        if (operand == HLO_NONE || node->computation != graph->entry || is_noted[operand]) continue;
+        is_noted[operand] = true;
         if (graph->nodes[operand].opcode == OPCODE_TUPLE) note_given(advisor, &graph->nodes[operand], is_given);
     }
-    return is_given;
+    return is_noted ? is_given : NULL;
 }
 
 enum { ELEMENTS_MAX = 256 };

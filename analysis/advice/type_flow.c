@@ -166,6 +166,7 @@ static void hand_back_to_operands(struct runner *r, const struct graph_node *fus
     for (uint32_t i = 0; computation < r->graph->computation_count && i < fusion->operand_count; i++) {
         uint32_t operand = graph_operand(r->graph, fusion, i), inner = graph_parameter(r->graph, computation, i);
         if (operand == HLO_NONE || inner == HLO_NONE || r->graph->nodes[operand].leaf_count != 1) continue;
+        if (r->graph->nodes[inner].leaf_count != 1) continue;
         raise_all(r, r->graph->nodes[operand].first_leaf, 1, &r->flow->classes[r->graph->nodes[inner].first_leaf]);
     }
 }

@@ -171,6 +171,10 @@ static void follow_loops(const struct program_graph *graph, struct phases *phase
     }
 }
 
+struct walked {  // each once
+    uint8_t *tuples, *bodies;
+};
+
 // The element of what its loop carries that a node in a body is, in another order or type perhaps; HLO_NONE: none.
 static uint32_t carried_element(const struct program_graph *graph, uint32_t node) {
     enum { CHAIN_MAX = 8 };
@@ -208,15 +212,19 @@ static void mark_operands(const struct program_graph *graph, struct phases *phas
     }
 }
 
-// A loop over parts of the batch is of no phase, but what its body reads forward it was given: bodies come before.
-static void mark_given(const struct program_graph *graph, struct phases *phases, uint32_t loop, uint8_t *is_walked) {
+// A loop over parts of the batch is of no phase, but what its body reads forward it was given: bodies come before. Of
+// loops that share a tuple or a body the first is asked.
+static void mark_given(const struct program_graph *graph, struct phases *phases, uint32_t loop,
+                       const struct walked *walked) {
     const struct graph_node *node = &graph->nodes[loop];
     uint32_t given = graph_operand(graph, node, 0);
-    if (given == HLO_NONE || graph->nodes[given].opcode != OPCODE_TUPLE || !is_first_walk(is_walked, given)) return;
+    if (given == HLO_NONE || graph->nodes[given].opcode != OPCODE_TUPLE) return;
+    if (!is_first_walk(walked->tuples, given)) return;
     for (uint32_t i = 0; i < node->called_count; i++) {
         uint32_t body = graph->called[node->first_called + i];
-        const struct graph_computation *c = body < graph->computation_count ? &graph->computations[body] : NULL;
-        for (uint32_t k = 0; c && k < c->node_count; k++) {
+        if (body >= graph->computation_count || !is_first_walk(walked->bodies, body)) continue;
+        const struct graph_computation *c = &graph->computations[body];
+        for (uint32_t k = 0; k < c->node_count; k++) {
             uint32_t element = c->first_node + k;
             if (!phases->is_read_forward[element] || graph->nodes[element].number < 0) continue;
             uint32_t number = (uint32_t)graph->nodes[element].number;
@@ -226,12 +234,12 @@ static void mark_given(const struct program_graph *graph, struct phases *phases,
     }
 }
 
-static void find_readers(const struct program_graph *graph, struct phases *phases, uint8_t *is_walked) {
+static void find_readers(const struct program_graph *graph, struct phases *phases, const struct walked *walked) {
     for (uint32_t i = 0; i < graph->node_count; i++) {
         if (phases->of_node[i] == PHASE_FORWARD)
-            mark_operands(graph, phases, i, is_walked);
+            mark_operands(graph, phases, i, walked->tuples);
         else if (graph->nodes[i].opcode == OPCODE_WHILE)
-            mark_given(graph, phases, i, is_walked);
+            mark_given(graph, phases, i, walked);
     }
 }
 
@@ -241,14 +249,16 @@ bool phases_find(const struct program_graph *graph, const struct heap_replay *re
     phases->source = arena_push_raw(arena, graph->node_count, sizeof *phases->source);
     phases->is_read_forward = arena_new(arena, uint8_t, graph->node_count);
     uint8_t *is_walked_by_loops = arena_new(arena, uint8_t, graph->node_count);
-    uint8_t *is_walked_by_readers = arena_new(arena, uint8_t, graph->node_count);
-    if (!phases->of_node || !phases->source || !phases->is_read_forward || !is_walked_by_loops || !is_walked_by_readers)
+    const struct walked by_readers = {arena_new(arena, uint8_t, graph->node_count),
+                                      arena_new(arena, uint8_t, graph->computation_count)};
+    if (!phases->of_node || !phases->source || !phases->is_read_forward || !is_walked_by_loops || !by_readers.tuples ||
+        !by_readers.bodies)
         return false;
     for (uint32_t i = 0; i < graph->node_count; i++) {
         phases->source[i] = find_source(graph, i);
         phases->of_node[i] = (uint8_t)op_name_phase(graph->nodes[phases->source[i]].op_name);
     }
     follow_loops(graph, phases, is_walked_by_loops);
-    find_readers(graph, phases, is_walked_by_readers);
+    find_readers(graph, phases, &by_readers);
     return find_turns(graph, replay, arena, phases);
 }
