@@ -160,11 +160,13 @@ static void tell_followed(struct advisor *advisor, const struct what_if_result *
 }
 
 // The range goes up to where a source would be that widens its tables before it takes rows of them.
-static bool tell_tables(struct advisor *advisor, const struct shape_set *tables, struct advice_item *item) {
+static bool tell_tables(struct advisor *advisor, const struct shape_set *tables, int64_t copies,
+                        struct advice_item *item) {
     const struct shape_set none = {.count = 0};
     struct what_if_result widened;
     if (!tables->count) return true;
     if (!predict_parameters(advisor, COMPUTED_WIDE, &none, &widened)) return false;
+    what_if_add_temporary(&widened, copies);
     if (widened.total_bytes <= item->high_bytes) return true;
     int64_t begun = row_copies_begun(advisor, 1, BF16_BITS);
     item->high_bytes = begun + what_if_bytes((double)widened.total_bytes * (1 + STORED_ABOVE));
@@ -193,14 +195,14 @@ bool advise_bf16_parameters(struct advisor *advisor, struct advice_item *item) {
     if (!predict_parameters(advisor, COMPUTED_WIDE, &tables, &stored) ||
         !predict_parameters(advisor, is_known ? COMPUTED_AS_BEFORE : COMPUTED_AS_STORED, &tables, &computed))
         return false;
-    int64_t widened = is_known ? 0 : cast_copy_add_widened(advisor, &stored);
+    int64_t copies = is_known ? 0 : cast_copy_add_widened(advisor, &stored);
     item->applies = item->changes_numerics = true;
     advisor_say(advisor, item, count == 1 ? "%u input is float32." : "%u inputs are float32.", count);
-    if (widened)
+    if (copies)
         advisor_say(advisor, item,
-                    "Products and loops take %s of these: a source that casts them back to float32 before it computes "
-                    "has copies as large, which wait for the backward pass.",
-                    size_string(widened, advisor->arena));
+                    "A source that casts the parameters back to float32 before it computes has float32 copies of what "
+                    "products and loops take, which add %s at the peak.",
+                    size_string(copies, advisor->arena));
     bool has_more = is_known && are_apart(stored.total_bytes, computed.total_bytes);
     bool has_gradients = has_more && advisor->roles.is_training;
     if (has_more)
@@ -213,7 +215,7 @@ bool advise_bf16_parameters(struct advisor *advisor, struct advice_item *item) {
     if (is_known) return true;
     if (!predict_parameters(advisor, COMPUTED_ALL_AS_STORED, &tables, &all)) return false;
     tell_followed(advisor, &computed, least_of(computed.total_bytes, all.total_bytes), item);
-    return tell_tables(advisor, &tables, item);
+    return tell_tables(advisor, &tables, copies, item);
 }
 
 // --- Activations ---

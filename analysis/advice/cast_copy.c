@@ -104,7 +104,7 @@ static struct widened find_widened(const struct advisor *advisor) {
         uint32_t leaf = advisor->roles.inputs[i].leaf;
         const struct array_shape *shape = leaf == HLO_NONE ? NULL : &advisor->graph.leaves[leaf];
         bool is_wide = shape && shape->element_type == ELEMENT_TYPE_F32 && shape->rank > 1;
-        if (!is_wide || !advisor_is_weight(advisor, i)) continue;
+        if (!is_wide || array_shape_bytes(shape) <= 0 || !advisor_is_weight(advisor, i)) continue;
         if (is_given[leaf])
             of_loops += (double)array_shape_bytes(shape);
         else if (has_size(&multiplied, array_shape_elements(shape)))

@@ -123,7 +123,7 @@ static int64_t product_of_two(const struct dimension_flow *flow, uint32_t leaf) 
     int64_t product = 1;
     int count = 0;
     for (int d = 0; d < shape->rank; d++) {
-        if (!flow_is_marked(flow, leaf, d) || shape->dimensions[d] > INT32_MAX) continue;
+        if (!flow_is_marked(flow, leaf, d) || shape->dimensions[d] <= 1) continue;
         product *= count++ < 2 ? shape->dimensions[d] : 1;
     }
     return count == 2 ? product : 0;

@@ -41,7 +41,8 @@ struct dimension_flow {
 };
 
 // Notes dimensions that join two marked ones: queries and keys, of a product that goes through [heads, batch x 512 x
-// 512]. Half of what is marked is then a quarter of these.
+// 512]. Half of what is marked is then a quarter of these. Marks both of what such a dimension is taken apart to after
+// that: run the flow again.
 void dimension_flow_find_doubled(struct dimension_flow *flow);
 
 // False at the arena's limit.
@@ -69,7 +70,7 @@ void dimension_tie_joined(struct dimension_flow *flow, uint32_t leaf_a, uint32_t
 // Each dimension of two leaves that have the same dimensions.
 void dimension_tie_all(struct dimension_flow *flow, uint32_t leaf_a, uint32_t leaf_b);
 
-// The leaf's shape with each marked dimension divided by `ways`, rounded up.
+// The leaf's shape with each marked dimension divided by `ways`, twice where what is marked stands twice, rounded up.
 struct array_shape dimension_flow_divided(const struct dimension_flow *flow, uint32_t leaf, int64_t ways);
 
 static inline const struct array_shape *flow_leaf(const struct dimension_flow *flow, uint32_t leaf) {

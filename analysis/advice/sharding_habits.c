@@ -21,8 +21,8 @@ void sharding_widen(const struct sharding_habits *habits, bool is_batch_split, b
     bool is_wide = (double)(item->high_bytes - item->low_bytes) > 0.1 * (double)item->predicted_total_bytes;
     if (habits->is_over_time)
         advice_widen(item, 0.30, 0.50);
-    else if (habits->is_uneven || !sharding_is_familiar(habits))
-        advice_widen(item, is_for_gpu ? 0.30 : 0.22, is_for_gpu ? 0.60 : 0.45);
+    else if (!sharding_is_familiar(habits))
+        advice_widen(item, is_for_gpu ? 0.30 : 0.22, 0.45);
     else if (is_batch_split && (!is_for_gpu || is_wide))
         advice_widen(item, is_for_gpu ? 0.30 : 0.20, is_for_gpu ? 0.50 : 0.35);
     else if (!is_batch_split && is_for_gpu && habits->is_training)

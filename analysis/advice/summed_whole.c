@@ -9,8 +9,8 @@ static bool is_of_examples(const struct advisor *advisor, const struct dimension
     return split->marks[product->result] & advisor->batch.marks[product->result];
 }
 
-// Along the batch, outside of loops: within, what is carried and stacked is another matter. Along columns, on a TPU
-// where it is more than fast memory holds: others have not been seen.
+// Along the batch, outside of loops: within, what is carried and stacked is another matter. Along columns, where it is
+// more than fast memory holds, of which GPUs have none.
 static bool is_cut_after(const struct advisor *advisor, const struct dimension_flow *split,
                          const struct weight_product *product) {
     if (is_of_examples(advisor, split, product)) return !product->is_in_loop;

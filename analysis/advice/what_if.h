@@ -43,7 +43,7 @@ struct what_if_result {
     const int64_t *sizes;                                     // of the change; NULL: as they are
     int64_t replayed_total_bytes, replayed_indefinite_bytes;  // as what_if_run left them
     int64_t lodging_visits;                                   // how much work lodging.h was
-    int64_t room_bytes;    // beside the lodgers, that outputs have for what lives until they are written; 0 on a TPU
+    int64_t room_bytes;    // in outputs, for what lives until these are written; 0 on a TPU
     int64_t lodged_bytes;  // the caller's: what of its own it put there
     int64_t small_bytes;   // live at the peak, in buffers that half of the fast memory would hold
     int64_t back_bytes;    // of the total, what XLA rematerializes today and is taken to come back

@@ -14,9 +14,16 @@ static bool is_moving(const struct graph_node *node) {
            (opcode == OPCODE_CUSTOM_CALL && library_call_of(node) == LIBRARY_NONE);
 }
 
-static uint32_t find_source(const struct program_graph *graph, uint32_t node) {
+// For each node, as a custom call's message is long to look through. NULL at the arena's limit.
+static const bool *find_moving(const struct program_graph *graph, struct arena *arena) {
+    bool *moves = arena_new(arena, bool, graph->node_count);
+    for (uint32_t i = 0; moves && i < graph->node_count; i++) moves[i] = is_moving(&graph->nodes[i]);
+    return moves;
+}
+
+static uint32_t find_source(const struct program_graph *graph, const bool *moves, uint32_t node) {
     enum { CHAIN_MAX = 64 };
-    for (int i = 0; i < CHAIN_MAX && is_moving(&graph->nodes[node]); i++) {
+    for (int i = 0; i < CHAIN_MAX && moves[node]; i++) {
         uint32_t operand = graph_operand(graph, &graph->nodes[node], 0);
         if (operand == HLO_NONE) break;
         node = operand;
@@ -171,43 +178,45 @@ static void follow_loops(const struct program_graph *graph, struct phases *phase
     }
 }
 
-struct walked {  // each once
-    uint8_t *tuples, *bodies;
+struct walked {  // each once, tuples by what reads them and by loops that are given them
+    uint8_t *read_tuples, *given_tuples, *bodies;
+    const bool *moves;
 };
 
 // The element of what its loop carries that a node in a body is, in another order or type perhaps; HLO_NONE: none.
-static uint32_t carried_element(const struct program_graph *graph, uint32_t node) {
+static uint32_t carried_element(const struct program_graph *graph, const bool *moves, uint32_t node) {
     enum { CHAIN_MAX = 8 };
     for (int i = 0; i < CHAIN_MAX && node != HLO_NONE; i++) {
         const struct graph_node *at = &graph->nodes[node];
         uint32_t operand = graph_operand(graph, at, 0);
         bool is_of_carried = operand != HLO_NONE && graph->nodes[operand].opcode == OPCODE_PARAMETER;
         if (at->opcode == OPCODE_GET_TUPLE_ELEMENT && is_of_carried) return node;
-        bool is_handed_on = is_moving(at) || at->opcode == OPCODE_CONVERT || at->opcode == OPCODE_TRANSPOSE;
+        bool is_handed_on = moves[node] || at->opcode == OPCODE_CONVERT || at->opcode == OPCODE_TRANSPOSE;
         node = is_handed_on ? operand : HLO_NONE;
     }
     return HLO_NONE;
 }
 
-static void mark_operand(const struct program_graph *graph, struct phases *phases, uint32_t reader, uint32_t operand) {
+static void mark_operand(const struct program_graph *graph, struct phases *phases, const bool *moves, uint32_t reader,
+                         uint32_t operand) {
     if (graph->nodes[reader].computation == graph->entry) {
         mark_read(graph, phases, operand);
         return;
     }
-    uint32_t element = carried_element(graph, operand);
+    uint32_t element = carried_element(graph, moves, operand);
     if (element != HLO_NONE) phases->is_read_forward[element] = 1;
 }
 
 static void mark_operands(const struct program_graph *graph, struct phases *phases, uint32_t index,
-                          uint8_t *is_walked) {
+                          const struct walked *walked) {
     const struct graph_node *node = &graph->nodes[index];
     for (uint32_t k = 0; k < node->operand_count; k++) {
         uint32_t operand = graph_operand(graph, node, k);
         if (operand == HLO_NONE) continue;
-        mark_operand(graph, phases, index, operand);
-        if (graph->nodes[operand].opcode != OPCODE_TUPLE || !is_first_walk(is_walked, operand)) continue;
+        mark_operand(graph, phases, walked->moves, index, operand);
+        if (graph->nodes[operand].opcode != OPCODE_TUPLE || !is_first_walk(walked->read_tuples, operand)) continue;
         for (uint32_t l = 0; l < graph->nodes[operand].operand_count; l++) {  // what a loop gets
-            mark_operand(graph, phases, index, graph_operand(graph, &graph->nodes[operand], l));
+            mark_operand(graph, phases, walked->moves, index, graph_operand(graph, &graph->nodes[operand], l));
         }
     }
 }
@@ -219,7 +228,7 @@ static void mark_given(const struct program_graph *graph, struct phases *phases,
     const struct graph_node *node = &graph->nodes[loop];
     uint32_t given = graph_operand(graph, node, 0);
     if (given == HLO_NONE || graph->nodes[given].opcode != OPCODE_TUPLE) return;
-    if (!is_first_walk(walked->tuples, given)) return;
+    if (!is_first_walk(walked->given_tuples, given)) return;
     for (uint32_t i = 0; i < node->called_count; i++) {
         uint32_t body = graph->called[node->first_called + i];
         if (body >= graph->computation_count || !is_first_walk(walked->bodies, body)) continue;
@@ -229,7 +238,7 @@ static void mark_given(const struct program_graph *graph, struct phases *phases,
             if (!phases->is_read_forward[element] || graph->nodes[element].number < 0) continue;
             uint32_t number = (uint32_t)graph->nodes[element].number;
             uint32_t operand = graph_operand(graph, &graph->nodes[given], number);
-            if (operand != HLO_NONE) mark_operand(graph, phases, loop, operand);
+            if (operand != HLO_NONE) mark_operand(graph, phases, walked->moves, loop, operand);
         }
     }
 }
@@ -237,8 +246,8 @@ static void mark_given(const struct program_graph *graph, struct phases *phases,
 static void find_readers(const struct program_graph *graph, struct phases *phases, const struct walked *walked) {
     for (uint32_t i = 0; i < graph->node_count; i++) {
         if (phases->of_node[i] == PHASE_FORWARD)
-            mark_operands(graph, phases, i, walked->tuples);
-        else if (graph->nodes[i].opcode == OPCODE_WHILE)
+            mark_operands(graph, phases, i, walked);
+        else if (phases->of_node[i] == PHASE_OTHER && graph->nodes[i].opcode == OPCODE_WHILE)
             mark_given(graph, phases, i, walked);
     }
 }
@@ -249,16 +258,17 @@ bool phases_find(const struct program_graph *graph, const struct heap_replay *re
     phases->source = arena_push_raw(arena, graph->node_count, sizeof *phases->source);
     phases->is_read_forward = arena_new(arena, uint8_t, graph->node_count);
     uint8_t *is_walked_by_loops = arena_new(arena, uint8_t, graph->node_count);
-    const struct walked by_readers = {arena_new(arena, uint8_t, graph->node_count),
-                                      arena_new(arena, uint8_t, graph->computation_count)};
-    if (!phases->of_node || !phases->source || !phases->is_read_forward || !is_walked_by_loops || !by_readers.tuples ||
-        !by_readers.bodies)
+    const struct walked walked = {arena_new(arena, uint8_t, graph->node_count),
+                                  arena_new(arena, uint8_t, graph->node_count),
+                                  arena_new(arena, uint8_t, graph->computation_count), find_moving(graph, arena)};
+    if (!phases->of_node || !phases->source || !phases->is_read_forward || !is_walked_by_loops || !walked.read_tuples ||
+        !walked.given_tuples || !walked.bodies || !walked.moves)
         return false;
     for (uint32_t i = 0; i < graph->node_count; i++) {
-        phases->source[i] = find_source(graph, i);
+        phases->source[i] = find_source(graph, walked.moves, i);
         phases->of_node[i] = (uint8_t)op_name_phase(graph->nodes[phases->source[i]].op_name);
     }
     follow_loops(graph, phases, is_walked_by_loops);
-    find_readers(graph, phases, &by_readers);
+    find_readers(graph, phases, &walked);
     return find_turns(graph, replay, arena, phases);
 }

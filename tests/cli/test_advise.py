@@ -688,7 +688,7 @@ class Predictions(unittest.TestCase):
     def test_what_a_gpus_products_and_loops_take_is_copied_to_float32(self):
         self.assert_near("gpu_parts_float", "bf16_parameters", 0.05)
         evidence = " ".join(by_id(self.documents["gpu_parts_float"])["bf16_parameters"]["evidence"])
-        self.assertIn("copies as large, which wait for the backward pass", evidence)
+        self.assertIn("float32 copies of what products and loops take", evidence)
 
     def test_the_logits_table_keeps_its_columns_on_a_gpu(self):
         for change in ("shard_parameters", "shard_all"):
