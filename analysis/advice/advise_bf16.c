@@ -195,7 +195,8 @@ bool advise_bf16_parameters(struct advisor *advisor, struct advice_item *item) {
     if (!predict_parameters(advisor, COMPUTED_WIDE, &tables, &stored) ||
         !predict_parameters(advisor, is_known ? COMPUTED_AS_BEFORE : COMPUTED_AS_STORED, &tables, &computed))
         return false;
-    int64_t copies = is_known ? 0 : cast_copy_add_widened(advisor, &stored);
+    int64_t copies = 0;
+    if (!is_known && !cast_copy_add_widened(advisor, &stored, &copies)) return false;
     item->applies = item->changes_numerics = true;
     advisor_say(advisor, item, count == 1 ? "%u input is float32." : "%u inputs are float32.", count);
     if (copies)

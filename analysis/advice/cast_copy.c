@@ -113,33 +113,29 @@ static struct widened find_widened(const struct advisor *advisor) {
     return (struct widened){what_if_bytes(of_loops), what_if_bytes(of_products)};
 }
 
-// The most of temporaries that is live about where the step turns from forward to backward: a sixth of its events
-// before and after.
-static int64_t live_about_turn(struct advisor *advisor, const int64_t *sizes) {
+// The most that is live about where the step turns from forward to backward: a sixth of its events before and after.
+static double most_about_turn(const struct advisor *advisor, const double *live) {
     enum { ABOUT_DIVISOR = 6 };
-    const struct heap_replay *replay = &advisor->what_if.replay;
-    uint32_t turn = advisor->phases.turn_step, about = replay->step_count / ABOUT_DIVISOR;
-    double *live = arena_new(advisor->arena, double, (size_t)replay->step_count + 2), now = 0, most = 0;
-    for (uint32_t i = 0; live && i < replay->stay_count; i++) {
-        live[replay->stays[i].start_step] += (double)sizes[replay->stays[i].root];
-        live[replay->stays[i].end_step] -= (double)sizes[replay->stays[i].root];
-    }
-    for (uint32_t step = 0; live && step <= replay->step_count; step++) {
-        now += live[step];
+    uint32_t steps = advisor->what_if.replay.step_count, turn = advisor->phases.turn_step;
+    uint32_t about = steps / ABOUT_DIVISOR;
+    double most = 0;
+    for (uint32_t step = 0; step <= steps; step++) {
         bool is_about = step + about >= turn && step <= turn + about;
-        most = is_about && now > most ? now : most;
+        most = is_about && live[step] > most ? live[step] : most;
     }
-    return what_if_bytes(most);
+    return most;
 }
 
 // All copies are there where the step turns, and those of loops as long as these run.
-int64_t cast_copy_add_widened(struct advisor *advisor, struct what_if_result *stored) {
+bool cast_copy_add_widened(struct advisor *advisor, struct what_if_result *stored, int64_t *added) {
     struct widened copies = find_widened(advisor);
-    int64_t beyond = copies.of_products && stored->sizes
-                         ? live_about_turn(advisor, stored->sizes) + copies.of_products - stored->temporary_bytes
-                         : 0;
-    int64_t added = copies.of_loops + (beyond > 0 ? beyond : 0);
-    what_if_add_temporary(stored, added);
-    advisor->reach.added_bytes = added;
-    return added;
+    bool has_copies = copies.of_products && stored->sizes;
+    const double *live = has_copies ? advisor_live_bytes(advisor, stored->sizes) : NULL;
+    if (has_copies && !live) return error_set(advisor->error, ERROR_TOO_BIG, "no memory left for copies of weights");
+    double at_turn = live ? most_about_turn(advisor, live) + (double)copies.of_products : 0;
+    int64_t beyond = what_if_bytes(at_turn) - stored->temporary_bytes;
+    *added = copies.of_loops + (beyond > 0 ? beyond : 0);
+    what_if_add_temporary(stored, *added);
+    advisor->reach.added_bytes = *added;
+    return true;
 }

@@ -18,5 +18,5 @@ bool cast_copy_is_needless(const struct advisor *advisor, uint32_t leaf);
 
 // Adds these to what is left where float32 weights are stored in bfloat16, and to the advisor's reach: all that
 // products take where the step turns to its backward pass, and what the user's loops are given as long as these run.
-// Returns what it added, 0 for TPUs.
-int64_t cast_copy_add_widened(struct advisor *advisor, struct what_if_result *stored);
+// `added` is what it added, 0 for TPUs. False at the arena's limit, with the error set.
+MUST_USE bool cast_copy_add_widened(struct advisor *advisor, struct what_if_result *stored, int64_t *added);

@@ -9,7 +9,7 @@ uint32_t looked_up_table(const struct advisor *advisor, uint32_t index) {
 
 enum { ROWS_MAX = 64 };
 
-struct rows {  // elements of what is looked up at once, or of what it is looked up in; each once with one name
+struct rows {  // elements of what is looked up at once, each once with one name and table, or of the tables themselves
     int64_t elements[ROWS_MAX];
     struct bytes names[ROWS_MAX];  // of the operation
     int64_t table_elements[ROWS_MAX], bytes[ROWS_MAX];

@@ -29,19 +29,6 @@ static bool is_maybe_twice(const struct advisor *advisor, const struct dimension
            !split->marks[product->result] && flow_leaf(split, product->result)->element_type == ELEMENT_TYPE_F32;
 }
 
-// Live bytes after each event.
-static double *live_bytes(const struct advisor *advisor, const int64_t *sizes) {
-    const struct heap_replay *replay = &advisor->what_if.replay;
-    double *live = arena_new(advisor->arena, double, (size_t)replay->step_count + 2);
-    for (uint32_t i = 0; i < replay->stay_count && live; i++) {
-        const struct heap_stay *stay = &replay->stays[i];
-        live[stay->start_step] += (double)sizes[stay->root];
-        live[stay->end_step] -= (double)sizes[stay->root];
-    }
-    for (uint32_t i = 1; i <= replay->step_count && live; i++) live[i] += live[i - 1];
-    return live;
-}
-
 // What fast memory holds, or no result on the heap, has what the operation before has.
 static void fill_gaps(const struct program_graph *graph, double *at) {
     for (uint32_t i = 1; i < graph->node_count; i++) {
@@ -99,7 +86,7 @@ static int64_t find_twice(const struct advisor *advisor, const struct dimension_
 
 bool summed_whole_find(struct advisor *advisor, const struct sharding_split *split, const int64_t *sizes,
                        struct summed_whole *whole) {
-    double *live = live_bytes(advisor, sizes), *live_at = live ? live_at_nodes(advisor, live) : NULL;
+    double *live = advisor_live_bytes(advisor, sizes), *live_at = live ? live_at_nodes(advisor, live) : NULL;
     *whole = (struct summed_whole){0};
     if (!live_at)
         return error_set(advisor->error, ERROR_TOO_BIG, "no memory left for the heap of a program on several chips");
