@@ -85,7 +85,7 @@ struct parts {
 };
 
 // A temporary of one part. What a gradient had that is added where it is made, else 0. XLA:GPU adds rows to the sum of
-// a table's gradients where it lies.
+// a table's gradients where it lies; the zeros that it begins as have no name that tells a phase.
 static int64_t cut_one(const struct advisor *advisor, const struct parts *parts, uint32_t buffer, int64_t *sizes) {
     uint32_t leaf = advisor_leaf(advisor, buffer);
     if (leaf == HLO_NONE) return 0;

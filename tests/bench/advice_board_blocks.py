@@ -1,6 +1,6 @@
-"""What the programs of advice_board_a_*.py share: types, places on the chips, gradients in parts, training steps.
+"""What the served and tuned models of advice_board_*.py share: types, places on the chips, gradients in parts, steps.
 
-There is no model here. Sizes are given to the makers of the other modules by families.py.
+There is no model here. Sizes are given to the makers of the other modules by advice_board_families.py.
 """
 import jax
 import jax.numpy as jnp

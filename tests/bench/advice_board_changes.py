@@ -1,18 +1,12 @@
-"""What the models of advice_board_c_*.py share: types, places on the chips, checkpoints, micro-batches, updates."""
+"""What the models of pictures, time and graphs of advice_board_*.py share: types, places on the chips (a weight by its
+longest axis, where the advice means the first), checkpoints, micro-batches, updates."""
 import jax
 import jax.numpy as jnp
 
+from advice_exam_libraries import as_kind as cast  # noqa: F401, for the models
+
 F32, BF16 = jnp.float32, jnp.bfloat16
 WAYS = 4
-
-
-def cast(tree, kind):
-    """Its floating leaves in this type; leaves are arrays, or shapes of such."""
-    def one(leaf):
-        if not jnp.issubdtype(leaf.dtype, jnp.floating):
-            return leaf
-        return jax.ShapeDtypeStruct(leaf.shape, kind) if isinstance(leaf, jax.ShapeDtypeStruct) else leaf.astype(kind)
-    return jax.tree.map(one, tree)
 
 
 def like(new, old):

@@ -1,6 +1,9 @@
-"""What the programs of advice_board_b_*.py share: no model, only casts, places on the chips and a step of optax."""
+"""What the language models of advice_board_*.py share: casts, places on the chips (a weight by its longest axis, where
+the advice means the first), and a step of optax."""
 import jax
 import jax.numpy as jnp
+
+from advice_exam_libraries import as_kind as cast
 
 F32, BF16 = jnp.float32, jnp.bfloat16
 
@@ -8,15 +11,6 @@ F32, BF16 = jnp.float32, jnp.bfloat16
 def compute_dtype(change, base):
     """What the activations are in: the family's own type, unless a change names one or follows the parameters."""
     return change.computed or (change.stored if change.follows else base)
-
-
-def cast(tree, kind):
-    """Floating leaves in another type, whether abstract or not."""
-    def one(leaf):
-        if not jnp.issubdtype(leaf.dtype, jnp.floating):
-            return leaf
-        return jax.ShapeDtypeStruct(leaf.shape, kind) if isinstance(leaf, jax.ShapeDtypeStruct) else leaf.astype(kind)
-    return jax.tree.map(one, tree)
 
 
 def abstract(shapes, kind=F32):
