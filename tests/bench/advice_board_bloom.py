@@ -82,5 +82,6 @@ def mixed_bloom(layers, width, heads, vocab, batch, length, kind=BF16):
         ids = arrays.batch((rows, time), jnp.int32)
         optimizer = optax.chain(optax.clip_by_global_norm(1.0), optax.adamw(
             optax.linear_schedule(2e-5, 0.0, 20_000), weight_decay=0.01, mu_dtype=BF16, mask=decayed))
-        return optax_step(arrays, change, bloom_shapes(layers, width, vocab), loss_of, optimizer, ids, ids)
+        return optax_step(arrays, change, bloom_shapes(layers, width, vocab), loss_of, optimizer, ids, ids,
+                          stacks={"h": 0})
     return make

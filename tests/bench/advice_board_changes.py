@@ -1,12 +1,12 @@
-"""What the models of pictures, time and graphs of advice_board_*.py share: types, places on the chips (a weight by its
-longest axis, where the advice means the first), checkpoints, micro-batches, updates."""
+"""What the models of pictures, time and graphs of advice_board_*.py share: types, places on the chips, checkpoints,
+micro-batches, updates."""
 import jax
 import jax.numpy as jnp
 
+from advice_board_training import on_chips
 from advice_exam_libraries import as_kind as cast  # noqa: F401, for the models
 
 F32, BF16 = jnp.float32, jnp.bfloat16
-WAYS = 4
 
 
 def like(new, old):
@@ -23,13 +23,8 @@ def computing(change, kind):
     return change.computed or (change.stored if change.follows else kind)
 
 
-def laid_out(arrays, tree):
-    """A state on the chips; what has several axes is split along its longest."""
-    def one(leaf):
-        axes = [axis for axis, size in enumerate(leaf.shape) if size % WAYS == 0]
-        split = max(axes, key=lambda axis: leaf.shape[axis]) if axes and len(leaf.shape) > 1 else None
-        return arrays.array(leaf.shape, leaf.dtype, split)
-    return jax.tree.map(one, tree)
+def laid_out(arrays, tree, stacks=None):
+    return on_chips(arrays, tree, stacks, are_kernels=True)
 
 
 def raw_key(arrays):

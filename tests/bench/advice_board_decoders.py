@@ -94,8 +94,8 @@ def summed_gemma(layers, width, heads, kv_heads, side, hidden, vocab, window, st
         params = cast(gemma_shapes(layers, width, heads, kv_heads, side, hidden, vocab), change.stored)
         opt_state = jax.eval_shape(optimizer.init, params)
         tokens = arrays.array((steps, rows, time), jnp.int32, 1 if change.shard == "all" else None)
-        arguments = on_chips(arrays, params), on_chips(arrays, opt_state), {"inputs": tokens, "targets": tokens}
-        return train_step, arguments, (0, 1)
+        params, opt_state = (on_chips(arrays, one, stacks={"blocks": 0}) for one in (params, opt_state))
+        return train_step, (params, opt_state, {"inputs": tokens, "targets": tokens}), (0, 1)
     return make
 
 
@@ -163,5 +163,5 @@ def full_qwen3(layers, width, heads, kv_heads, side, hidden, vocab, batch, lengt
         ids = arrays.batch((rows, time), jnp.int32)
         optimizer = optax.chain(optax.clip_by_global_norm(1.0), optax.adamw(
             optax.warmup_cosine_decay_schedule(0.0, 3e-4, 1000, 100_000), b2=0.95, weight_decay=0.1))
-        return optax_step(arrays, change, shapes, loss_of, optimizer, ids, ids)
+        return optax_step(arrays, change, shapes, loss_of, optimizer, ids, ids, stacks={"layers": 1})
     return make

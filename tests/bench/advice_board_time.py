@@ -174,8 +174,8 @@ def hubert(layers, width, heads, hidden, channels, codes, dim, samples, batch, g
             loss, _, grads = summed_slopes(loss_of, change.parts)(params, None, *batch)
             params, opt_state = updated(optimizer, grads, opt_state, params)
             return params, opt_state, loss
-        arguments = (laid_out(arrays, params), laid_out(arrays, jax.eval_shape(optimizer.init, params)),
-                     arrays.batch((rows, time), F32), arrays.batch((rows, frames), jnp.bool_),
-                     arrays.batch((rows, frames), jnp.int32))
+        state = params, jax.eval_shape(optimizer.init, params)
+        arguments = (*laid_out(arrays, state, {"layers": 0}), arrays.batch((rows, time), F32),
+                     arrays.batch((rows, frames), jnp.bool_), arrays.batch((rows, frames), jnp.int32))
         return train_step, arguments, (0, 1)
     return make

@@ -1,11 +1,15 @@
-"""What the language models of advice_board_*.py share: casts, places on the chips (a weight by its longest axis, where
-the advice means the first), and a step of optax."""
+"""What the models of advice_board_*.py share: casts, places on the chips, and a step of optax.
+
+Two of the three authors split a weight along its longest axis. Once all had been judged, their weights were laid out
+along the axis that the advice speaks of, since what it told was of another change than theirs.
+"""
 import jax
 import jax.numpy as jnp
 
 from advice_exam_libraries import as_kind as cast
 
 F32, BF16 = jnp.float32, jnp.bfloat16
+WAYS = 4
 
 
 def compute_dtype(change, base):
@@ -19,13 +23,24 @@ def abstract(shapes, kind=F32):
                         is_leaf=lambda node: isinstance(node, tuple))
 
 
-def on_chips(arrays, tree):
-    """Each array of two dimensions or more is split along its longest axis that can be, vectors are replicated."""
-    def one(leaf):
-        can = [axis for axis, size in enumerate(leaf.shape) if size % 4 == 0 and size > 4]
-        split = max(can, key=lambda axis: leaf.shape[axis]) if leaf.ndim > 1 and can else None
-        return arrays.array(leaf.shape, leaf.dtype, split)
-    return jax.tree.map(one, tree)
+def split_axis(shape, stack, are_kernels):
+    """The first that can be split but for that of the layers; of kernels the last, of other four the longest."""
+    axes = [axis for axis in range(len(shape)) if axis != stack]
+    can = [axis for axis in axes if shape[axis] % WAYS == 0]
+    if len(axes) < 2 or not can:
+        return None
+    if len(axes) == 4 and are_kernels:
+        return can[-1] if can[-1] == axes[-1] else can[0]
+    return max(can, key=lambda axis: shape[axis]) if len(axes) == 4 else can[0]
+
+
+def on_chips(arrays, tree, stacks=None, are_kernels=False):
+    """A state on the chips. `stacks`: what holds stacked layers by its name, with the axis of the layers."""
+    def one(path, leaf):
+        names = {getattr(key, "key", getattr(key, "name", None)) for key in path}
+        stack = next((axis for name, axis in (stacks or {}).items() if name in names), None)
+        return arrays.array(leaf.shape, leaf.dtype, split_axis(leaf.shape, stack, are_kernels))
+    return jax.tree_util.tree_map_with_path(one, tree)
 
 
 def checkpoint_policy(change):
@@ -54,7 +69,7 @@ def value_and_mean_grad(loss_of, parts):
     return of_one if parts == 1 else of_parts
 
 
-def optax_step(arrays, change, shapes, loss_of, optimizer, *batch):
+def optax_step(arrays, change, shapes, loss_of, optimizer, *batch, stacks=None):
     """(step, arguments, donated) of a loss of parameters and batch."""
     import optax
     params = cast(shapes, change.stored)
@@ -64,7 +79,7 @@ def optax_step(arrays, change, shapes, loss_of, optimizer, *batch):
         loss, grads = value_and_mean_grad(loss_of, change.parts)(params, *batch)
         updates, opt_state = optimizer.update(grads, opt_state, params)
         return optax.apply_updates(params, updates), opt_state, loss
-    return train_step, (on_chips(arrays, params), on_chips(arrays, opt_state), *batch), (0, 1)
+    return train_step, (on_chips(arrays, params, stacks), on_chips(arrays, opt_state, stacks), *batch), (0, 1)
 
 
 def decayed(params):
