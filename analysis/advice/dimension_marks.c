@@ -1,5 +1,6 @@
 #include "analysis/advice/dimension_marks.h"
 
+#include "analysis/advice/fills.h"
 #include "analysis/base/common_divisor.h"
 
 bool dimension_flow_init(struct dimension_flow *flow, const struct program_graph *graph, struct arena *arena) {
@@ -7,7 +8,8 @@ bool dimension_flow_init(struct dimension_flow *flow, const struct program_graph
     flow->marks = arena_new(arena, uint8_t, graph->leaf_count);
     flow->is_blocked = arena_new(arena, uint8_t, graph->leaf_count);
     flow->starts = arena_push_raw(arena, (size_t)graph->leaf_count * ARRAY_RANK_MAX, sizeof *flow->starts);
-    return flow->marks && flow->is_blocked && flow->starts;
+    flow->is_fill = fills_find(graph, arena);
+    return flow->marks && flow->is_blocked && flow->starts && flow->is_fill;
 }
 
 void dimension_flow_clear(struct dimension_flow *flow) {
@@ -48,11 +50,17 @@ double dimension_flow_start(const struct dimension_flow *flow, uint32_t leaf, in
     return *start_of(flow, leaf, dimension);
 }
 
+static bool hands_on(const struct dimension_flow *flow, uint32_t from, uint32_t to) {
+    return !flow->is_fill[from] || flow->is_fill[to];
+}
+
 void dimension_tie_padded(struct dimension_flow *flow, uint32_t leaf_a, int a, uint32_t leaf_b, int b) {
     if (!flow_has_dimension(flow, leaf_a, a) || !flow_has_dimension(flow, leaf_b, b)) return;
     bool is_a = flow->marks[leaf_a] >> a & 1, is_b = flow->marks[leaf_b] >> b & 1;
-    if (is_a && !is_b) dimension_flow_mark_factor(flow, leaf_b, b, dimension_flow_start(flow, leaf_a, a));
-    if (is_b && !is_a) dimension_flow_mark_factor(flow, leaf_a, a, dimension_flow_start(flow, leaf_b, b));
+    bool is_from_a = is_a && !is_b && hands_on(flow, leaf_a, leaf_b);
+    bool is_from_b = is_b && !is_a && hands_on(flow, leaf_b, leaf_a);
+    if (is_from_a) dimension_flow_mark_factor(flow, leaf_b, b, dimension_flow_start(flow, leaf_a, a));
+    if (is_from_b) dimension_flow_mark_factor(flow, leaf_a, a, dimension_flow_start(flow, leaf_b, b));
 }
 
 // `part`: they may differ by that part of their size; 0: by nothing.

@@ -28,6 +28,7 @@ struct dimension_flow {
     uint8_t *marks;       // of each leaf: bit d for dimension d
     uint32_t *starts;     // of each leaf and dimension that is marked: the product of the factors before the marked one
     uint8_t *is_blocked;  // leaves that take no marks (weights, when the batch is followed)
+    const uint8_t *is_fill;    // leaves whose marks go to no others (fills.h)
     const uint8_t *forbidden;  // of each leaf: bits of dimensions that take none; NULL: none
     bool follows_cuts;         // a slice of nearly all of a dimension, and what is padded by little, follow it
     bool ties_parts;           // so does any slice of it

@@ -57,11 +57,14 @@ static bool is_padding_of_indices(const struct dimension_flow *flow, const struc
            (bytes_contains(made_for, BYTES("gather")) || bytes_contains(made_for, BYTES("scatter")));
 }
 
-// What the compiler fetches in slices has no name of the user's.
+// What the compiler fetches in slices has no name of the user's. Of products that meet the same weight, as those of
+// micro-batches that are written one after the other, it makes one, and cuts that (DotMerger in
+// xla/hlo/transforms/simplifiers/dot_merger.cc).
 static bool is_users_cut(const struct graph_node *node) {
     struct bytes primitive = op_name_primitive(node->op_name);
     return bytes_equal(primitive, BYTES("concatenate")) || bytes_equal(primitive, BYTES("slice")) ||
-           bytes_equal(primitive, BYTES("split")) || bytes_equal(primitive, BYTES("pad"));
+           bytes_equal(primitive, BYTES("split")) || bytes_equal(primitive, BYTES("pad")) ||
+           bytes_equal(primitive, BYTES("dot_general"));
 }
 
 // Of a reshape XLA:TPU makes a bitcast of whole tiles, twelve rows in sixteen, and cuts the padding off after it.

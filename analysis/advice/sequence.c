@@ -81,13 +81,19 @@ static bool is_of_cache(const struct finder *f, struct candidate one) {
     return false;
 }
 
+// All of it, or but for what is cut off in front or behind: words that the others are the next of.
+static bool is_as_long(int64_t length, int64_t size) {
+    enum { CUT_DIVISOR = 64 };
+    return length <= size && size - length <= size / CUT_DIVISOR;
+}
+
 // In a body that takes one of a dimension at a time, what is taken or written one of as many at a time goes with it.
 static bool mark_taken(struct dimension_flow *flow, uint32_t leaf, uint32_t part, int64_t size) {
     if (leaf == HLO_NONE || part == HLO_NONE) return false;
     const struct array_shape *whole = flow_leaf(flow, leaf), *one = flow_leaf(flow, part);
     uint8_t marks = flow->marks[leaf];
     for (int d = 0; d < whole->rank && whole->rank == one->rank; d++) {
-        if (whole->dimensions[d] == size && one->dimensions[d] == 1) dimension_flow_mark(flow, leaf, d);
+        if (one->dimensions[d] == 1 && is_as_long(whole->dimensions[d], size)) dimension_flow_mark(flow, leaf, d);
     }
     return flow->marks[leaf] != marks;
 }

@@ -281,6 +281,37 @@ static void test_joined_examples(void **state) {
     hand_check(t, others, 0);
 }
 
+// Four products with one weight that XLA made one of, which it cuts by itself.
+static void test_joined_products(void **state) {
+    struct graph_by_hand *t = *state;
+    uint32_t product = hand_parameter(t, (struct dimensions){2, {8192, 768}});
+    uint32_t one = resized(t, "jit(step)/jvp(h_1)/c_fc/dot_general", 2048, product);
+    uint32_t sum = resized(t, "jit(step)/jvp(h_1)/c_fc/add", 2048, product);
+    follow(t, one, 0);
+    hand_check(t, product, 0);
+    t->flow.ties_joined = true;
+    follow(t, one, 0);
+    hand_check(t, product, 1);
+    hand_check(t, sum, 0);
+}
+
+// Zeros that are both a state of [examples, units] and the sum of gradients of [units, units].
+static void test_zeros_that_two_share(void **state) {
+    struct graph_by_hand *t = *state;
+    const struct dimensions square = {2, {512, 512}};
+    uint32_t zero = hand_parameter(t, (struct dimensions){.rank = 0});
+    uint32_t zeros = hand_add(t, OPCODE_BROADCAST, square, 1, &zero);
+    uint32_t given = hand_add(t, OPCODE_TUPLE, square, 1, &zeros);
+    uint32_t state_of_loop = hand_add(t, OPCODE_COPY, square, 1, &given);
+    uint32_t gradients = hand_add(t, OPCODE_COPY, square, 1, &zeros);
+    uint32_t updated = hand_add(t, OPCODE_OTHER, square, 1, &state_of_loop);
+    follow(t, updated, 0);
+    hand_check(t, state_of_loop, 1);
+    hand_check(t, given, 1);
+    hand_check(t, zeros, 1);
+    hand_check(t, gradients, 0);
+}
+
 // Logits, or zeros, whose index has (example, place, word), written in one row after the other.
 static uint32_t written_out(struct graph_by_hand *t, enum opcode opcode, struct dimensions rearranged) {
     uint32_t logits = hand_parameter(t, (struct dimensions){3, {511, 8, 32000}});
@@ -385,6 +416,8 @@ int main(void) {
         TEST(test_parts),
         TEST(test_rows_of_whole_tiles),
         TEST(test_joined_examples),
+        TEST(test_joined_products),
+        TEST(test_zeros_that_two_share),
         TEST(test_a_batch_written_out_as_indices),
         TEST(test_a_gather_with_a_batch_written_out),
         TEST(test_an_index_of_one_number),
