@@ -4,7 +4,7 @@
 #include "analysis/program/callers.h"
 
 // Without training, of gathered weights: half are there where few rows meet each, as in a step that decodes; products
-// of many rows take so long that only a fifth is gathered ahead of them on a TPU.
+// of many rows take so long that only a fifth is gathered ahead of them.
 #define AT_ONCE_OF_FEW_ROWS 0.5
 #define AT_ONCE_OF_MANY_ROWS 0.2
 
@@ -40,7 +40,7 @@ static bool keeps_columns(const struct advisor *advisor, const struct dimension_
 static double part_at_once(const struct advisor *advisor, const struct weight_product *product) {
     enum { FEW_ROWS = 512 };
     if (advisor->roles.is_training) return 1;
-    bool has_many = advisor->is_for_tpu && weight_product_rows(advisor, product) > FEW_ROWS;
+    bool has_many = weight_product_rows(advisor, product) > FEW_ROWS;
     return has_many ? AT_ONCE_OF_MANY_ROWS : AT_ONCE_OF_FEW_ROWS;
 }
 

@@ -28,6 +28,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec  # noqa: E402
 
 import advice_aside_families as aside  # noqa: E402
 import advice_board_families as board  # noqa: E402
+import advice_court_families as court  # noqa: E402
 import advice_field_families as field  # noqa: E402
 import advice_jury_families as jury  # noqa: E402
 import advice_kinds_families as kinds  # noqa: E402
@@ -661,7 +662,7 @@ for _name, _more in (*ALSO.items(), *TOGETHER.items(), *MORE_PARTS.items(), *ON_
 FAMILIES |= unseen_families(unseen.TPU | unseen.LAST_TPU | unseen.BLIND_TPU | unseen.EXAM_TPU | unseen.LIBRARY_TPU |
                             unseen.REPOS_TPU | unseen.FRESH_TPU | kinds.TPU | typical.TPU | practice.TPU |
                             field.TPU | trial.TPU | proof.TPU | verdict.TPU | aside.TPU | jury.TPU | panel.TPU |
-                            board.TPU, "v5e:2x2")
+                            board.TPU | court.TPU, "v5e:2x2")
 for _name in ("lstm_1024", "gru_768", "text_to_text_4", "rotary_decoder_8", "normed_heads_12", "latent_keys_9",
               "preferred_answers_8", "flax_gpt2_5", "flax_llama_7", "second_axis_decoder_11", "mapped_blocks_7",
               "state_chunks_6", "grouped_answers_6", "masked_patches_4", "sharpness_aware_4", "turned_matrices_5",

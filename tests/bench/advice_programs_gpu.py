@@ -11,6 +11,7 @@ import advice_programs as common  # before jax: it says which platforms there ar
 from advice_programs import BF16, F32, Arrays, Change, Family, Sizes, adam_step, maybe_remat, momentum_step
 import advice_aside_families as aside
 import advice_board_families as board
+import advice_court_families as court
 import advice_jury_families as jury
 import advice_kinds_families as kinds
 import advice_panel_families as panel
@@ -290,7 +291,8 @@ MODELS = {
 KINDS = (("library", {"xla_gpu_enable_triton_gemm": False}), ("triton", {"xla_gpu_enable_triton_gemm": True}))
 UNSEEN = common.unseen_families(unseen.GPU | unseen.LAST_GPU | unseen.BLIND_GPU | unseen.EXAM_GPU | unseen.LIBRARY_GPU |
                                 unseen.REPOS_GPU | unseen.FRESH_GPU | kinds.GPU, H100)
-OF_LIBRARIES = common.unseen_families(aside.GPU | jury.GPU | trial.GPU | verdict.GPU | panel.GPU | board.GPU, H100)
+OF_LIBRARIES = common.unseen_families(aside.GPU | jury.GPU | trial.GPU | verdict.GPU | panel.GPU | board.GPU |
+                                     court.GPU, H100)
 IN_PARTS = ("micro_batch", "micro_batch.8", "donate_inputs+micro_batch.8")
 OF_TRAINING, OF_SERVING = ("halve_sequence", "rematerialize_dots"), ("halve_sequence", "int8_weights")
 ALSO = {name: IN_PARTS for name in ("decoder_4", "decoder_scan_12", "gated_6", "moe_2", "dense_8", "residual_bf16")}
