@@ -464,7 +464,6 @@ static bool advise_on_blocks(struct advisor *advisor, enum kept kept, struct adv
     advisor_set_totals(advisor, &then, 0, 0, item);
     set_range(advisor, &blocks, dropped, waiting, item);
     if (kept == KEEPS_ON_HOST) widen_by_sent(&blocks, item);
-    if (kept == KEEPS_PRODUCTS && advisor->is_for_gpu) advice_widen(item, 0.18, 0);
     return true;
 }
 
