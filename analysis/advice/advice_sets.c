@@ -54,11 +54,12 @@ static double off_by(double bytes, int64_t part, int64_t whole) {
 
 // Of two changes whose own ranges are narrow, the pair's is too: 35 of 39 compiled pairs were inside (docs/advice.md).
 static double narrowing(const struct advice *advice, unsigned set, double width) {
-    const double narrow = 0.098, as_rounded = 1.001;  // of the total
+    const double narrow = 0.098;      // of the total
+    const double rounded_up = 1.001;  // what was cut to it has whole bytes
     for (int id = 0; id < ADVICE_CHANGE_COUNT; id++) {
         const struct advice_item *item = &advice->items[id];
         double own = (double)(item->high_bytes - item->low_bytes), predicted = (double)item->predicted_total_bytes;
-        if (advice_set_has(set, (enum advice_id)id) && own > as_rounded * narrow * predicted) return 1;
+        if (advice_set_has(set, (enum advice_id)id) && own > rounded_up * narrow * predicted) return 1;
     }
     double most = narrow * (double)advice_set_total(advice, set);
     return advice_set_count(set) == 2 && width > most ? most / width : 1;

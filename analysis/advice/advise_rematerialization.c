@@ -395,10 +395,7 @@ static void set_range(struct advisor *advisor, const struct blocks *blocks, cons
     item->high_bytes += peak_with(advisor, *blocks, AT_ONCE_MOST, dropped, waiting) - likely;
     if (inside > item->predicted_total_bytes / 2) advisor->doubt.may_go_bytes = advisor->doubt.population_bytes;
     bool is_wide = (double)(item->high_bytes - item->low_bytes) > 0.1 * (double)item->predicted_total_bytes;
-    if (advisor->is_for_gpu)
-        advice_widen(item, 0.24, 0.22);
-    else if (is_wide)
-        advice_widen(item, 0.08, 0.22);
+    if (is_wide || advisor->is_for_gpu) advice_widen(item, advisor->is_for_gpu ? 0.24 : 0.08, 0.22);
     if (advisor->has_convolutions)
         advice_widen(item, 0.32, 0.36);
     else if (is_over_time || !data_kind_of(advisor).has_tokens)

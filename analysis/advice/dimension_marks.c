@@ -50,6 +50,7 @@ double dimension_flow_start(const struct dimension_flow *flow, uint32_t leaf, in
     return *start_of(flow, leaf, dimension);
 }
 
+// What is one value all over is asked backwards only, as far as that goes.
 static bool hands_on(const struct dimension_flow *flow, uint32_t from, uint32_t to) {
     return !flow->is_fill[from] || flow->is_fill[to];
 }

@@ -20,7 +20,7 @@ static bool hands_on_as_it_is(const struct graph_node *node) {
 }
 
 uint8_t *fills_find(const struct program_graph *graph, struct arena *arena) {
-    enum { PASSES = 3 };  // a fusion's body may stand behind it; the elements of its tuple do
+    enum { PASSES = 3 };  // operands and bodies stand in front, in all but a few programs: no more than that is asked
     uint8_t *fills = arena_new(arena, uint8_t, graph->leaf_count + 1u);
     for (uint32_t i = 0; fills && i < graph->node_count; i++) {
         if (is_of_one_value(graph, &graph->nodes[i])) fills[graph->nodes[i].first_leaf] = 1;

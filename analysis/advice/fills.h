@@ -4,7 +4,8 @@
 //                         -> the sums of its weights' gradients, [width, width]
 //
 // XLA keeps one of as many as a program has of a shape (HloCSE in xla/service/hlo_cse.cc): what one of its users calls
-// its first dimension is no news of the others. Found through fusions and tuples; no iota is one.
+// its first dimension is no news of the others. Found through fusions and tuples, not behind loops and branches, which
+// may change it; no iota is one.
 #pragma once
 
 #include "analysis/program/program_graph.h"

@@ -703,6 +703,23 @@ class Predictions(unittest.TestCase):
         self.assert_near("gpu_units_as_many", "micro_batch")
         self.assert_near("gpu_units_as_many", "shard_parameters", 0.12)
 
+    def test_what_many_rows_meet_is_not_gathered_far_ahead_on_a_gpu(self):
+        self.assert_near("gpu_inference", "shard_all", 0.08)
+
+    def test_of_what_runs_again_on_a_gpu_no_range_is_narrow(self):
+        told = [item for name, document in self.documents.items() if name.startswith("gpu_")
+                for item in document["interventions"] if item["id"] == "rematerialize" and item["applies"]]
+        widths = [(item["high_bytes"] - item["low_bytes"]) / item["predicted_total_bytes"]
+                  for item in told if item["predicted_total_bytes"]]
+        self.assertGreater(len(widths), 10)
+        self.assertGreater(min(widths), 0.2)
+
+    def test_of_two_changes_that_are_just_narrow_both_together_are(self):
+        document = self.documents["gpu_dense"]
+        both, = (one for one in document["chains"] if one["interventions"] == ["donate_inputs", "halve_batch"])
+        for item in (by_id(document)["donate_inputs"], by_id(document)["halve_batch"], both):
+            self.assertLess(item["high_bytes"] - item["low_bytes"], 0.1 * item["predicted_total_bytes"], item)
+
     def test_a_loop_over_all_words_but_the_last_follows_the_sequence(self):
         self.assert_near("gpu_next_words", "halve_sequence")
 

@@ -264,13 +264,15 @@ static void test_rows_of_whole_tiles(void **state) {
     hand_check(t, few, 0);
 }
 
-// Four pairs, the chosen and the rejected one after the other; the compiler's own slices have no name.
+// Four pairs, the chosen and the rejected one after the other; the compiler's own slices have no name, or that of the
+// products that it made one of.
 static void test_joined_examples(void **state) {
     struct graph_by_hand *t = *state;
     uint32_t chosen = hand_parameter(t, (struct dimensions){2, {4, 768}});
     uint32_t both = resized(t, "jit(step)/jvp()/concatenate", 8, chosen);
     uint32_t again = resized(t, "jit(step)/jvp()/slice", 4, both), fetched = resized(t, "", 2, both);
-    uint32_t others = resized(t, "jit(step)/jvp()/slice", 3, both);
+    uint32_t others = resized(t, "jit(step)/jvp()/slice", 3, both), sum = resized(t, "jit(step)/jvp()/add", 4, both);
+    uint32_t product = resized(t, "jit(step)/jvp()/fc/dot_general", 4, both);
     follow(t, chosen, 0);
     hand_check(t, both, 0);
     t->flow.ties_joined = true;
@@ -279,20 +281,8 @@ static void test_joined_examples(void **state) {
     hand_check(t, again, 1);
     hand_check(t, fetched, 0);
     hand_check(t, others, 0);
-}
-
-// Four products with one weight that XLA made one of, which it cuts by itself.
-static void test_joined_products(void **state) {
-    struct graph_by_hand *t = *state;
-    uint32_t product = hand_parameter(t, (struct dimensions){2, {8192, 768}});
-    uint32_t one = resized(t, "jit(step)/jvp(h_1)/c_fc/dot_general", 2048, product);
-    uint32_t sum = resized(t, "jit(step)/jvp(h_1)/c_fc/add", 2048, product);
-    follow(t, one, 0);
-    hand_check(t, product, 0);
-    t->flow.ties_joined = true;
-    follow(t, one, 0);
-    hand_check(t, product, 1);
     hand_check(t, sum, 0);
+    hand_check(t, product, 1);
 }
 
 // Zeros that are both a state of [examples, units] and the sum of gradients of [units, units].
@@ -416,7 +406,6 @@ int main(void) {
         TEST(test_parts),
         TEST(test_rows_of_whole_tiles),
         TEST(test_joined_examples),
-        TEST(test_joined_products),
         TEST(test_zeros_that_two_share),
         TEST(test_a_batch_written_out_as_indices),
         TEST(test_a_gather_with_a_batch_written_out),
