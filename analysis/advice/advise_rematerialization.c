@@ -278,6 +278,7 @@ static bool pack_kept(struct advisor *advisor, const struct blocks *blocks, int6
 static double missing_blocks(const struct blocks *blocks, uint32_t g) {
     const struct residual_group *group = &blocks->residuals.groups[g];
     if (!group->is_block || group->is_stacked) return 0;  // of no stage perhaps
+    if (blocks->residuals.unequal_blocks) return 0;
     double missing = blocks->stages.stages[blocks->stages.stage_of_group[g]].blocks - (group->count + 1);
     return missing > 0 ? missing : 0;
 }

@@ -105,6 +105,28 @@ static void doubt_parts_again(struct advisor *advisor, const struct residuals *r
                                "jax.checkpoint.");
 }
 
+// What scatters of the forward pass make that follow the batch: rows handed to experts, say.
+static double scattered_forward(const struct advisor *advisor) {
+    double bytes = 0;
+    for (uint32_t i = 0; i < advisor->graph.node_count; i++) {
+        const struct graph_node *node = &advisor->graph.nodes[i];
+        bool is_counted = node->opcode == OPCODE_SCATTER && node->leaf_count == 1 &&
+                          op_name_phase(node->op_name) == PHASE_FORWARD && advisor->batch.marks[node->first_leaf];
+        bytes += is_counted ? (double)array_shape_bytes(&advisor->graph.leaves[node->first_leaf]) : 0;
+    }
+    return bytes;
+}
+
+// Where they run again, XLA:GPU has begun with what they write into, and with indices as large, of all blocks at once.
+static void doubt_scattered(struct advisor *advisor, const struct residuals *residuals) {
+    const double much = 0.05;
+    if (!advisor->is_for_gpu || advisor->roles.is_graph || residuals->loop_length) return;
+    if (scattered_forward(advisor) > much * (double)advisor->what_if.total_bytes)
+        advisor_doubt_all(advisor, "Blocks scatter rows of the batch, and where that runs again the compiler may make "
+                                   "what it needs for it of all blocks at once: compile the step with one block in "
+                                   "jax.checkpoint.");
+}
+
 void block_doubts_find(struct advisor *advisor, const struct residuals *residuals) {
     doubt_loops(advisor, residuals);
     if (advisor->roles.is_graph) doubt_graph(advisor);
@@ -114,4 +136,5 @@ void block_doubts_find(struct advisor *advisor, const struct residuals *residual
                      "others where blocks run again: compile the step with one block in jax.checkpoint.");
     doubt_nested(advisor, residuals);
     doubt_parts_again(advisor, residuals);
+    doubt_scattered(advisor, residuals);
 }

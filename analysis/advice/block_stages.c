@@ -309,6 +309,7 @@ int64_t block_stages_input_bytes(const struct block_stages *stages) {
 static double count_alike_blocks(struct layer_count layers, const struct residuals *residuals,
                                  const struct block_stages *stages, const struct op_count *ops, uint32_t op_count) {
     if (residuals->loop_length) return (double)residuals->loop_length;
+    if (residuals->unequal_blocks) return residuals->unequal_blocks;
     uint32_t most = most_of_one_op(ops, op_count);
     if (layers.count < 2 || !(layers.is_even || is_nearly_one(residuals, stages))) return 0;
     return most >= 2 && layers.count % most == 0 ? most : layers.count;
@@ -341,7 +342,7 @@ void block_stages_find(const struct advisor *advisor, const struct residuals *re
     struct op_count ops[OPS_MAX];
     struct layer_count layers = layer_count_find(advisor);
     uint32_t op_count = count_ops(advisor, residuals, ops);
-    *stages = (struct block_stages){.count = 0};
+    *stages = (struct block_stages){.count = 0, .are_unequal = residuals->unequal_blocks > 0};
     memset(stages->stage_of_group, BLOCK_STAGES_MAX, sizeof stages->stage_of_group);
     put_into_stages(residuals, stages);
     put_in_order(stages);

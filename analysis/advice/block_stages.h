@@ -26,6 +26,7 @@ struct block_stage {
 };
 
 struct block_stages {
+    bool are_unequal;                             // blocks of one stage: unequal_blocks.h
     struct block_stage stages[BLOCK_STAGES_MAX];  // in program order
     uint32_t count;
     double blocks;                                // of all

@@ -12,6 +12,10 @@ void dimension_ties_of_convolution(struct dimension_flow *flow, const struct gra
 void dimension_ties_of_gather(struct dimension_flow *flow, const struct graph_node *node);
 void dimension_ties_of_scatter(struct dimension_flow *flow, const struct graph_node *node);
 
+// Of a scatter's operand, bit d for each dimension of which a part is written at a time: addressed, but not by a window
+// over all of it.
+unsigned dimensions_scattered(const struct dimension_flow *flow, const struct graph_node *node);
+
 // False: the node calls no library that is known.
 bool dimension_ties_of_library_call(struct dimension_flow *flow, const struct graph_node *node);
 

@@ -26,12 +26,22 @@ static unsigned bits_read(struct bytes message, uint32_t field) {
     return dimension_bits(numbers, dimension_numbers_read(message, field, numbers));
 }
 
-static void tie_window(struct dimension_flow *flow, const struct indexed *by) {
-    int at = 0;
-    for (int d = 0; d < flow_leaf(flow, by->operand)->rank; d++) {
+// The dimension of `big` that the operand's is in a window; -1: it is dropped.
+static int window_dimension(const struct indexed *by, int dimension) {
+    int at = -1;
+    if (by->dropped >> dimension & 1) return -1;
+    for (int d = 0; d <= dimension; d++) {
         if (by->dropped >> d & 1) continue;
-        while (at < ARRAY_RANK_MAX && !(by->windows >> at & 1)) at++;
-        if (at < ARRAY_RANK_MAX) dimension_tie(flow, by->operand, d, by->big, at++);
+        do at++;
+        while (at < ARRAY_RANK_MAX && !(by->windows >> at & 1));
+    }
+    return at < ARRAY_RANK_MAX ? at : -1;
+}
+
+static void tie_window(struct dimension_flow *flow, const struct indexed *by) {
+    for (int d = 0; d < flow_leaf(flow, by->operand)->rank; d++) {
+        int at = window_dimension(by, d);
+        if (at >= 0) dimension_tie(flow, by->operand, d, by->big, at);
     }
 }
 
@@ -143,4 +153,21 @@ void dimension_ties_of_scatter(struct dimension_flow *flow, const struct graph_n
     struct indexed by = indexed_by(flow, node, &scatter_fields, flow_operand_leaf(flow, node, 2));
     if (by.operand != HLO_NONE && node->leaf_count == 1) dimension_tie_all(flow, by.operand, node->first_leaf);
     tie_indexed(flow, node, &by);
+}
+
+static bool is_written_in_part(const struct dimension_flow *flow, const struct indexed *by, int dimension) {
+    const struct array_shape *operand = flow_leaf(flow, by->operand), *updates = flow_leaf(flow, by->big);
+    if (dimension >= operand->rank) return false;
+    int at = window_dimension(by, dimension);
+    return at < 0 || at >= updates->rank || updates->dimensions[at] < operand->dimensions[dimension];
+}
+
+unsigned dimensions_scattered(const struct dimension_flow *flow, const struct graph_node *node) {
+    struct indexed by = indexed_by(flow, node, &scatter_fields, flow_operand_leaf(flow, node, 2));
+    unsigned dimensions = 0;
+    if (by.operand == HLO_NONE || by.big == HLO_NONE) return 0;
+    for (int i = 0; i < by.addressed_count; i++) {
+        if (is_written_in_part(flow, &by, by.addressed[i])) dimensions |= 1u << by.addressed[i];
+    }
+    return dimensions;
 }

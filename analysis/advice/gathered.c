@@ -1,7 +1,6 @@
 #include "analysis/advice/gathered.h"
 
 #include "analysis/advice/weight_products.h"
-#include "analysis/program/callers.h"
 
 // Without training, of gathered weights: half are there where few rows meet each, as in a step that decodes; products
 // of many rows take so long that only a fifth is gathered ahead of them.
@@ -36,39 +35,20 @@ static bool keeps_columns(const struct advisor *advisor, const struct dimension_
            array_shape_elements(&leaves[product->weight]) > array_shape_elements(&leaves[product->activation]);
 }
 
+// Without training, where both operands are split along what is summed over, XLA:GPU sums what its chips make of their
+// parts.
+static bool is_summed_over_chips(const struct advisor *advisor, const struct dimension_flow *split, uint32_t index) {
+    struct weight_product product;
+    return advisor->is_for_gpu && !advisor->roles.is_training &&
+           weight_product_is_summed(advisor, split, index, &product);
+}
+
 // Of a weight, the part that counts among those that are there at once.
 static double part_at_once(const struct advisor *advisor, const struct weight_product *product) {
     enum { FEW_ROWS = 512 };
     if (advisor->roles.is_training) return 1;
     bool has_many = weight_product_rows(advisor, product) > FEW_ROWS;
     return has_many ? AT_ONCE_OF_MANY_ROWS : AT_ONCE_OF_FEW_ROWS;
-}
-
-// What a node's array is a copy of: outside of the fusion, before a cast. A slice is none. HLO_NONE: it is no copy.
-static uint32_t copied_leaf(const struct advisor *advisor, uint32_t leaf) {
-    const struct program_graph *graph = &advisor->graph;
-    const struct graph_node *node = &graph->nodes[graph->node_of_leaf[leaf]];
-    uint32_t outer = advisor->caller[node->computation], from = HLO_NONE;
-    if (node->opcode == OPCODE_PARAMETER && outer != HLO_NONE && node_stands_for_body(&graph->nodes[outer]))
-        from = graph_operand(graph, &graph->nodes[outer], (uint32_t)node->number);
-    else if (node->operand_count == 1 && node->leaf_count == 1 && node->opcode != OPCODE_GET_TUPLE_ELEMENT)
-        from = graph_operand(graph, node, 0);
-    if (from == HLO_NONE || !graph->nodes[from].leaf_count) return HLO_NONE;
-    uint32_t source = graph->nodes[from].first_leaf;
-    bool is_whole = array_shape_elements(&graph->leaves[source]) == array_shape_elements(&graph->leaves[leaf]);
-    return is_whole ? source : HLO_NONE;
-}
-
-// The array that a product's weight is, or is a copy of. One that several products read, as of layers that share their
-// weights, is gathered once.
-static uint32_t read_weight(const struct advisor *advisor, uint32_t leaf) {
-    enum { STEPS_MAX = 32 };
-    uint32_t from = copied_leaf(advisor, leaf);
-    for (int i = 0; i < STEPS_MAX && from != HLO_NONE; i++) {
-        leaf = from;
-        from = copied_leaf(advisor, leaf);
-    }
-    return leaf;
 }
 
 bool gathered_weights_find(const struct advisor *advisor, const struct dimension_flow *split, int64_t *gathered_bytes) {
@@ -80,8 +60,9 @@ bool gathered_weights_find(const struct advisor *advisor, const struct dimension
         if (!weight_product_read(advisor, i, &product) || product.weight == HLO_NONE) continue;
         if (stays_in_parts(split, &product) || is_left_in_columns(advisor, split, &product)) continue;
         if (advisor->is_for_gpu && advisor->roles.is_training && keeps_columns(advisor, split, &product)) continue;
+        if (is_summed_over_chips(advisor, split, i)) continue;
         int64_t bytes = array_shape_bytes(&advisor->graph.leaves[product.weight]);
-        int64_t *counted = &counted_bytes[read_weight(advisor, product.weight)];
+        int64_t *counted = &counted_bytes[weight_product_source(advisor, product.weight)];
         if (bytes <= *counted) continue;
         if (!product.is_in_loop)
             all += part_at_once(advisor, &product) * (double)(bytes - *counted);
@@ -115,7 +96,8 @@ static int64_t gradients_and_operands(const struct advisor *advisor, const struc
         bool is_in_columns = advisor->is_for_gpu && product.weight != HLO_NONE &&
                              keeps_columns(advisor, split, &product);
         if (is_in_columns) continue;  // and so is its gradient
-        if (is_frozen && product.weight != HLO_NONE && is_frozen[read_weight(advisor, product.weight)]) continue;
+        if (is_frozen && product.weight != HLO_NONE && is_frozen[weight_product_source(advisor, product.weight)])
+            continue;
         const struct array_shape *shape = &advisor->graph.leaves[product.activation];
         double part = shape->element_bits > bits_most ? (double)bits_most / shape->element_bits : 1;
         int64_t activation = array_shape_bytes(shape);
@@ -188,11 +170,17 @@ static double bytes_at_peak_of(const struct advisor *advisor, int64_t elements) 
     return bytes;
 }
 
+// What only looks at it in another shape, as a sum in two steps does that comes after the partitioner, says nothing.
+static bool is_made(const struct advisor *advisor, uint32_t leaf) {
+    enum opcode opcode = advisor->graph.nodes[advisor->graph.node_of_leaf[leaf]].opcode;
+    return opcode != OPCODE_BITCAST && opcode != OPCODE_RESHAPE;
+}
+
 // Is what is made of it ever split by examples? A loss that needs no other array can stay in columns to its gradient.
 static bool becomes_rows(const struct advisor *advisor, const struct dimension_flow *split, int64_t elements) {
     for (uint32_t i = 0; i < advisor->graph.leaf_count; i++) {
         if (array_is(&advisor->graph.leaves[i]) && is_about(advisor, i, elements) &&
-            (split->marks[i] & advisor->batch.marks[i]))
+            (split->marks[i] & advisor->batch.marks[i]) && is_made(advisor, i))
             return true;
     }
     return false;

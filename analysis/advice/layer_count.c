@@ -3,6 +3,7 @@
 #include "analysis/advice/shape_set.h"
 #include "analysis/advice/looked_up.h"
 #include "analysis/advice/loop_steps.h"
+#include "analysis/advice/untrained.h"
 #include "analysis/base/common_divisor.h"
 
 enum { INPUTS_MAX = 4096 };
@@ -25,14 +26,19 @@ static void add_time(uint32_t time, struct alike *alike) {
     if (alike->last == SCHEDULE_NEVER || time > alike->last) alike->last = time;
 }
 
-static struct alike find_alike(const struct advisor *advisor, uint32_t input) {
+// Of `untrained` weights, of which a few may stand before the first adapter, those that are half of all or more do not
+// count: layers of another pass. NULL: all count.
+static struct alike find_alike(const struct advisor *advisor, uint32_t input, const bool *untrained) {
     struct alike alike = {.rank = shape_of(advisor, input)->rank, .first = SCHEDULE_NEVER, .last = SCHEDULE_NEVER};
+    uint32_t aside = 0;
     for (uint32_t k = 0; k < advisor->roles.input_count && k < INPUTS_MAX; k++) {
         if (!advisor_is_weight(advisor, k) || !array_same_dimensions(shape_of(advisor, input), shape_of(advisor, k)))
             continue;
         alike.count++;
+        aside += untrained && untrained[advisor->roles.inputs[k].leaf];
         add_time(advisor->first_use[k], &alike);
     }
+    if (2 * aside >= alike.count) alike.count -= aside;
     return alike;
 }
 
@@ -65,10 +71,12 @@ struct layer_count layer_count_find(const struct advisor *advisor) {
     double most = 0;
     struct shape_set tables = find_tables(advisor);
     struct layer_count layers = {.is_even = true};
+    struct untrained untrained = {0};
+    if (!untrained_find(advisor, &untrained)) return layers;
     for (int pass = 0; pass < 2; pass++) {
         for (uint32_t i = 0; i < advisor->roles.input_count && i < INPUTS_MAX; i++) {
             if (!advisor_is_weight(advisor, i) || shape_of(advisor, i)->rank < 2) continue;
-            struct alike alike = find_alike(advisor, i);
+            struct alike alike = find_alike(advisor, i, untrained.weights);
             double bytes = alike.count * (double)array_shape_bytes(shape_of(advisor, i));
             if (alike.count < 2) continue;
             if (pass == 0 && bytes > most) most = bytes;
@@ -97,7 +105,7 @@ uint32_t layer_count_of_turn(const struct advisor *advisor) {
     }
     for (uint32_t i = 0; i < advisor->roles.input_count && i < INPUTS_MAX; i++) {
         if (!is_stack(advisor, i) || array_shape_bytes(shape_of(advisor, i)) < most / LITTLE_DIVISOR) continue;
-        count = (uint32_t)common_divisor(find_alike(advisor, i).count, count);
+        count = (uint32_t)common_divisor(find_alike(advisor, i, NULL).count, count);
     }
     return count;
 }

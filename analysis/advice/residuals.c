@@ -2,6 +2,7 @@
 
 #include "analysis/advice/loop_stacks.h"
 #include "analysis/advice/loop_steps.h"
+#include "analysis/advice/unequal_blocks.h"
 #include "analysis/advice/unpacked.h"
 #include "analysis/hlo/element_type.h"
 #include "analysis/program/op_name.h"
@@ -71,6 +72,7 @@ static bool group_all(const struct advisor *advisor, struct residuals *residuals
         residuals->group_of_span[i] = g;
         if (g == HLO_NONE) continue;
         struct residual_group *group = &residuals->groups[g];
+        if (!group->count) group->instruction = advisor->module->buffers[span->buffer].instruction;
         group->count++;
         group->bytes = advisor->module->buffers[span->buffer].size_bytes;
         group->is_rounded = group->is_rounded && type_flow_is_rounded(&advisor->types, &advisor->graph, leaf);
@@ -193,6 +195,8 @@ bool residuals_find(const struct advisor *advisor, struct residuals *residuals) 
     if (!group_all(advisor, residuals)) return false;
     residuals->loop_length = length_of_loop(residuals);
     choose_groups(advisor, residuals);
+    if (!advisor->has_convolutions && !residuals->loop_length)
+        residuals->unequal_blocks = unequal_blocks_find(advisor, residuals->groups, residuals->group_count);
     sum_dropped(advisor, residuals);
     return true;
 }

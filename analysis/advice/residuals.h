@@ -6,25 +6,16 @@
 //
 // Kept arrays count as a block's when there are several of one shape, over a stretch of the program; a loop's, when
 // they are stacked over its turns; beside loops, others do only before or after them all, where they keep a good part.
+// Where blocks are of unequal size, so are these: unequal_blocks.h.
 #pragma once
 
-#include "analysis/advice/advisor.h"
-
-enum { RESIDUAL_GROUPS_MAX = 256 };
-
-struct residual_group {  // residuals of one shape
-    struct array_shape shape;
-    int64_t bytes;  // of one
-    uint32_t count;
-    uint32_t first_start, last_start;
-    bool is_stacked, is_block;
-    bool is_rounded;  // all: to bfloat16 by the compiler, for products, beside others that stay float32
-};
+#include "analysis/advice/residual_group.h"
 
 struct residuals {
     struct residual_group *groups;
     uint32_t group_count;
     uint32_t *group_of_span;  // of the replay's spans: or HLO_NONE
+    uint32_t unequal_blocks;  // where no two keep the same shapes: unequal_blocks.h; else 0
     int64_t loop_length;      // of the loop whose stacks hold most; 0: none
     int64_t dropped_bytes;    // of the blocks'
     uint32_t dropped_count;
@@ -33,11 +24,6 @@ struct residuals {
 
 // False at the arena's limit, with the error set.
 MUST_USE bool residuals_find(const struct advisor *advisor, struct residuals *residuals);
-
-// Bytes of all.
-static inline double residual_group_bytes(const struct residual_group *group) {
-    return (double)group->bytes * group->count;
-}
 
 // Bytes of one, of a stack of one turn.
 int64_t residual_bytes_of_block(const struct residual_group *group);

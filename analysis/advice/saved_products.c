@@ -1,26 +1,43 @@
 #include "analysis/advice/saved_products.h"
 
+#include "analysis/advice/unequal_blocks.h"
+#include "analysis/advice/untrained.h"
 #include "analysis/advice/weight_products.h"
 
 #include <math.h>
 
 enum { KINDS_MAX = 64 };
 
-struct kind {  // products of one shape
+struct kind {  // products of one shape; where blocks are of unequal size, of one line
     const struct array_shape *shape;
-    uint32_t count;
-    double bytes;  // of one
+    int32_t line;
+    uint32_t count, untrained;
+    double bytes;  // of the first
+    double all_bytes;
 };
 
-static void add_product(const struct advisor *advisor, const struct weight_product *product,
-                        struct kind kinds[KINDS_MAX], int *count) {
+static bool is_kind(const struct kind *kind, const struct array_shape *shape, int32_t line) {
+    return array_same_dimensions(kind->shape, shape) || (line > 0 && kind->line == line);
+}
+
+static void add_product(const struct advisor *advisor, const struct weight_product *product, int32_t line,
+                        bool is_untrained, struct kind kinds[KINDS_MAX], int *count) {
     const struct array_shape *shape = &advisor->graph.leaves[product->result];
+    double bytes = weight_product_bytes(advisor, product);
     int at = 0;
-    while (at < *count && !array_same_dimensions(kinds[at].shape, shape)) at++;
+    while (at < *count && !is_kind(&kinds[at], shape, line)) at++;
     if (at == KINDS_MAX) return;
-    if (at == *count)
-        kinds[(*count)++] = (struct kind){.shape = shape, .bytes = weight_product_bytes(advisor, product)};
+    if (at == *count) kinds[(*count)++] = (struct kind){.shape = shape, .line = line, .bytes = bytes};
     kinds[at].count++;
+    kinds[at].all_bytes += bytes;
+    kinds[at].untrained += is_untrained;
+}
+
+// What nobody trains waits for no backward pass; but what stands before the first adapter, a few, is of a block.
+static void set_aside_untrained(struct kind *kind) {
+    if (2 * kind->untrained < kind->count) return;
+    kind->all_bytes -= kind->all_bytes * kind->untrained / kind->count;
+    kind->count -= kind->untrained;
 }
 
 static double least_blocks(const struct block_stages *stages) {
@@ -61,15 +78,24 @@ static double unread_of_stages(const struct block_stages *stages, const struct k
     return bytes;
 }
 
+static int32_t line_of(const struct advisor *advisor, const struct block_stages *stages, uint32_t instruction) {
+    return stages->are_unequal ? source_line_of(advisor, instruction) : 0;
+}
+
 static int list_kinds(const struct advisor *advisor, const struct block_stages *stages, bool is_looped,
                       struct kind kinds[KINDS_MAX]) {
     int listed = 0, count = 0;
+    struct untrained untrained;
+    if (!untrained_find(advisor, &untrained)) return 0;
     for (uint32_t i = 0; i < advisor->graph.node_count; i++) {
         struct weight_product product;
         if (!weight_product_read(advisor, i, &product) || product.is_repeated != is_looped) continue;
-        if (!is_looped || !is_kept_by_no_loop(advisor, i)) add_product(advisor, &product, kinds, &listed);
+        if (product.weight_batch) continue;
+        bool is_kept = !is_looped || !is_kept_by_no_loop(advisor, i);
+        if (is_kept) add_product(advisor, &product, line_of(advisor, stages, i), untrained.products[i], kinds, &listed);
     }
     for (int k = 0; k < listed; k++) {
+        set_aside_untrained(&kinds[k]);
         if (is_of_blocks(&kinds[k], stages, is_looped)) kinds[count++] = kinds[k];
     }
     return count;
@@ -79,7 +105,7 @@ double saved_products_bytes(const struct advisor *advisor, const struct block_st
     struct kind kinds[KINDS_MAX];
     int count = list_kinds(advisor, stages, turns > 0, kinds);
     double bytes = 0, times = turns > 0 ? (double)turns : 1;
-    for (int k = 0; k < count; k++) bytes += kinds[k].bytes * kinds[k].count * times;
+    for (int k = 0; k < count; k++) bytes += kinds[k].all_bytes * times;
     double unread = turns > 0 ? unread_bytes(block_stages_stream_bytes(stages), times, kinds, count)
                               : unread_of_stages(stages, kinds, count);
     return unread < bytes ? bytes - unread : bytes;

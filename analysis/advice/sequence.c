@@ -1,8 +1,6 @@
 #include "analysis/advice/sequence.h"
 
-#include "analysis/program/library_call.h"
-#include "proto/hlo_fields.h"
-#include "proto/wire.h"
+#include "analysis/advice/dimension_ties.h"
 
 enum { TRIED_MAX = 8, IMAGE_RANK = 4, FILM_RANK = 5, FRAMES = 1, LEAST_DIVISOR = 20, WEIGHTS_DIVISOR = 8 };
 
@@ -166,12 +164,8 @@ static bool is_narrower(const struct array_shape *part, const struct array_shape
 
 // Rows of examples that are at places of their own are scattered: cache.at[rows, places].set(k).
 static unsigned dimensions_written_in_part(const struct dimension_flow *flow, const struct graph_node *node) {
-    int numbers[ARRAY_RANK_MAX];
     unsigned dimensions = 0;
-    if (node->opcode == OPCODE_SCATTER) {
-        struct bytes by = wire_find_message(node->message, HLO_INSTRUCTION_SCATTER);
-        return dimension_bits(numbers, dimension_numbers_read(by, SCATTER_DIMS_TO_OPERAND_DIMS, numbers));
-    }
+    if (node->opcode == OPCODE_SCATTER) return dimensions_scattered(flow, node);
     uint32_t part = node->opcode == OPCODE_DYNAMIC_UPDATE_SLICE ? flow_operand_leaf(flow, node, 1) : HLO_NONE;
     const struct array_shape *whole = flow_leaf(flow, node->first_leaf);
     for (int d = 0; part != HLO_NONE && d < whole->rank; d++)

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "analysis/advice/dimension_ties.h"
+#include "analysis/program/callers.h"
 #include "analysis/program/library_call.h"
 
 static const struct bytes LOOP = BYTES("while/body");
@@ -25,15 +26,28 @@ static bool is_of_forward_pass(const struct advisor *advisor, const struct graph
     return !advisor->roles.is_training || op_name_phase(node->op_name) == PHASE_FORWARD;
 }
 
-// XLA:GPU sums long products in parts, [8,4,384] . [4,384,4096]: four parts of 1536, and no batch.
-static bool is_summed_in_parts(const struct dot_numbers *n) {
-    return n->batch_count == 1 && n->contracted_count == 1 && n->contracted_left[0] == n->batch_left[0] + 1 &&
-           n->contracted_right[0] == n->batch_right[0] + 1;
+struct operands {  // leaves
+    uint32_t left, right;
+};
+
+static double elements_of(const struct advisor *advisor, uint32_t leaf) {
+    return leaf == HLO_NONE ? 0 : (double)array_shape_elements(&advisor->graph.leaves[leaf]);
 }
 
-static uint8_t batch_of(const struct graph_node *node, bool is_left) {
+// XLA:GPU sums long products in parts, [8,4,384] . [4,384,4096]: four parts of 1536, and no batch. What makes more than
+// it reads is no long one: heads, [8192,12,64] . [512,12,64].
+static bool is_summed_in_parts(const struct advisor *advisor, const struct graph_node *node, struct operands of,
+                               const struct dot_numbers *n) {
+    bool are_beside = n->batch_count == 1 && n->contracted_count == 1 &&
+                      n->contracted_left[0] == n->batch_left[0] + 1 && n->contracted_right[0] == n->batch_right[0] + 1;
+    return are_beside &&
+           elements_of(advisor, node->first_leaf) < elements_of(advisor, of.left) + elements_of(advisor, of.right);
+}
+
+static uint8_t batch_of(const struct advisor *advisor, const struct graph_node *node, struct operands of,
+                        bool is_left) {
     struct dot_numbers n;
-    if (!dot_numbers_of(node, &n) || is_summed_in_parts(&n)) return 0;
+    if (!dot_numbers_of(node, &n) || is_summed_in_parts(advisor, node, of, &n)) return 0;
     return (uint8_t)dimension_bits(is_left ? n.batch_left : n.batch_right, n.batch_count);
 }
 
@@ -41,14 +55,14 @@ bool weight_product_read(const struct advisor *advisor, uint32_t index, struct w
     const struct graph_node *node = &advisor->graph.nodes[index];
     if (!library_call_is_product(node) || !node->leaf_count || !is_of_forward_pass(advisor, node)) return false;
     if (!bytes_equal(op_name_primitive(node->op_name), BYTES("dot_general"))) return false;
-    uint32_t left = flow_operand_leaf(&advisor->batch, node, 0), right = flow_operand_leaf(&advisor->batch, node, 1);
-    bool is_left = follows_batch(advisor, left);
-    if (!advisor->batch.marks[node->first_leaf] || is_left == follows_batch(advisor, right)) return false;
+    struct operands of = {flow_operand_leaf(&advisor->batch, node, 0), flow_operand_leaf(&advisor->batch, node, 1)};
+    bool is_left = follows_batch(advisor, of.left);
+    if (!advisor->batch.marks[node->first_leaf] || is_left == follows_batch(advisor, of.right)) return false;
     bool is_in_loop = bytes_contains(node->op_name, LOOP);
-    *product = (struct weight_product){.weight = is_left ? right : left,
-                                       .activation = is_left ? left : right,
+    *product = (struct weight_product){.weight = is_left ? of.right : of.left,
+                                       .activation = is_left ? of.left : of.right,
                                        .result = node->first_leaf,
-                                       .weight_batch = batch_of(node, !is_left),
+                                       .weight_batch = batch_of(advisor, node, of, !is_left),
                                        .is_in_loop = is_in_loop,
                                        .is_repeated = is_repeated(advisor, node->op_name),
                                        .is_fused = is_fused(advisor, node, is_in_loop)};
@@ -78,4 +92,29 @@ double weight_product_rows(const struct advisor *advisor, const struct weight_pr
     double both = (double)array_shape_elements(&leaves[product->activation]) *
                   (double)array_shape_elements(&leaves[product->result]);
     return weight > 0 && both > 0 ? sqrt(both / weight) : 0;
+}
+
+// What a node's array is a copy of: outside of the fusion, before a cast. A slice is none. HLO_NONE: it is no copy.
+static uint32_t copied_leaf(const struct advisor *advisor, uint32_t leaf) {
+    const struct program_graph *graph = &advisor->graph;
+    const struct graph_node *node = &graph->nodes[graph->node_of_leaf[leaf]];
+    uint32_t outer = advisor->caller[node->computation], from = HLO_NONE;
+    if (node->opcode == OPCODE_PARAMETER && outer != HLO_NONE && node_stands_for_body(&graph->nodes[outer]))
+        from = graph_operand(graph, &graph->nodes[outer], (uint32_t)node->number);
+    else if (node->operand_count == 1 && node->leaf_count == 1 && node->opcode != OPCODE_GET_TUPLE_ELEMENT)
+        from = graph_operand(graph, node, 0);
+    if (from == HLO_NONE || !graph->nodes[from].leaf_count) return HLO_NONE;
+    uint32_t source = graph->nodes[from].first_leaf;
+    bool is_whole = array_shape_elements(&graph->leaves[source]) == array_shape_elements(&graph->leaves[leaf]);
+    return is_whole ? source : HLO_NONE;
+}
+
+uint32_t weight_product_source(const struct advisor *advisor, uint32_t leaf) {
+    enum { STEPS_MAX = 32 };
+    uint32_t from = copied_leaf(advisor, leaf);
+    for (int i = 0; i < STEPS_MAX && from != HLO_NONE; i++) {
+        leaf = from;
+        from = copied_leaf(advisor, leaf);
+    }
+    return leaf;
 }

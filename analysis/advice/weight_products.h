@@ -29,3 +29,7 @@ double weight_product_rows(const struct advisor *advisor, const struct weight_pr
 // Of the result, in the type that the program has the activation in: the compiler may sum in a wider one, and round
 // what it multiplies.
 double weight_product_bytes(const struct advisor *advisor, const struct weight_product *product);
+
+// The array that a product's weight is, or is a copy of: several products may read one, as of layers that share their
+// weights.
+uint32_t weight_product_source(const struct advisor *advisor, uint32_t weight);

@@ -88,7 +88,8 @@ class Predictions(unittest.TestCase):
                                   ("pair_biases", "shard_all"), ("equal_places", "halve_sequence"),
                                   ("narrow_tables", "shard_parameters"), ("narrow_tables", "shard_all"),
                                   ("joined_meshes", "halve_batch"), ("private_parts", "halve_batch"),
-                                  ("parts_again", "rematerialize")])
+                                  ("parts_again", "rematerialize"), ("gpu_dispatched", "rematerialize"),
+                                  ("gpu_dispatched", "rematerialize_dots")])
 
     def test_chips_that_share_all_do_not_save_nothing(self):
         item = by_id(self.documents["pair_biases"])["shard_all"]
@@ -180,7 +181,10 @@ class Predictions(unittest.TestCase):
                                  "gpu_switched": 16, "gpu_two_blocks": 16, "gpu_vision_scanned": 32,
                                  "gpu_window_cache": 64, "gpu_layers_in_turns": 4, "gpu_mixed_heads": 4,
                                  "gpu_parts_float": 16, "gpu_rows_fused": 4096, "gpu_words_in_columns": 4,
-                                 "gpu_next_words": 64, "gpu_parts_in_a_row": 32, "gpu_units_as_many": 128,
+                                 "gpu_next_words": 64, "gpu_parts_in_a_row": 32, "gpu_quantized_answers": 24,
+                                 "gpu_units_as_many": 128, "gpu_unequal_blocks": 16, "gpu_relative_heads": 8,
+                                 "gpu_reference": 8, "gpu_dispatched": 16, "gpu_summed_features": 16,
+                                 "gpu_catalogue": 64,
                                  "gpu_zeros_added_to": None})
 
     def test_without_a_batch_its_half_cannot_be_told(self):
@@ -257,6 +261,11 @@ class Predictions(unittest.TestCase):
 
     def test_quantized_caches_are_no_numbers_of_words(self):
         self.assertEqual(self.documents["quantized_caches"]["batch"], 24)  # not its layers, which lead the caches
+
+    def test_answers_of_quantized_weights(self):
+        document = self.documents["gpu_quantized_answers"]
+        self.assertEqual(document["batch"], 24)  # not the layers that lead its weights of eight bits
+        self.assertEqual(document["sequence"], 1024)  # not heads, over all of which the window of a new row goes
 
     def test_weights_packed_in_bytes_are_weights(self):
         document = self.documents["packed"]
@@ -722,6 +731,31 @@ class Predictions(unittest.TestCase):
 
     def test_a_loop_over_all_words_but_the_last_follows_the_sequence(self):
         self.assert_near("gpu_next_words", "halve_sequence")
+
+    def test_blocks_of_unequal_size_are_blocks(self):  # no two with feed-forward arrays of one shape
+        self.assert_near("gpu_unequal_blocks", "rematerialize", 0.1)
+        self.assert_near("gpu_unequal_blocks", "rematerialize_dots", 0.05)
+        evidence = by_id(self.documents["gpu_unequal_blocks"])["rematerialize"]["evidence"]
+        self.assertTrue(any("About 7 blocks" in words for words in evidence), evidence)
+
+    def test_the_layers_of_a_policy_as_it_was_keep_nothing(self):
+        self.assert_near("gpu_reference", "rematerialize_dots", 0.05)
+        self.assert_near("gpu_reference", "rematerialize", 0.15)
+
+    def test_products_with_batch_dimensions_of_weights_are_no_saved_dots(self):  # places, by heads
+        self.assert_near("gpu_relative_heads", "rematerialize_dots", 0.1)
+
+    def test_what_blocks_scatter_on_a_gpu_is_not_told_to_run_again(self):
+        for change in ("rematerialize", "rematerialize_dots"):
+            item = by_id(self.documents["gpu_dispatched"])[change]
+            self.assertIsNone(item["predicted_total_bytes"])
+            self.assertIn("scatter rows of the batch", item["evidence"][0])
+
+    def test_weights_whose_products_are_summed_over_chips_are_not_gathered(self):
+        self.assert_near("gpu_summed_features", "shard_all", 0.1)
+
+    def test_scores_of_a_catalogue_stay_in_columns(self):  # though they are summed as [64,310,600]
+        self.assert_near("gpu_catalogue", "shard_all")
 
     def test_what_a_turn_of_several_layers_keeps_is_not_told(self):
         item = by_id(self.documents["gpu_layers_in_turns"])["rematerialize"]
