@@ -87,7 +87,6 @@ static void little_is_saved_beyond_what_moves(void **state) {
 
 // --- Weights in int8 ---
 
-
 static bool is_said(const struct advice_item *item, const char *words) {
     for (size_t i = 0; i < item->evidence_count; i++) {
         if (strstr(item->evidence[i], words)) return true;
