@@ -4,6 +4,7 @@
 #include "analysis/advice/change_code.h"
 #include "analysis/advice/data_kind.h"
 #include "analysis/advice/first_use.h"
+#include "analysis/advice/untrained.h"
 #include "analysis/advice/loop_steps.h"
 #include "analysis/advice/near_capacity.h"
 #include "analysis/hlo/parameter_sharding.h"
@@ -70,7 +71,7 @@ static bool read_program(struct advisor *advisor) {
         (advisor->is_stacking = loop_steps_stacking(&advisor->steps, &advisor->batch, arena)) &&
         type_flow_run(&advisor->graph, &advisor->roles, &advisor->batch, arena, &advisor->types) &&
         phases_find(&advisor->graph, &advisor->what_if.replay, arena, &advisor->phases) &&
-        (advisor->first_use = first_use_find(advisor)) &&
+        (advisor->first_use = first_use_find(advisor)) && untrained_find(advisor) &&
         (advisor->donations = donations_find(&advisor->graph, &advisor->roles, &advisor->phases, arena)) &&
         advisor_find_origins(advisor))
         return true;

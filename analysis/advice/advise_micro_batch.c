@@ -16,7 +16,6 @@
 #include "analysis/advice/advice_bounds.h"
 #include "analysis/advice/few_pictures.h"
 #include "analysis/advice/only_looked_up.h"
-#include "analysis/advice/untrained.h"
 #include "analysis/program/op_name.h"
 
 enum { PARTS_USUAL = 4, PARTS_MAX = 16, CAST_SHAPES_MAX = 256 };
@@ -52,11 +51,9 @@ static int list_cast_shapes(const struct advisor *advisor, const struct array_sh
 static double sum_of_casts(const struct advisor *advisor) {
     const struct array_shape *shapes[CAST_SHAPES_MAX];
     int count = list_cast_shapes(advisor, shapes);
-    struct untrained untrained;
     double bytes = 0;
-    if (!untrained_find(advisor, &untrained)) return 0;
     for (uint32_t i = 0; i < advisor->roles.input_count; i++) {
-        if (!advisor_is_weight(advisor, i) || untrained.weights[advisor->roles.inputs[i].leaf]) continue;
+        if (!advisor_is_weight(advisor, i) || advisor->untrained_weights[advisor->roles.inputs[i].leaf]) continue;
         const struct array_shape *weight = &advisor->graph.leaves[advisor->roles.inputs[i].leaf];
         for (int k = 0; k < count; k++) {
             if (!array_same_dimensions(weight, shapes[k])) continue;

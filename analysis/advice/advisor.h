@@ -29,9 +29,11 @@ struct advisor {
     const uint8_t *is_stacking;  // of each node: a loop whose turns stack up what follows the batch
     struct type_flow types;
     struct phases phases;
-    const uint32_t *first_use;    // of each input: first_use.h
-    uint8_t *donations;           // enum donation of each input
-    struct leaf_origins origins;  // operations with op_names that tell
+    const uint32_t *first_use;       // of each input: first_use.h
+    const bool *untrained_products;  // of each node: one that no trained weight has a part in, untrained.h
+    const bool *untrained_weights;   // of each leaf: an input that such products alone read
+    uint8_t *donations;              // enum donation of each input
+    struct leaf_origins origins;     // operations with op_names that tell
     struct what_if what_if;
     struct what_if_result *told;  // by id: what the items' totals are from
     struct advice_request request;

@@ -3,7 +3,6 @@
 #include "analysis/advice/shape_set.h"
 #include "analysis/advice/looked_up.h"
 #include "analysis/advice/loop_steps.h"
-#include "analysis/advice/untrained.h"
 #include "analysis/base/common_divisor.h"
 
 enum { INPUTS_MAX = 4096 };
@@ -71,12 +70,10 @@ struct layer_count layer_count_find(const struct advisor *advisor) {
     double most = 0;
     struct shape_set tables = find_tables(advisor);
     struct layer_count layers = {.is_even = true};
-    struct untrained untrained = {0};
-    if (!untrained_find(advisor, &untrained)) return layers;
     for (int pass = 0; pass < 2; pass++) {
         for (uint32_t i = 0; i < advisor->roles.input_count && i < INPUTS_MAX; i++) {
             if (!advisor_is_weight(advisor, i) || shape_of(advisor, i)->rank < 2) continue;
-            struct alike alike = find_alike(advisor, i, untrained.weights);
+            struct alike alike = find_alike(advisor, i, advisor->untrained_weights);
             double bytes = alike.count * (double)array_shape_bytes(shape_of(advisor, i));
             if (alike.count < 2) continue;
             if (pass == 0 && bytes > most) most = bytes;

@@ -1,7 +1,6 @@
 #include "analysis/advice/saved_products.h"
 
 #include "analysis/advice/unequal_blocks.h"
-#include "analysis/advice/untrained.h"
 #include "analysis/advice/weight_products.h"
 
 #include <math.h>
@@ -85,14 +84,13 @@ static int32_t line_of(const struct advisor *advisor, const struct block_stages 
 static int list_kinds(const struct advisor *advisor, const struct block_stages *stages, bool is_looped,
                       struct kind kinds[KINDS_MAX]) {
     int listed = 0, count = 0;
-    struct untrained untrained;
-    if (!untrained_find(advisor, &untrained)) return 0;
     for (uint32_t i = 0; i < advisor->graph.node_count; i++) {
         struct weight_product product;
         if (!weight_product_read(advisor, i, &product) || product.is_repeated != is_looped) continue;
         if (product.weight_batch) continue;
         bool is_kept = !is_looped || !is_kept_by_no_loop(advisor, i);
-        if (is_kept) add_product(advisor, &product, line_of(advisor, stages, i), untrained.products[i], kinds, &listed);
+        if (is_kept)
+            add_product(advisor, &product, line_of(advisor, stages, i), advisor->untrained_products[i], kinds, &listed);
     }
     for (int k = 0; k < listed; k++) {
         set_aside_untrained(&kinds[k]);

@@ -5,13 +5,14 @@
 
 struct reach {
     const struct program_graph *graph;
-    bool *leaves;
+    bool *leaves, *nodes;  // a node: any of its leaves
     bool has_grown;
 };
 
 static void reach_leaf(struct reach *reach, uint32_t leaf, bool is_reached) {
     if (!is_reached || reach->leaves[leaf]) return;
     reach->leaves[leaf] = true;
+    reach->nodes[reach->graph->node_of_leaf[leaf]] = true;
     reach->has_grown = true;
 }
 
@@ -20,20 +21,12 @@ static void hand_on(void *context, uint32_t first_from, uint32_t first_to, uint3
     for (uint32_t i = 0; i < count; i++) reach_leaf(reach, first_to + i, reach->leaves[first_from + i]);
 }
 
-static bool has_reached(const struct reach *reach, uint32_t node) {
-    const struct graph_node *from = &reach->graph->nodes[node];
-    for (uint32_t l = 0; l < from->leaf_count; l++) {
-        if (reach->leaves[from->first_leaf + l]) return true;
-    }
-    return false;
-}
-
 // Of what an operation computes, all that it reads has a part in all.
 static void reach_from_operands(struct reach *reach, const struct graph_node *node) {
     bool is_reached = false;
     for (uint32_t i = 0; i < node->operand_count && !is_reached; i++) {
         uint32_t operand = graph_operand(reach->graph, node, i);
-        is_reached = operand != HLO_NONE && has_reached(reach, operand);
+        is_reached = operand != HLO_NONE && reach->nodes[operand];
     }
     for (uint32_t l = 0; l < node->leaf_count; l++) reach_leaf(reach, node->first_leaf + l, is_reached);
 }
@@ -71,18 +64,20 @@ static void find_products(const struct advisor *advisor, const bool *reached, bo
     for (uint32_t leaf = 0; leaf < advisor->graph.leaf_count; leaf++) weights[leaf] &= !elsewhere[leaf];
 }
 
-bool untrained_find(const struct advisor *advisor, struct untrained *untrained) {
+bool untrained_find(struct advisor *advisor) {
     const struct program_graph *graph = &advisor->graph;
-    bool *reached = arena_new(advisor->arena, bool, graph->leaf_count + 1u);
+    struct reach reach = {.graph = graph,
+                          .leaves = arena_new(advisor->arena, bool, graph->leaf_count + 1u),
+                          .nodes = arena_new(advisor->arena, bool, graph->node_count + 1u)};
     bool *products = arena_new(advisor->arena, bool, graph->node_count + 1u);
     bool *weights = arena_new(advisor->arena, bool, graph->leaf_count + 1u);
     bool *elsewhere = arena_new(advisor->arena, bool, graph->leaf_count + 1u);
-    if (!reached || !products || !weights || !elsewhere) return false;
-    *untrained = (struct untrained){products, weights};
+    if (!reach.leaves || !reach.nodes || !products || !weights || !elsewhere) return false;
+    advisor->untrained_products = products;
+    advisor->untrained_weights = weights;
     if (!advisor->roles.is_training) return true;
-    struct reach reach = {.graph = graph, .leaves = reached};
     begin_with_trained(advisor, &reach);
     reach_all(&reach);
-    find_products(advisor, reached, products, weights, elsewhere);
+    find_products(advisor, reach.leaves, products, weights, elsewhere);
     return true;
 }

@@ -8,10 +8,5 @@
 
 #include "analysis/advice/advisor.h"
 
-struct untrained {
-    const bool *products;  // of each node
-    const bool *weights;   // of each leaf: an input that frozen products of this kind alone read
-};
-
-// False at the arena's limit.
-MUST_USE bool untrained_find(const struct advisor *advisor, struct untrained *untrained);
+// Fills advisor->untrained_products and untrained_weights. False at the arena's limit.
+MUST_USE bool untrained_find(struct advisor *advisor);
