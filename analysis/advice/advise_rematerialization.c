@@ -327,8 +327,8 @@ static bool are_turns(const struct blocks *blocks) {
     return blocks->residuals.loop_length > 0 && !blocks->stages.stages[0].turns;
 }
 
-// What blocks keep with each policy; of products, each stage its part. False: there are none of these.
-static bool choose_kept(const struct advisor *advisor, enum kept kept, struct blocks *blocks) {
+// What blocks keep with each policy; of products, each stage its part.
+static void choose_kept(const struct advisor *advisor, enum kept kept, struct blocks *blocks) {
     struct block_stages *stages = &blocks->stages;
     int64_t turns = are_turns(blocks) ? blocks->residuals.loop_length : 0;
     double saved = kept == KEEPS_PRODUCTS ? saved_products_bytes(advisor, stages, turns) : 0;
@@ -338,7 +338,6 @@ static bool choose_kept(const struct advisor *advisor, enum kept kept, struct bl
         stage->saved_bytes = saved * (stage->dropped_bytes / ((double)blocks->residuals.dropped_bytes + 1));
         stage->kept_bytes += stage->saved_bytes;
     }
-    return kept != KEEPS_PRODUCTS || saved > 0;
 }
 
 static double saved_bytes(const struct block_stages *stages) {
@@ -364,9 +363,13 @@ static void say_kept(struct advisor *advisor, enum kept kept, const struct block
     else
         advisor_say(advisor, item, "About %.0f blocks in %u stages; each would keep its input, %s in the largest.",
                     stages->blocks, stages->count, stream);
-    if (kept == KEEPS_PRODUCTS)
+    if (kept == KEEPS_PRODUCTS && saved_bytes(stages) > 0)
         advisor_say(advisor, item, "Beside these, %s of products with weights are kept.",
                     size_string(what_if_bytes(saved_bytes(stages)), advisor->arena));
+    else if (kept == KEEPS_PRODUCTS)
+        advisor_say(advisor, item,
+                    "No product with weights was found in the blocks, which the policy would keep: all runs again, as "
+                    "without it.");
 }
 
 static void say_dropped(struct advisor *advisor, const struct residuals *residuals, struct advice_item *item) {
@@ -440,8 +443,7 @@ static bool advise_on_blocks(struct advisor *advisor, enum kept kept, struct adv
     if (kept == KEEPS_ON_HOST) doubt_offloading(advisor, &blocks);
     if (!advisor->roles.is_training || blocks.residuals.dropped_count == 0 || blocks.stages.blocks < 2)
         return say_no_use(advisor, "No repeated block keeps arrays of its forward pass for the backward pass.", item);
-    if (!choose_kept(advisor, kept, &blocks))
-        return advisor_no_use(advisor, item, "No product with weights was found in the repeated blocks.");
+    choose_kept(advisor, kept, &blocks);
     const int64_t *dropped = bytes_by_step(advisor, &blocks.residuals, is_dropped);
     int64_t *waiting = bytes_by_step(advisor, &blocks.residuals, is_waiting);
     if (!dropped || !waiting) return error_set(advisor->error, ERROR_TOO_BIG, "no memory left for the residuals");

@@ -2,6 +2,7 @@
 
 #include "analysis/advice/layer_count.h"
 #include "analysis/advice/loop_steps.h"
+#include "analysis/advice/unequal_blocks.h"
 #include "analysis/program/op_name.h"
 
 enum { OPS_MAX = 256 };
@@ -15,6 +16,7 @@ static const struct heap_replay *replay_of(const struct advisor *advisor) {
 struct op_count {  // residuals of one shape that one operation of the user's made
     uint32_t group, count;
     uint32_t inside;  // operations in what it calls: fusions of one name differ in that
+    int32_t line;     // of the source: 0 where it does not say
     enum opcode opcode;
     struct bytes primitive;
 };
@@ -26,7 +28,8 @@ static uint32_t nodes_inside(const struct program_graph *graph, const struct gra
 
 static void count_op(struct op_count *ops, uint32_t *op_count, struct op_count op) {
     for (uint32_t i = 0; i < *op_count; i++) {
-        bool is_same = ops[i].group == op.group && ops[i].opcode == op.opcode && ops[i].inside == op.inside;
+        bool is_same = ops[i].group == op.group && ops[i].opcode == op.opcode && ops[i].inside == op.inside &&
+                       ops[i].line == op.line;
         if (!is_same || !bytes_equal(ops[i].primitive, op.primitive)) continue;
         ops[i].count++;
         return;
@@ -48,10 +51,22 @@ static uint32_t count_ops(const struct advisor *advisor, const struct residuals 
         count_op(ops, &op_count,
                  (struct op_count){.group = g,
                                    .inside = nodes_inside(&advisor->graph, node),
+                                   .line = source_line_of(advisor, instruction),
                                    .opcode = node->opcode,
                                    .primitive = op_name_primitive(node->op_name)});
     }
     return op_count;
+}
+
+// What one line makes in all stages, whose blocks are of several shapes.
+static uint32_t of_line(const struct op_count *ops, uint32_t op_count, const struct op_count *op) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < op_count; i++) {
+        bool is_same = ops[i].line == op->line && ops[i].opcode == op->opcode && ops[i].inside == op->inside &&
+                       bytes_equal(ops[i].primitive, op->primitive);
+        count += is_same ? ops[i].count : 0;
+    }
+    return count;
 }
 
 // A block's input and its inner arrays may have one shape, and all its weights too: the operation that keeps most
@@ -59,7 +74,8 @@ static uint32_t count_ops(const struct advisor *advisor, const struct residuals 
 static uint32_t most_of_one_op(const struct op_count *ops, uint32_t op_count) {
     uint32_t most = 0;
     for (uint32_t i = 0; i < op_count; i++) {
-        if (ops[i].count > most) most = ops[i].count;
+        uint32_t count = ops[i].line ? of_line(ops, op_count, &ops[i]) : ops[i].count;
+        if (count > most) most = count;
     }
     return most;
 }
@@ -115,7 +131,8 @@ static uint32_t count_of_most_bytes(const struct residuals *residuals, const str
 static uint32_t largest_without(const struct residuals *residuals, const uint8_t *stage_of_group) {
     uint32_t largest = HLO_NONE;
     for (uint32_t g = 0; g < residuals->group_count; g++) {
-        if (!residuals->groups[g].is_block || stage_of_group[g] != BLOCK_STAGES_MAX) continue;
+        const struct residual_group *group = &residuals->groups[g];
+        if (!group->is_block || group->is_joined || stage_of_group[g] != BLOCK_STAGES_MAX) continue;
         if (largest == HLO_NONE ||
             residual_group_bytes(&residuals->groups[g]) > residual_group_bytes(&residuals->groups[largest]))
             largest = g;
@@ -130,6 +147,20 @@ static uint8_t stage_around(const struct block_stages *stages, const struct resi
         if (middle >= stages->stages[s].first_start && middle <= stages->stages[s].last_start) return (uint8_t)s;
     }
     return BLOCK_STAGES_MAX;
+}
+
+// The first stage that is not over when a group begins, or the last.
+static uint8_t stage_from(const struct block_stages *stages, const struct residual_group *group) {
+    uint8_t s = 0;
+    while (s + 1u < stages->count && stages->stages[s].last_start < group->first_start) s++;
+    return s;
+}
+
+// After the stages are in order.
+static void join_first(const struct residuals *residuals, struct block_stages *stages) {
+    for (uint32_t g = 0; g < residuals->group_count && stages->count; g++) {
+        if (residuals->groups[g].is_joined) stages->stage_of_group[g] = stage_from(stages, &residuals->groups[g]);
+    }
 }
 
 // The largest groups make stages, what is made meanwhile joins them.
@@ -346,6 +377,7 @@ void block_stages_find(const struct advisor *advisor, const struct residuals *re
     memset(stages->stage_of_group, BLOCK_STAGES_MAX, sizeof stages->stage_of_group);
     put_into_stages(residuals, stages);
     put_in_order(stages);
+    join_first(residuals, stages);
     bool is_apart = has_both_kinds(residuals);
     double alike = is_apart ? 0 : count_alike_blocks(layers, residuals, stages, ops, op_count);
     if (alike > 0 || is_apart) put_by_kind(residuals, is_apart, stages);

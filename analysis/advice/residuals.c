@@ -197,6 +197,8 @@ bool residuals_find(const struct advisor *advisor, struct residuals *residuals) 
     choose_groups(advisor, residuals);
     if (!advisor->has_convolutions && !residuals->loop_length)
         residuals->unequal_blocks = unequal_blocks_find(advisor, residuals->groups, residuals->group_count);
+    if (advisor->has_convolutions && !residuals->loop_length)
+        unequal_blocks_join_first(advisor, residuals->group_of_span, residuals->groups, residuals->group_count);
     sum_dropped(advisor, residuals);
     return true;
 }

@@ -13,9 +13,9 @@ int32_t source_line_of(const struct advisor *advisor, uint32_t instruction) {
     return hlo_instruction_metadata(advisor->module, instruction, metadata).stack_frame_id;
 }
 
-static struct line line_of(const struct advisor *advisor, const struct residual_group *group) {
-    const struct graph_node *node = &advisor->graph.nodes[group->instruction];
-    return (struct line){.frame = source_line_of(advisor, group->instruction),
+static struct line line_of(const struct advisor *advisor, const struct residual_group *group, uint32_t instruction) {
+    const struct graph_node *node = &advisor->graph.nodes[instruction];
+    return (struct line){.frame = source_line_of(advisor, instruction),
                          .primitive = op_name_primitive(node->op_name),
                          .element_type = group->shape.element_type,
                          .rank = group->shape.rank};
@@ -82,7 +82,7 @@ uint32_t unequal_blocks_find(const struct advisor *advisor, struct residual_grou
     struct made_there made[RESIDUAL_GROUPS_MAX];
     bool is_unequal[RESIDUAL_GROUPS_MAX];
     double unequal = 0, all = 0;
-    for (uint32_t g = 0; g < group_count; g++) lines[g] = line_of(advisor, &groups[g]);
+    for (uint32_t g = 0; g < group_count; g++) lines[g] = line_of(advisor, &groups[g], groups[g].instruction);
     for (uint32_t g = 0; g < group_count; g++) {
         made[g] = made_by(&lines[g], groups, lines, group_count);
         is_unequal[g] = is_of_unequal(advisor, &made[g]);
@@ -91,4 +91,19 @@ uint32_t unequal_blocks_find(const struct advisor *advisor, struct residual_grou
         unequal += is_unequal[g] ? residual_group_bytes(&groups[g]) : 0;
     }
     return unequal > good_part * all ? count_blocks(made, is_unequal, group_count) : 0;
+}
+
+void unequal_blocks_join_first(const struct advisor *advisor, const uint32_t *group_of_span,
+                               struct residual_group *groups, uint32_t group_count) {
+    struct line lines[RESIDUAL_GROUPS_MAX];
+    for (uint32_t g = 0; g < group_count; g++) lines[g] = line_of(advisor, &groups[g], groups[g].instruction);
+    for (uint32_t i = 0; i < advisor->what_if.replay.span_count; i++) {
+        uint32_t of = group_of_span[i];
+        if (of == HLO_NONE || !groups[of].is_block || groups[of].is_joined) continue;
+        uint32_t instruction = advisor->module->buffers[advisor->what_if.replay.spans[i].buffer].instruction;
+        struct line line = line_of(advisor, &groups[of], instruction);
+        for (uint32_t g = 0; g < group_count; g++)
+            groups[g].is_joined |= !groups[g].is_block && !groups[g].is_stacked && is_same_line(&line, &lines[g]);
+    }
+    for (uint32_t g = 0; g < group_count; g++) groups[g].is_block |= groups[g].is_joined;
 }

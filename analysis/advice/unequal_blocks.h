@@ -17,3 +17,8 @@ int32_t source_line_of(const struct advisor *advisor, uint32_t instruction);
 // the same line, some of them alone too, together all through the forward pass. Returns how many blocks there are, by
 // the rarest of such lines that hold much, where these are a good part of all that blocks keep; else 0.
 uint32_t unequal_blocks_find(const struct advisor *advisor, struct residual_group *groups, uint32_t group_count);
+
+// Convolutions of a stage's first block make its pictures smaller: what is alone, by the line that makes arrays of
+// blocks' in the others, is the blocks' as well, joined to their stage. `group_of_span`: of residuals.h.
+void unequal_blocks_join_first(const struct advisor *advisor, const uint32_t *group_of_span,
+                               struct residual_group *groups, uint32_t group_count);

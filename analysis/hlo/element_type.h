@@ -11,6 +11,7 @@ struct element_type {
 enum {
     ELEMENT_TYPE_S8 = 2,
     ELEMENT_TYPE_U8 = 6,
+    ELEMENT_TYPE_U32 = 8,
     ELEMENT_TYPE_F16 = 10,
     ELEMENT_TYPE_F32 = 11,
     ELEMENT_TYPE_F64 = 12,

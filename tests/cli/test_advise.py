@@ -746,11 +746,11 @@ class Predictions(unittest.TestCase):
     def test_products_with_batch_dimensions_of_weights_are_no_saved_dots(self):  # places, by heads
         self.assert_near("gpu_relative_heads", "rematerialize_dots", 0.1)
 
-    def test_what_blocks_scatter_on_a_gpu_is_not_told_to_run_again(self):
+    def test_rows_that_blocks_set_on_a_gpu_are_not_told_to_run_again(self):
         for change in ("rematerialize", "rematerialize_dots"):
             item = by_id(self.documents["gpu_dispatched"])[change]
             self.assertIsNone(item["predicted_total_bytes"])
-            self.assertIn("scatter rows of the batch", item["evidence"][0])
+            self.assertIn("unique_indices=True", item["evidence"][0])
 
     def test_weights_whose_products_are_summed_over_chips_are_not_gathered(self):
         self.assert_near("gpu_summed_features", "shard_all", 0.1)
