@@ -13,6 +13,8 @@
 #include "analysis/advice/data_kind.h"
 #include "analysis/advice/loop_stacks.h"
 #include "analysis/advice/saved_products.h"
+#include "analysis/advice/say_blocks.h"
+#include "analysis/advice/scattered_numbers.h"
 
 #include <math.h>
 
@@ -278,7 +280,7 @@ static bool pack_kept(struct advisor *advisor, const struct blocks *blocks, int6
 static double missing_blocks(const struct blocks *blocks, uint32_t g) {
     const struct residual_group *group = &blocks->residuals.groups[g];
     if (!group->is_block || group->is_stacked) return 0;  // of no stage perhaps
-    if (blocks->residuals.unequal_blocks) return 0;
+    if (group->is_joined || blocks->residuals.unequal_blocks) return 0;
     double missing = blocks->stages.stages[blocks->stages.stage_of_group[g]].blocks - (group->count + 1);
     return missing > 0 ? missing : 0;
 }
@@ -318,8 +320,6 @@ static struct advice_doubt doubt_of_blocks(const struct advisor *advisor, const 
     return doubt;
 }
 
-enum kept { KEEPS_INPUTS, KEEPS_PRODUCTS, KEEPS_ON_HOST };
-
 // Are the turns of one loop the blocks? Such a loop sends one turn's input before the next. Without one the compiler
 // may send all of them late and fetch them early: compiled programs had as much on the device as if nothing were sent,
 // and at worst as much again.
@@ -338,47 +338,6 @@ static void choose_kept(const struct advisor *advisor, enum kept kept, struct bl
         stage->saved_bytes = saved * (stage->dropped_bytes / ((double)blocks->residuals.dropped_bytes + 1));
         stage->kept_bytes += stage->saved_bytes;
     }
-}
-
-static double saved_bytes(const struct block_stages *stages) {
-    double saved = 0;
-    for (uint32_t s = 0; s < stages->count; s++) saved += stages->stages[s].saved_bytes;
-    return saved;
-}
-
-static void say_sent(struct advisor *advisor, double on_device_bytes, struct advice_item *item) {
-    if (on_device_bytes <= 0) return;
-    advisor_say(advisor, item,
-                "Without a loop over the blocks their inputs, %s, may lie on the device until they are sent, and again "
-                "from when they are fetched.",
-                size_string(what_if_bytes(on_device_bytes), advisor->arena));
-}
-
-static void say_kept(struct advisor *advisor, enum kept kept, const struct block_stages *stages,
-                     struct advice_item *item) {
-    if (kept == KEEPS_ON_HOST) return say_sent(advisor, block_stages_kept_bytes(stages), item);
-    const char *stream = size_string(block_stages_input_bytes(stages), advisor->arena);
-    if (stages->count == 1)
-        advisor_say(advisor, item, "About %.0f blocks; each would keep its input of %s.", stages->blocks, stream);
-    else
-        advisor_say(advisor, item, "About %.0f blocks in %u stages; each would keep its input, %s in the largest.",
-                    stages->blocks, stages->count, stream);
-    if (kept == KEEPS_PRODUCTS && saved_bytes(stages) > 0)
-        advisor_say(advisor, item, "Beside these, %s of products with weights are kept.",
-                    size_string(what_if_bytes(saved_bytes(stages)), advisor->arena));
-    else if (kept == KEEPS_PRODUCTS)
-        advisor_say(advisor, item,
-                    "No product with weights was found in the blocks, which the policy would keep: all runs again, as "
-                    "without it.");
-}
-
-static void say_dropped(struct advisor *advisor, const struct residuals *residuals, struct advice_item *item) {
-    advisor_say(advisor, item,
-                residuals->dropped_count == 1
-                    ? "%u array of the forward pass, %s, waits for the backward pass: it is %s."
-                    : "%u arrays of the forward pass, %s in all, wait for the backward pass; the largest is %s.",
-                residuals->dropped_count, size_string(residuals->dropped_bytes, advisor->arena),
-                advisor_buffer_text(advisor, replay_of(advisor)->spans[residuals->largest].buffer));
 }
 
 static int64_t peak_with(const struct advisor *advisor, struct blocks blocks, double at_once, const int64_t *dropped,
@@ -435,6 +394,15 @@ static bool say_no_use(const struct advisor *advisor, const char *why, struct ad
     return true;
 }
 
+// Where blocks run again, XLA:GPU begins with the numbers that all of them scatter at once, here and there twice.
+static int64_t numbers_at_once(struct advisor *advisor, struct advice_item *item) {
+    const double much = 0.01;
+    int64_t bytes = advisor->is_for_gpu ? scattered_numbers_bytes(advisor) : 0;
+    if ((double)bytes <= much * (double)advisor->what_if.total_bytes) return 0;
+    say_numbers_of_blocks(advisor, bytes, item);
+    return bytes;
+}
+
 static bool advise_on_blocks(struct advisor *advisor, enum kept kept, struct advice_item *item) {
     struct blocks blocks;
     if (!find_blocks(advisor, &blocks)) return false;
@@ -451,18 +419,22 @@ static bool advise_on_blocks(struct advisor *advisor, enum kept kept, struct adv
     blocks.is_last_of_all = wait_for_the_end(advisor, &blocks);
     blocks.waits_for_last = waiting_for_last(advisor, &blocks, dropped, waiting);
     int64_t peak = new_peak(advisor, &blocks, dropped, waiting);
-    say_dropped(advisor, &blocks.residuals, item);
-    say_kept(advisor, kept, &blocks.stages, item);
+    say_dropped_by_blocks(advisor, &blocks.residuals, item);
+    say_kept_by_blocks(advisor, kept, &blocks.stages, item);
     if (advisor->is_squeezed && peak >= replay_of(advisor)->peak_bytes) doubt_squeezed(advisor);
     if (kept != KEEPS_PRODUCTS && peak >= replay_of(advisor)->peak_bytes)
         return say_no_use(advisor, "What the blocks keep is not what the program's peak is made of.", item);
     struct what_if_result then;
     if (!pack_kept(advisor, &blocks, peak, &then)) return false;
+    int64_t numbers = numbers_at_once(advisor, item);
+    what_if_add_temporary(&then, numbers);
     item->applies = true;
     advisor->reach.temporary_bytes = blocks.residuals.dropped_bytes + waiting_bytes + kept_in_outputs(advisor);
-    advisor->reach.added_bytes = what_if_bytes(saved_bytes(&blocks.stages));
+    advisor->reach.added_bytes = what_if_bytes(block_stages_saved_bytes(&blocks.stages)) + 2 * numbers;
     advisor_set_totals(advisor, &then, 0, 0, item);
     set_range(advisor, &blocks, dropped, waiting, item);
+    item->low_bytes -= numbers;
+    item->high_bytes += numbers;
     if (kept == KEEPS_ON_HOST) widen_by_sent(&blocks, item);
     return true;
 }

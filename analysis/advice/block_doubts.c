@@ -4,7 +4,6 @@
 #include "analysis/advice/few_pictures.h"
 #include "analysis/advice/layer_count.h"
 #include "analysis/advice/loop_steps.h"
-#include "analysis/hlo/element_type.h"
 
 // Of a loop over stacked weights: is a turn the block, or each of the several layers that all shapes of weights say it
 // has? Eight layers a turn, in three turns, keep 4 times as much while a turn runs again as while a layer does.
@@ -106,34 +105,6 @@ static void doubt_parts_again(struct advisor *advisor, const struct residuals *r
                                "jax.checkpoint.");
 }
 
-// JAX differentiates x.at[rows].set(y) with another scatter, of numbers that say which of y is where (_scatter_jvp in
-// jax/_src/lax/slicing.py): as large as what is written, in 32 bits. x.at[rows].add(y) needs none, nor does
-// unique_indices=True.
-static double scattered_numbers(const struct advisor *advisor) {
-    double bytes = 0;
-    for (uint32_t i = 0; i < advisor->graph.node_count; i++) {
-        const struct graph_node *node = &advisor->graph.nodes[i];
-        const struct array_shape *shape = &advisor->graph.leaves[node->first_leaf];
-        bool is_counted = node->opcode == OPCODE_SCATTER && node->leaf_count == 1 &&
-                          shape->element_type == ELEMENT_TYPE_U32 && op_name_phase(node->op_name) == PHASE_FORWARD &&
-                          advisor->batch.marks[node->first_leaf];
-        bytes += is_counted ? (double)array_shape_bytes(shape) : 0;
-    }
-    return bytes;
-}
-
-// Where that runs again, XLA:GPU begins with the numbers of all blocks at once, and with what they are written into.
-static void doubt_scattered(struct advisor *advisor, const struct residuals *residuals) {
-    const double much = 0.05;
-    if (!advisor->is_for_gpu || advisor->roles.is_graph || residuals->loop_length) return;
-    if (scattered_numbers(advisor) > much * (double)advisor->what_if.total_bytes)
-        advisor_doubt_all(advisor,
-                          "Blocks write rows of the batch where x.at[rows].set(y) puts them, and where that "
-                          "runs again the compiler may make what it needs for it of all blocks at once: "
-                          "compile the step with one block in jax.checkpoint. unique_indices=True, where no row is "
-                          "written twice, or adding to zeros, needs none of it.");
-}
-
 void block_doubts_find(struct advisor *advisor, const struct residuals *residuals) {
     doubt_loops(advisor, residuals);
     if (advisor->roles.is_graph) doubt_graph(advisor);
@@ -143,5 +114,4 @@ void block_doubts_find(struct advisor *advisor, const struct residuals *residual
                      "others where blocks run again: compile the step with one block in jax.checkpoint.");
     doubt_nested(advisor, residuals);
     doubt_parts_again(advisor, residuals);
-    doubt_scattered(advisor, residuals);
 }

@@ -315,6 +315,12 @@ double block_stages_kept_bytes(const struct block_stages *stages) {
     return kept;
 }
 
+double block_stages_saved_bytes(const struct block_stages *stages) {
+    double saved = 0;
+    for (uint32_t s = 0; s < stages->count; s++) saved += stages->stages[s].saved_bytes;
+    return saved;
+}
+
 // Where most is dropped; NULL without blocks.
 static const struct block_stage *largest_stage(const struct block_stages *stages) {
     const struct block_stage *most = NULL;

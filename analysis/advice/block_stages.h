@@ -40,6 +40,9 @@ uint32_t block_stages_loops_over_time(const struct advisor *advisor, const struc
 // What all stages keep, in bytes.
 double block_stages_kept_bytes(const struct block_stages *stages);
 
+// Of that, results inside of blocks.
+double block_stages_saved_bytes(const struct block_stages *stages);
+
 // What a block, or a turn, gets from the one before, where most is dropped; 0 without blocks.
 int64_t block_stages_stream_bytes(const struct block_stages *stages);
 

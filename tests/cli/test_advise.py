@@ -88,8 +88,7 @@ class Predictions(unittest.TestCase):
                                   ("pair_biases", "shard_all"), ("equal_places", "halve_sequence"),
                                   ("narrow_tables", "shard_parameters"), ("narrow_tables", "shard_all"),
                                   ("joined_meshes", "halve_batch"), ("private_parts", "halve_batch"),
-                                  ("parts_again", "rematerialize"), ("gpu_dispatched", "rematerialize"),
-                                  ("gpu_dispatched", "rematerialize_dots")])
+                                  ("parts_again", "rematerialize")])
 
     def test_chips_that_share_all_do_not_save_nothing(self):
         item = by_id(self.documents["pair_biases"])["shard_all"]
@@ -115,7 +114,8 @@ class Predictions(unittest.TestCase):
                 continue
             with self.subTest(program=name, change=change):
                 off = abs(item["predicted_total_bytes"] - after) / after
-                self.assertTrue(item["applies"] or total - after < total / 1000)
+                little = 0.05 if change.startswith("rematerialize") else 0.001  # of no use may save a little
+                self.assertTrue(item["applies"] or total - after < total * little)
                 self.assertLessEqual(off, OTHERWISE.get((name, change), WITHIN.get(change, 0.15)))
 
     def test_most_ranges_hold_the_truth_and_none_is_wide(self):
@@ -184,7 +184,7 @@ class Predictions(unittest.TestCase):
                                  "gpu_next_words": 64, "gpu_parts_in_a_row": 32, "gpu_quantized_answers": 24,
                                  "gpu_units_as_many": 128, "gpu_unequal_blocks": 16, "gpu_relative_heads": 8,
                                  "gpu_reference": 8, "gpu_dispatched": 16, "gpu_summed_features": 16,
-                                 "gpu_catalogue": 64,
+                                 "gpu_catalogue": 64, "gpu_first_blocks": 64,
                                  "gpu_zeros_added_to": None})
 
     def test_without_a_batch_its_half_cannot_be_told(self):
@@ -746,11 +746,20 @@ class Predictions(unittest.TestCase):
     def test_products_with_batch_dimensions_of_weights_are_no_saved_dots(self):  # places, by heads
         self.assert_near("gpu_relative_heads", "rematerialize_dots", 0.1)
 
-    def test_rows_that_blocks_set_on_a_gpu_are_not_told_to_run_again(self):
+    def test_numbers_of_rows_that_blocks_set_are_there_at_once(self):
         for change in ("rematerialize", "rematerialize_dots"):
-            item = by_id(self.documents["gpu_dispatched"])[change]
-            self.assertIsNone(item["predicted_total_bytes"])
-            self.assertIn("unique_indices=True", item["evidence"][0])
+            self.assert_near("gpu_dispatched", change, 0.05)
+            evidence = by_id(self.documents["gpu_dispatched"])[change]["evidence"]
+            self.assertTrue(any("unique_indices=True" in words for words in evidence), evidence)
+
+    def test_the_first_block_of_a_stage_is_one_of_its_blocks(self):  # its pictures are larger
+        self.assert_near("gpu_first_blocks", "rematerialize", 0.05)
+        self.assert_near("gpu_convolutions", "rematerialize", 0.05)  # whose lines make arrays of both stages
+
+    def test_of_blocks_without_products_all_runs_again(self):
+        item = by_id(self.documents["gpu_first_blocks"])["rematerialize_dots"]
+        self.assert_near("gpu_first_blocks", "rematerialize_dots", 0.05)
+        self.assertTrue(any("all runs again" in words for words in item["evidence"]), item["evidence"])
 
     def test_weights_whose_products_are_summed_over_chips_are_not_gathered(self):
         self.assert_near("gpu_summed_features", "shard_all", 0.1)
