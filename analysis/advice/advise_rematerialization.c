@@ -346,6 +346,13 @@ static int64_t peak_with(const struct advisor *advisor, struct blocks blocks, do
     return new_peak(advisor, &blocks, dropped, waiting);
 }
 
+static double largest_inside(const struct blocks *blocks) {
+    double largest = 0;
+    for (uint32_t s = 0; s < blocks->stages.count; s++)
+        largest = fmax(largest, inside_of_one(&blocks->stages.stages[s], blocks->at_once));
+    return largest;
+}
+
 // From none of what is inside of a block to more than all of it; what else may be off, in parts of the prediction, is
 // as far as recompiled programs were (docs/advice.md). Layers over tokens end a little higher more often than lower.
 static void set_range(struct advisor *advisor, const struct blocks *blocks, const int64_t *dropped,
@@ -356,7 +363,8 @@ static void set_range(struct advisor *advisor, const struct blocks *blocks, cons
     advice_widen(item, 0.038, 0.060);
     item->low_bytes -= inside + kept_in_outputs(advisor);
     item->high_bytes += peak_with(advisor, *blocks, AT_ONCE_MOST, dropped, waiting) - likely;
-    if (inside > item->predicted_total_bytes / 2) advisor->doubt.may_go_bytes = advisor->doubt.population_bytes;
+    if (largest_inside(blocks) > (double)item->predicted_total_bytes / 2)
+        advisor->doubt.may_go_bytes = advisor->doubt.population_bytes;
     bool is_wide = (double)(item->high_bytes - item->low_bytes) > 0.1 * (double)item->predicted_total_bytes;
     if (is_wide || advisor->is_for_gpu) advice_widen(item, advisor->is_for_gpu ? 0.24 : 0.08, 0.22);
     if (advisor->has_convolutions)
