@@ -78,7 +78,7 @@ static uint32_t count_blocks(const struct made_there *made, const bool *is_unequ
 
 uint32_t unequal_blocks_find(const struct advisor *advisor, struct residual_group *groups, uint32_t group_count) {
     const double good_part = 0.2;
-    struct line lines[RESIDUAL_GROUPS_MAX];
+    struct line lines[RESIDUAL_GROUPS_MAX] = {{0}};
     struct made_there made[RESIDUAL_GROUPS_MAX];
     bool is_unequal[RESIDUAL_GROUPS_MAX];
     double unequal = 0, all = 0;
@@ -95,7 +95,7 @@ uint32_t unequal_blocks_find(const struct advisor *advisor, struct residual_grou
 
 void unequal_blocks_join_first(const struct advisor *advisor, const uint32_t *group_of_span,
                                struct residual_group *groups, uint32_t group_count) {
-    struct line lines[RESIDUAL_GROUPS_MAX];
+    struct line lines[RESIDUAL_GROUPS_MAX] = {{0}};
     for (uint32_t g = 0; g < group_count; g++) lines[g] = line_of(advisor, &groups[g], groups[g].instruction);
     for (uint32_t i = 0; i < advisor->what_if.replay.span_count; i++) {
         uint32_t of = group_of_span[i];
