@@ -2,7 +2,7 @@
 
 #include "analysis/advice/layer_count.h"
 #include "analysis/advice/loop_steps.h"
-#include "analysis/advice/unequal_blocks.h"
+#include "analysis/advice/source_line.h"
 #include "analysis/program/op_name.h"
 
 enum { OPS_MAX = 256 };
@@ -51,7 +51,7 @@ static uint32_t count_ops(const struct advisor *advisor, const struct residuals 
         count_op(ops, &op_count,
                  (struct op_count){.group = g,
                                    .inside = nodes_inside(&advisor->graph, node),
-                                   .line = source_line_of(advisor, instruction),
+                                   .line = source_line_of(advisor->module, instruction),
                                    .opcode = node->opcode,
                                    .primitive = op_name_primitive(node->op_name)});
     }

@@ -1,6 +1,6 @@
 #include "analysis/advice/saved_products.h"
 
-#include "analysis/advice/unequal_blocks.h"
+#include "analysis/advice/source_line.h"
 #include "analysis/advice/weight_products.h"
 
 #include <math.h>
@@ -78,7 +78,7 @@ static double unread_of_stages(const struct block_stages *stages, const struct k
 }
 
 static int32_t line_of(const struct advisor *advisor, const struct block_stages *stages, uint32_t instruction) {
-    return stages->are_unequal ? source_line_of(advisor, instruction) : 0;
+    return stages->are_unequal ? source_line_of(advisor->module, instruction) : 0;
 }
 
 static int list_kinds(const struct advisor *advisor, const struct block_stages *stages, bool is_looped,

@@ -1,5 +1,6 @@
 #include "analysis/advice/unequal_blocks.h"
 
+#include "analysis/advice/source_line.h"
 #include "analysis/program/op_name.h"
 
 struct line {  // of the source; what it makes is of one type and as many dimensions
@@ -8,14 +9,9 @@ struct line {  // of the source; what it makes is of one type and as many dimens
     int element_type, rank;
 };
 
-int32_t source_line_of(const struct advisor *advisor, uint32_t instruction) {
-    struct bytes metadata = hlo_instruction_read(advisor->module, instruction).metadata;
-    return hlo_instruction_metadata(advisor->module, instruction, metadata).stack_frame_id;
-}
-
 static struct line line_of(const struct advisor *advisor, const struct residual_group *group, uint32_t instruction) {
     const struct graph_node *node = &advisor->graph.nodes[instruction];
-    return (struct line){.frame = source_line_of(advisor, instruction),
+    return (struct line){.frame = source_line_of(advisor->module, instruction),
                          .primitive = op_name_primitive(node->op_name),
                          .element_type = group->shape.element_type,
                          .rank = group->shape.rank};

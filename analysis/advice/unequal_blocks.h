@@ -5,13 +5,10 @@
 //     layer 1   bf16[8,512,1024]    model.py:41 mul      shows a block, both together do
 //     head      f32[8,511,50257]    model.py:90 sub      alone
 //
-// Where nothing says which line it was (text without stack frames) nothing is found.
+// Where nothing says which line it was (source_line.h) nothing is found.
 #pragma once
 
 #include "analysis/advice/residual_group.h"
-
-// Which line of the source an instruction is of, called from which others: a number for each; 0: it does not say.
-int32_t source_line_of(const struct advisor *advisor, uint32_t instruction);
 
 // Makes groups with one array, or too few in too short a time, the blocks', where others of another shape are made by
 // the same line, some of them alone too, together all through the forward pass. Returns how many blocks there are, by

@@ -3,7 +3,6 @@
 //
 //     frozen h0 . W -> h1 . W -> h2 ..  -> loss     products: these, whose activations are data and frozen weights
 //     params x0 . w -> x1 . w -> x2 ..  -> loss     none of these, nor of W . x where W is frozen beside adapters
-//
 #pragma once
 
 #include "analysis/advice/advisor.h"
