@@ -437,6 +437,8 @@ static bool advise_on_blocks(struct advisor *advisor, enum kept kept, struct adv
     int64_t numbers = numbers_at_once(advisor, item);
     what_if_add_temporary(&then, numbers);
     item->applies = true;
+    bool keeps_none = kept == KEEPS_PRODUCTS && block_stages_saved_bytes(&blocks.stages) <= 0;
+    if (keeps_none) item->how = "As rematerialize: block = jax.checkpoint(block) does the same here.";
     advisor->reach.temporary_bytes = blocks.residuals.dropped_bytes + waiting_bytes + kept_in_outputs(advisor);
     advisor->reach.added_bytes = what_if_bytes(block_stages_saved_bytes(&blocks.stages)) + 2 * numbers;
     advisor_set_totals(advisor, &then, 0, 0, item);

@@ -34,8 +34,9 @@ static struct alike find_alike(const struct advisor *advisor, uint32_t input, co
         if (!advisor_is_weight(advisor, k) || !array_same_dimensions(shape_of(advisor, input), shape_of(advisor, k)))
             continue;
         alike.count++;
-        aside += untrained && untrained[advisor->roles.inputs[k].leaf];
-        add_time(advisor->first_use[k], &alike);
+        bool is_aside = untrained && untrained[advisor->roles.inputs[k].leaf];
+        aside += is_aside;
+        if (!is_aside) add_time(advisor->first_use[k], &alike);
     }
     if (2 * aside >= alike.count) alike.count -= aside;
     return alike;

@@ -7,7 +7,7 @@
 
 enum { KINDS_MAX = 64 };
 
-struct kind {  // products of one shape; where blocks are of unequal size, of one line
+struct kind {  // products of one shape, or, where blocks are of unequal size, of one line
     const struct array_shape *shape;
     int32_t line;
     uint32_t count, untrained;
@@ -16,7 +16,7 @@ struct kind {  // products of one shape; where blocks are of unequal size, of on
 };
 
 static bool is_kind(const struct kind *kind, const struct array_shape *shape, int32_t line) {
-    return array_same_dimensions(kind->shape, shape) || (line > 0 && kind->line == line);
+    return line > 0 ? kind->line == line : array_same_dimensions(kind->shape, shape);
 }
 
 static void add_product(const struct advisor *advisor, const struct weight_product *product, int32_t line,
@@ -94,7 +94,7 @@ static int list_kinds(const struct advisor *advisor, const struct block_stages *
     }
     for (int k = 0; k < listed; k++) {
         set_aside_untrained(&kinds[k]);
-        if (is_of_blocks(&kinds[k], stages, is_looped)) kinds[count++] = kinds[k];
+        if (kinds[k].count && is_of_blocks(&kinds[k], stages, is_looped)) kinds[count++] = kinds[k];
     }
     return count;
 }

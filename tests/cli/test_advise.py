@@ -760,6 +760,7 @@ class Predictions(unittest.TestCase):
         item = by_id(self.documents["gpu_first_blocks"])["rematerialize_dots"]
         self.assert_near("gpu_first_blocks", "rematerialize_dots", 0.05)
         self.assertTrue(any("all runs again" in words for words in item["evidence"]), item["evidence"])
+        self.assertNotIn("products with weights are kept", item["how"])
 
     def test_weights_whose_products_are_summed_over_chips_are_not_gathered(self):
         self.assert_near("gpu_summed_features", "shard_all", 0.1)
