@@ -184,7 +184,7 @@ class Predictions(unittest.TestCase):
                                  "gpu_next_words": 64, "gpu_parts_in_a_row": 32, "gpu_quantized_answers": 24,
                                  "gpu_units_as_many": 128, "gpu_unequal_blocks": 16, "gpu_relative_heads": 8,
                                  "gpu_reference": 8, "gpu_dispatched": 16, "gpu_summed_features": 16,
-                                 "gpu_catalogue": 64, "gpu_first_blocks": 64,
+                                 "gpu_catalogue": 64, "gpu_first_blocks": 64, "gpu_moving_target": 8,
                                  "gpu_zeros_added_to": None})
 
     def test_without_a_batch_its_half_cannot_be_told(self):
@@ -742,6 +742,9 @@ class Predictions(unittest.TestCase):
         self.assert_near("gpu_reference", "rematerialize_dots", 0.05)
         self.assert_near("gpu_reference", "rematerialize", 0.15)
         self.assert_near("gpu_reference", "micro_batch", 0.08)  # nor do casts of its weights go through the parts
+
+    def test_layers_of_a_target_that_follows_the_weights_save_no_products(self):  # in a loop that stacks nothing up
+        self.assert_near("gpu_moving_target", "rematerialize_dots", 0.17)
 
     def test_products_with_batch_dimensions_of_weights_are_no_saved_dots(self):  # places, by heads
         self.assert_near("gpu_relative_heads", "rematerialize_dots", 0.1)
