@@ -104,6 +104,10 @@ class Predictions(unittest.TestCase):
         self.assertLess(item["saves_bytes"], 0)
         self.assertTrue(item["predicted_total_bytes"] < truth <= item["high_bytes"], item)
 
+    def test_state_on_the_host_is_fetched_before_a_loop_over_parts(self):  # and so lies on the device meanwhile
+        item = by_id(self.documents["accumulated"])["host_offload_optimizer"]
+        self.assertLess(item["saves_bytes"], 0.8 * 536444928)  # of the state that moves
+
     def test_the_total_before_is_the_compilers(self):
         for name, program in PROGRAMS.items():
             self.assertEqual(self.documents[name]["total_bytes"], program["total_bytes"], name)
