@@ -264,15 +264,15 @@ static void test_rows_of_whole_tiles(void **state) {
     hand_check(t, few, 0);
 }
 
-// Four pairs, the chosen and the rejected one after the other; the compiler's own slices have no name, or that of the
-// products that it made one of.
+// Twelve pairs, the chosen and the rejected one after the other, more than the few rows that a library pads with; the
+// compiler's own slices have no name, or that of the products that it made one of.
 static void test_joined_examples(void **state) {
     struct graph_by_hand *t = *state;
-    uint32_t chosen = hand_parameter(t, (struct dimensions){2, {4, 768}});
-    uint32_t both = resized(t, "jit(step)/jvp()/concatenate", 8, chosen);
-    uint32_t again = resized(t, "jit(step)/jvp()/slice", 4, both), fetched = resized(t, "", 2, both);
-    uint32_t others = resized(t, "jit(step)/jvp()/slice", 3, both), sum = resized(t, "jit(step)/jvp()/add", 4, both);
-    uint32_t product = resized(t, "jit(step)/jvp()/fc/dot_general", 4, both);
+    uint32_t chosen = hand_parameter(t, (struct dimensions){2, {12, 768}});
+    uint32_t both = resized(t, "jit(step)/jvp()/concatenate", 24, chosen);
+    uint32_t again = resized(t, "jit(step)/jvp()/slice", 12, both), fetched = resized(t, "", 2, both);
+    uint32_t others = resized(t, "jit(step)/jvp()/slice", 3, both), sum = resized(t, "jit(step)/jvp()/add", 12, both);
+    uint32_t product = resized(t, "jit(step)/jvp()/fc/dot_general", 12, both);
     follow(t, chosen, 0);
     hand_check(t, both, 0);
     t->flow.ties_joined = true;
