@@ -34,6 +34,12 @@ static double elements_of(const struct advisor *advisor, uint32_t leaf) {
     return leaf == HLO_NONE ? 0 : (double)array_shape_elements(&advisor->graph.leaves[leaf]);
 }
 
+// Is it of the rank that it has where it comes from? Experts are; a row that was cut into parts is not.
+static bool is_as_given(const struct advisor *advisor, uint32_t leaf) {
+    const struct array_shape *leaves = advisor->graph.leaves;
+    return leaf != HLO_NONE && leaves[weight_product_source(advisor, leaf)].rank == leaves[leaf].rank;
+}
+
 // XLA:GPU sums long products in parts, [8,4,384] . [4,384,4096]: four parts of 1536, and no batch. What makes more than
 // it reads is no long one: heads, [8192,12,64] . [512,12,64].
 static bool is_summed_in_parts(const struct advisor *advisor, const struct graph_node *node, struct operands of,
@@ -47,7 +53,9 @@ static bool is_summed_in_parts(const struct advisor *advisor, const struct graph
 static uint8_t batch_of(const struct advisor *advisor, const struct graph_node *node, struct operands of,
                         bool is_left) {
     struct dot_numbers n;
-    if (!dot_numbers_of(node, &n) || is_summed_in_parts(advisor, node, of, &n)) return 0;
+    if (!dot_numbers_of(node, &n)) return 0;
+    bool is_cut = !is_as_given(advisor, is_left ? of.left : of.right);
+    if (is_cut && is_summed_in_parts(advisor, node, of, &n)) return 0;
     return (uint8_t)dimension_bits(is_left ? n.batch_left : n.batch_right, n.batch_count);
 }
 
