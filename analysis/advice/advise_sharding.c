@@ -4,6 +4,7 @@
 //     w f32[1024,4096] -> f32[256,4096] on each of 4 chips       + what is gathered of it, or exchanged (gathered.h)
 #include "analysis/advice/advisor.h"
 #include "analysis/advice/few_pictures.h"
+#include "analysis/advice/grouped_convolutions.h"
 #include "analysis/advice/looked_up.h"
 #include "analysis/advice/near_capacity.h"
 #include "analysis/advice/scattered.h"
@@ -108,7 +109,8 @@ static struct waiting_bytes find_waiting(const struct advisor *advisor, const st
     if (sharded_is_by_edges(advisor, sharded)) return (struct waiting_bytes){0};
     if (!advisor->roles.is_training || (is_split && !is_pooled)) return (struct waiting_bytes){0};
     if (advisor->is_for_gpu && is_split)
-        return gathered_on_gpu(advisor, sharded->habits.pooled.block_rows, sharded->then.temporary_bytes);
+        return gathered_on_gpu(advisor, &sharded->split.flow, sharded->habits.pooled.block_rows,
+                               sharded->then.temporary_bytes);
     if (!advisor->is_for_tpu) return (struct waiting_bytes){0};
     return gathered_on_tpu(advisor, &sharded->split.flow, is_split, sharded->then.temporary_bytes);
 }
@@ -170,7 +172,7 @@ static void resize_split(const struct advisor *advisor, struct sharded *sharded,
             sizes[i] = scattered_size(advisor, leaf, sizes[i]);
             continue;
         }
-        if (is_given_back_whole(advisor, i, marks)) continue;
+        if (is_given_back_whole(advisor, i, marks) || sharded->grouped_leaves[leaf]) continue;
         struct array_shape part = sharding_split_once(&advisor->graph.leaves[leaf], marks, advisor->request.ways);
         sizes[i] = advisor_reshaped(advisor, i, &part);
     }
@@ -261,6 +263,12 @@ static void say_sharded(const struct advisor *advisor, const struct sharded *sha
                     "The compiler recomputes arrays here for want of memory (names with .remat); with room "
                     "to spare it will keep more of them.");
     say_sums(advisor, sharded, item);
+    int64_t grouped_bytes = grouped_convolutions_bytes(advisor, sharded->grouped_leaves);
+    if (grouped_bytes)
+        advisor_say(advisor, item,
+                    "Convolutions of groups of features have whole batches on each chip: %s of their results at the "
+                    "peak.",
+                    size_string(grouped_bytes, advisor->arena));
     if (sharded->split.is_by_features && !sharded->is_batch_split)
         advisor_say(advisor, item, "Each convolution gathers its whole input first: up to %s at a time.",
                     size_string(sharded_added_bytes(advisor, sharded), advisor->arena));
@@ -302,7 +310,9 @@ static bool find_sharded(struct advisor *advisor, struct sharded *sharded) {
     sharded->looked_up = looked_up_find(advisor, &sharded->split);
     if (sharded->is_batch_split) sharded->batch = batch_reach_find(advisor, &sharded->split);
     sharded->summed_leaves = scattered_not(advisor, &sharded->split);
-    if (!sharded->looked_up || !sharded->summed_leaves || !run_split(advisor, sharded)) return false;
+    sharded->grouped_leaves = grouped_convolutions_find(advisor, sharded->is_batch_split);
+    if (!sharded->looked_up || !sharded->summed_leaves || !sharded->grouped_leaves) return false;
+    if (!run_split(advisor, sharded)) return false;
     sharded->habits = sharding_habits_find(advisor, sharded->uneven.is_any);
     sharded->waiting = find_waiting(advisor, sharded);
     const int64_t *sizes = sharded->then.sizes;

@@ -122,11 +122,30 @@ struct waiting_bytes gathered_on_tpu(const struct advisor *advisor, const struct
                      : (struct waiting_bytes){0, what_if_bytes(0.15 * beyond), what_if_bytes(0.9 * beyond)};
 }
 
-struct waiting_bytes gathered_on_gpu(const struct advisor *advisor, double rows, int64_t temporary_bytes) {
+// Of what follows the batch backwards, in bytes: is some split beside it, by columns?
+static bool are_gradients_in_columns(const struct advisor *advisor, const struct dimension_flow *split) {
+    const double some = 0.1;
+    double all = 0, in_columns = 0;
+    for (uint32_t i = 0; i < advisor->graph.node_count; i++) {
+        const struct graph_node *node = &advisor->graph.nodes[i];
+        uint32_t leaf = node->first_leaf;
+        bool is_made = node->leaf_count && node->computation == advisor->graph.entry;
+        if (!is_made || !advisor->batch.marks[leaf] || op_name_phase(node->op_name) != PHASE_BACKWARD) continue;
+        double bytes = (double)array_shape_bytes(&advisor->graph.leaves[leaf]);
+        bool is_by_examples = split->marks[leaf] & advisor->batch.marks[leaf];
+        all += bytes;
+        in_columns += split->marks[leaf] && !is_by_examples ? bytes : 0;
+    }
+    return in_columns > some * all;
+}
+
+struct waiting_bytes gathered_on_gpu(const struct advisor *advisor, const struct dimension_flow *split, double rows,
+                                     int64_t temporary_bytes) {
     const double beside = 1.2, at_most = 1.4;  // of what waits: the same once more as another array, here and there
     const double like = 2;                     // times as many rows, or as few
     double waits = 0;
     struct weight_product product;
+    if (!are_gradients_in_columns(advisor, split)) return (struct waiting_bytes){0};
     for (uint32_t i = 0; i < advisor->graph.node_count; i++) {
         if (!weight_product_read(advisor, i, &product) || product.is_in_loop) continue;
         double its = weight_product_rows(advisor, &product);

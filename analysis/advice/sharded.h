@@ -17,9 +17,10 @@ struct sharded {  // the program on one of the chips
     struct sharding_split split;
     struct uneven uneven;
     struct sharding_habits habits;
-    struct batch_reach batch;      // with the batch split
-    const uint8_t *looked_up;      // looked_up.h
-    const uint8_t *summed_leaves;  // scattered.h
+    struct batch_reach batch;       // with the batch split
+    const uint8_t *looked_up;       // looked_up.h
+    const uint8_t *summed_leaves;   // scattered.h
+    const uint8_t *grouped_leaves;  // grouped_convolutions.h; on a GPU, with the batch split
     struct what_if_result then;
     int64_t weights_bytes;  // whole on each with the batch split, where not one is at a time: gathered.h
     struct waiting_bytes waiting;

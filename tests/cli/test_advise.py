@@ -189,6 +189,7 @@ class Predictions(unittest.TestCase):
                                  "gpu_units_as_many": 128, "gpu_unequal_blocks": 16, "gpu_relative_heads": 8,
                                  "gpu_reference": 8, "gpu_dispatched": 16, "gpu_summed_features": 16,
                                  "gpu_catalogue": 64, "gpu_first_blocks": 64, "gpu_moving_target": 8,
+                                 "gpu_grouped_features": 64, "gpu_normed_before_mean": 32,
                                  "gpu_zeros_added_to": None})
 
     def test_without_a_batch_its_half_cannot_be_told(self):
@@ -749,6 +750,14 @@ class Predictions(unittest.TestCase):
 
     def test_layers_of_a_target_that_follows_the_weights_save_no_products(self):  # in a loop that stacks nothing up
         self.assert_near("gpu_moving_target", "rematerialize_dots", 0.17)
+
+    def test_chips_have_convolutions_of_groups_of_features_whole(self):
+        self.assert_near("gpu_grouped_features", "shard_all", 0.05)
+        self.assertIn("whole batches on each chip: 192.00 MiB",
+                      " ".join(by_id(self.documents["gpu_grouped_features"])["shard_all"]["evidence"]))
+
+    def test_pooled_gradients_that_met_the_norm_of_all_rows_wait_for_nothing(self):
+        self.assert_near("gpu_normed_before_mean", "shard_all", 0.05)
 
     def test_products_with_batch_dimensions_of_weights_are_no_saved_dots(self):  # places, by heads
         self.assert_near("gpu_relative_heads", "rematerialize_dots", 0.1)
