@@ -56,14 +56,26 @@ static double largest(const double *live, uint32_t count) {
     return most;
 }
 
+// A gate, and what it opens for: XLA:GPU begins with the second while the first is summed.
+static bool are_a_pair(const struct advisor *advisor, const struct weight_product *a, const struct weight_product *b) {
+    const struct array_shape *leaves = advisor->graph.leaves;
+    return advisor->is_for_gpu && array_same_dimensions(&leaves[a->result], &leaves[b->result]) &&
+           weight_product_source(advisor, a->activation) == weight_product_source(advisor, b->activation);
+}
+
 static void find_largest(const struct advisor *advisor, const struct dimension_flow *split, const double *live_at,
                          double peak, struct summed_whole *whole) {
     double most = peak;
+    struct weight_product product, before;
+    bool is_first = true;
     for (uint32_t i = 0; i < advisor->graph.node_count; i++) {
-        struct weight_product product;
         if (!is_summed_whole(advisor, split, i, &product)) continue;
         double beside = live_at[callers_scheduled(&advisor->graph, advisor->caller, i)];
         double own = weight_product_bytes(advisor, &product);
+        bool is_second = !is_first && are_a_pair(advisor, &before, &product);
+        if (is_second) own += own - own / (double)advisor->request.ways;  // of the first, the chip's part is beside it
+        before = product;
+        is_first = false;
         if (beside <= 0 || beside + own <= most) continue;
         most = beside + own;
         *whole = (struct summed_whole){what_if_bytes(most - peak), what_if_bytes(own),

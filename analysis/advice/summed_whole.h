@@ -5,6 +5,9 @@
 //
 //     x [96,256,1024/4] . w [1024/4,4096]  ->  [96,256,4096] on each chip  ->  reduce-scatter: [96,256,4096/4]
 //
+// Two of the same rows are whole at once on a GPU, a gate and what it opens for: it makes the second while the first is
+// on its way.
+//
 // Where both operands are split along what the product sums over, and its result along the batch or along columns. Seen
 // in modules that libtpu and XLA:GPU partitioned (docs/advice.md): the first mostly of logits, whose last weight has
 // rows and whose layers lie in columns; the second of hidden layers, more than a TPU's fast memory holds, also such as
@@ -21,9 +24,9 @@
 
 struct summed_whole {
     int64_t beyond_peak_bytes;  // what the largest of them takes beyond the peak of the heap
-    int64_t product_bytes;      // its own; a chip's part is as large, where the sum does not take its place
-    bool is_of_examples;        // split along the batch after it, not along columns
-    int64_t twice_bytes;        // what one that stays whole takes beyond the peak where the sum is beside it
+    int64_t product_bytes;  // its own, or a pair's; a chip's part is as large, where the sum does not take its place
+    bool is_of_examples;    // split along the batch after it, not along columns
+    int64_t twice_bytes;    // what one that stays whole takes beyond the peak where the sum is beside it
 };
 
 // Of a heap whose buffers have these sizes; zeros: none is beyond its peak. False at the arena's limit, with the error

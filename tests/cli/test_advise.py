@@ -189,7 +189,7 @@ class Predictions(unittest.TestCase):
                                  "gpu_units_as_many": 128, "gpu_unequal_blocks": 16, "gpu_relative_heads": 8,
                                  "gpu_reference": 8, "gpu_dispatched": 16, "gpu_summed_features": 16,
                                  "gpu_catalogue": 64, "gpu_first_blocks": 64, "gpu_moving_target": 8,
-                                 "gpu_grouped_features": 64, "gpu_normed_before_mean": 32,
+                                 "gpu_grouped_features": 64, "gpu_normed_before_mean": 32, "gpu_gated_prompt": 8,
                                  "gpu_zeros_added_to": None})
 
     def test_without_a_batch_its_half_cannot_be_told(self):
@@ -755,6 +755,9 @@ class Predictions(unittest.TestCase):
         self.assert_near("gpu_grouped_features", "shard_all", 0.05)
         self.assertIn("whole batches on each chip: 192.00 MiB",
                       " ".join(by_id(self.documents["gpu_grouped_features"])["shard_all"]["evidence"]))
+
+    def test_a_gate_and_what_it_opens_for_are_summed_over_chips_at_once(self):
+        self.assert_near("gpu_gated_prompt", "shard_parameters", 0.03)
 
     def test_pooled_gradients_that_met_the_norm_of_all_rows_wait_for_nothing(self):
         self.assert_near("gpu_normed_before_mean", "shard_all", 0.05)
