@@ -3,6 +3,7 @@
 #include "analysis/advice/edge_sums.h"
 #include "analysis/advice/few_pictures.h"
 #include "analysis/advice/looked_up.h"
+#include "analysis/advice/loop_steps.h"
 #include "analysis/advice/sliced_inputs.h"
 #include "analysis/advice/weight_products.h"
 
@@ -15,13 +16,21 @@ enum { BF16_BITS = 16 };
 // come late, as they are summed over chips.
 #define WAITING_PICTURES 0.15
 
+// Of a stack, what one turn of the loop has.
+static int64_t elements_at_once(const struct advisor *advisor, uint32_t leaf) {
+    const struct array_shape *shape = &advisor->graph.leaves[leaf];
+    int64_t elements = array_shape_elements(shape);
+    bool is_stack = loop_steps_is_stack(&advisor->steps, leaf) && shape->dimensions[0] > 0;
+    return is_stack ? elements / shape->dimensions[0] : elements;
+}
+
 static int64_t largest_split_elements(const struct advisor *advisor, const struct sharding_split *split) {
     const struct heap_replay *replay = &advisor->what_if.replay;
     int64_t largest = 0;
     for (uint32_t i = 0; i < replay->span_count; i++) {
         uint32_t leaf = advisor_leaf(advisor, replay->spans[i].buffer);
         if (leaf == HLO_NONE || !split->flow.marks[leaf] || !advisor->batch.marks[leaf]) continue;
-        int64_t elements = array_shape_elements(&advisor->graph.leaves[leaf]);
+        int64_t elements = elements_at_once(advisor, leaf);
         if (elements > largest && elements < INT64_MAX / 16) largest = elements;
     }
     return largest;
@@ -29,10 +38,11 @@ static int64_t largest_split_elements(const struct advisor *advisor, const struc
 
 // With the batch whole, sums over a split dimension come together as whole arrays, one at a time: the blocks' input,
 // unless fast memory holds that.
-// A convolution split by output features gathers its input, and the gradient of its output, in float32. Beside waves
-// stand sequences of the same length that none makes, logits among them.
+// A convolution split by output features gathers its input, and the gradient of its output, in float32; in bfloat16 on
+// a GPU the input alone. Beside waves stand sequences of the same length that none makes, logits among them.
 static int64_t gathered_inputs(const struct advisor *advisor, const struct sharding_split *split) {
-    const double gathered_element_bytes = 8;  // two of float32
+    bool is_in_bf16 = advisor->is_for_gpu && advisor_computes_in_bf16(advisor);
+    const double gathered_element_bytes = is_in_bf16 ? 2 : 8;
     int64_t stream = split->is_by_features ? 0 : advisor_stream_bytes(advisor);
     if (!split->is_by_features) return stream > advisor->what_if.fast_bytes / 2 ? stream : 0;
     int64_t of_waves = largest_wave_elements(advisor);

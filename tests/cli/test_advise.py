@@ -190,6 +190,7 @@ class Predictions(unittest.TestCase):
                                  "gpu_reference": 8, "gpu_dispatched": 16, "gpu_summed_features": 16,
                                  "gpu_catalogue": 64, "gpu_first_blocks": 64, "gpu_moving_target": 8,
                                  "gpu_grouped_features": 64, "gpu_normed_before_mean": 32, "gpu_gated_prompt": 8,
+                                 "gpu_frames_scanned": 16,
                                  "gpu_zeros_added_to": None})
 
     def test_without_a_batch_its_half_cannot_be_told(self):
@@ -755,6 +756,9 @@ class Predictions(unittest.TestCase):
         self.assert_near("gpu_grouped_features", "shard_all", 0.05)
         self.assertIn("whole batches on each chip: 192.00 MiB",
                       " ".join(by_id(self.documents["gpu_grouped_features"])["shard_all"]["evidence"]))
+
+    def test_convolutions_gather_no_stacks_of_loops_and_in_bfloat16_on_a_gpu_their_input_alone(self):
+        self.assert_near("gpu_frames_scanned", "shard_parameters", 0.05)
 
     def test_a_gate_and_what_it_opens_for_are_summed_over_chips_at_once(self):
         self.assert_near("gpu_gated_prompt", "shard_parameters", 0.03)
