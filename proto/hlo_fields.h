@@ -30,6 +30,7 @@ enum hlo_instruction_field {
     HLO_INSTRUCTION_TUPLE_INDEX = 13,
     HLO_INSTRUCTION_DIMENSIONS = 14,
     HLO_INSTRUCTION_CONVOLUTION = 16,
+    HLO_INSTRUCTION_PADDING = 21,
     HLO_INSTRUCTION_CUSTOM_CALL_TARGET = 28,
     HLO_INSTRUCTION_DOT = 30,
     HLO_INSTRUCTION_GATHER = 33,
@@ -64,6 +65,10 @@ enum convolution_dimension_numbers_field {
     CONVOLUTION_INPUT_SPATIAL = 11,
     CONVOLUTION_OUTPUT_SPATIAL = 12,
 };
+
+enum padding_config_field { PADDING_DIMENSIONS = 1 };
+
+enum padding_config_dimension_field { PADDING_DIMENSION_INTERIOR = 3 };
 
 enum gather_dimension_numbers_field {
     GATHER_OFFSET_DIMS = 1,

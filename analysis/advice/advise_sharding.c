@@ -4,7 +4,6 @@
 //     w f32[1024,4096] -> f32[256,4096] on each of 4 chips       + what is gathered of it, or exchanged (gathered.h)
 #include "analysis/advice/advisor.h"
 #include "analysis/advice/few_pictures.h"
-#include "analysis/advice/grouped_convolutions.h"
 #include "analysis/advice/looked_up.h"
 #include "analysis/advice/near_capacity.h"
 #include "analysis/advice/scattered.h"
@@ -94,6 +93,7 @@ static double maybe_gathered(const struct advisor *advisor, const struct sharded
     double of_split = is_much ? GATHERED_OF_SPLIT_BATCH_ON_TPU : GATHERED_OF_SPLIT_BATCH;
     double bytes = advisor->roles.is_graph ? advisor->at_peak.batch : pictures_bytes_at_peak(advisor);
     if (!split->is_by_features && !advisor->roles.is_graph) return 0;
+    if (sharded->pictures.at_end_bytes) return 0;
     return (sharded->is_batch_split ? of_split : 1) * bytes;
 }
 
@@ -172,7 +172,7 @@ static void resize_split(const struct advisor *advisor, struct sharded *sharded,
             sizes[i] = scattered_size(advisor, leaf, sizes[i]);
             continue;
         }
-        if (is_given_back_whole(advisor, i, marks) || sharded->grouped_leaves[leaf]) continue;
+        if (is_given_back_whole(advisor, i, marks) || sharded->pictures.leaves[leaf]) continue;
         struct array_shape part = sharding_split_once(&advisor->graph.leaves[leaf], marks, advisor->request.ways);
         sizes[i] = advisor_reshaped(advisor, i, &part);
     }
@@ -257,21 +257,31 @@ static void say_sums(const struct advisor *advisor, const struct sharded *sharde
                     size_string(kept_bytes, advisor->arena));
 }
 
+static void say_pictures(const struct advisor *advisor, const struct sharded *sharded, struct advice_item *item) {
+    const char *whole = size_string(whole_pictures_bytes(advisor, &sharded->pictures), advisor->arena);
+    if (sharded->pictures.at_end_bytes)
+        advisor_say(
+            advisor, item,
+            "Each convolution gathers its whole input, which stays so for the gradient of its kernel: %s of such "
+            "inputs at the peak.",
+            whole);
+    else if (sharded->split.is_by_features && !sharded->is_batch_split)
+        advisor_say(advisor, item, "Each convolution gathers its whole input first: up to %s at a time.",
+                    size_string(sharded_added_bytes(advisor, sharded), advisor->arena));
+    else if (whole_pictures_bytes(advisor, &sharded->pictures))
+        advisor_say(advisor, item,
+                    "Convolutions of groups of features have whole batches on each chip: %s of their results at the "
+                    "peak.",
+                    whole);
+}
+
 static void say_sharded(const struct advisor *advisor, const struct sharded *sharded, struct advice_item *item) {
     if (advisor->is_rematerialized && !near_capacity_is(advisor))
         advisor_say(advisor, item,
                     "The compiler recomputes arrays here for want of memory (names with .remat); with room "
                     "to spare it will keep more of them.");
     say_sums(advisor, sharded, item);
-    int64_t grouped_bytes = grouped_convolutions_bytes(advisor, sharded->grouped_leaves);
-    if (grouped_bytes)
-        advisor_say(advisor, item,
-                    "Convolutions of groups of features have whole batches on each chip: %s of their results at the "
-                    "peak.",
-                    size_string(grouped_bytes, advisor->arena));
-    if (sharded->split.is_by_features && !sharded->is_batch_split)
-        advisor_say(advisor, item, "Each convolution gathers its whole input first: up to %s at a time.",
-                    size_string(sharded_added_bytes(advisor, sharded), advisor->arena));
+    say_pictures(advisor, sharded, item);
 }
 
 static void say_table(const struct advisor *advisor, const struct sharding_split *split, struct advice_item *item) {
@@ -310,9 +320,9 @@ static bool find_sharded(struct advisor *advisor, struct sharded *sharded) {
     sharded->looked_up = looked_up_find(advisor, &sharded->split);
     if (sharded->is_batch_split) sharded->batch = batch_reach_find(advisor, &sharded->split);
     sharded->summed_leaves = scattered_not(advisor, &sharded->split);
-    sharded->grouped_leaves = grouped_convolutions_find(advisor, sharded->is_batch_split);
-    if (!sharded->looked_up || !sharded->summed_leaves || !sharded->grouped_leaves) return false;
-    if (!run_split(advisor, sharded)) return false;
+    bool has_room = sharded->looked_up && sharded->summed_leaves &&
+                    whole_pictures_find(advisor, &sharded->split, sharded->is_batch_split, &sharded->pictures);
+    if (!has_room || !run_split(advisor, sharded)) return false;
     sharded->habits = sharding_habits_find(advisor, sharded->uneven.is_any);
     sharded->waiting = find_waiting(advisor, sharded);
     const int64_t *sizes = sharded->then.sizes;

@@ -74,9 +74,25 @@ bool gathered_weights_find(const struct advisor *advisor, const struct dimension
     return true;
 }
 
-// For each leaf: is it a weight that nobody trains, as an input? NULL at the arena's limit.
+// Does the program make it of nothing that it is given, by operations before? Numbers that pictures are resized with.
+static bool is_made_alone(const struct program_graph *graph, const struct graph_node *node, const bool *is_frozen) {
+    bool is_alone = node->computation == graph->entry && node->opcode != OPCODE_PARAMETER;
+    for (uint32_t i = 0; i < node->operand_count && is_alone; i++) {
+        uint32_t operand = graph_operand(graph, node, i);
+        is_alone = operand != HLO_NONE && graph->nodes[operand].leaf_count &&
+                   is_frozen[graph->nodes[operand].first_leaf];
+    }
+    return is_alone;
+}
+
+// For each leaf: is it a weight that nobody trains, as an input or made alone? NULL at the arena's limit.
 static const bool *find_frozen(const struct advisor *advisor) {
-    bool *is_frozen = arena_new(advisor->arena, bool, advisor->graph.leaf_count + 1u);
+    const struct program_graph *graph = &advisor->graph;
+    bool *is_frozen = arena_new(advisor->arena, bool, graph->leaf_count + 1u);
+    for (uint32_t i = 0; is_frozen && i < graph->node_count; i++) {
+        const struct graph_node *node = &graph->nodes[i];
+        if (node->leaf_count) is_frozen[node->first_leaf] = is_made_alone(graph, node, is_frozen);
+    }
     for (uint32_t i = 0; is_frozen && i < advisor->roles.input_count; i++) {
         const struct entry_input *input = &advisor->roles.inputs[i];
         if (input->leaf != HLO_NONE) is_frozen[input->leaf] = input->is_frozen;
@@ -92,6 +108,7 @@ static int64_t gradients_and_operands(const struct advisor *advisor, const struc
     const bool *is_frozen = find_frozen(advisor);
     for (uint32_t i = 0; i < advisor->graph.node_count && advisor->roles.is_training; i++) {
         if (!weight_product_read(advisor, i, &product) || product.is_in_loop) continue;
+        if (advisor->untrained_products[i]) continue;
         if (product.weight != HLO_NONE && stays_in_parts(split, &product)) continue;
         bool is_in_columns = advisor->is_for_gpu && product.weight != HLO_NONE &&
                              keeps_columns(advisor, split, &product);

@@ -6,6 +6,7 @@
 #include "analysis/advice/sharding_habits.h"
 #include "analysis/advice/sharding_split.h"
 #include "analysis/advice/summed_whole.h"
+#include "analysis/advice/whole_pictures.h"
 
 struct uneven {     // arrays of some size with a dimension to split
     bool is_any;    // that the chips do not divide
@@ -17,10 +18,10 @@ struct sharded {  // the program on one of the chips
     struct sharding_split split;
     struct uneven uneven;
     struct sharding_habits habits;
-    struct batch_reach batch;       // with the batch split
-    const uint8_t *looked_up;       // looked_up.h
-    const uint8_t *summed_leaves;   // scattered.h
-    const uint8_t *grouped_leaves;  // grouped_convolutions.h; on a GPU, with the batch split
+    struct batch_reach batch;      // with the batch split
+    const uint8_t *looked_up;      // looked_up.h
+    const uint8_t *summed_leaves;  // scattered.h
+    struct whole_pictures pictures;
     struct what_if_result then;
     int64_t weights_bytes;  // whole on each with the batch split, where not one is at a time: gathered.h
     struct waiting_bytes waiting;

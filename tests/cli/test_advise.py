@@ -190,7 +190,7 @@ class Predictions(unittest.TestCase):
                                  "gpu_reference": 8, "gpu_dispatched": 16, "gpu_summed_features": 16,
                                  "gpu_catalogue": 64, "gpu_first_blocks": 64, "gpu_moving_target": 8,
                                  "gpu_grouped_features": 64, "gpu_normed_before_mean": 32, "gpu_gated_prompt": 8,
-                                 "gpu_frames_scanned": 16,
+                                 "gpu_frames_scanned": 16, "gpu_resized_pictures": 32,
                                  "gpu_zeros_added_to": None})
 
     def test_without_a_batch_its_half_cannot_be_told(self):
@@ -216,11 +216,6 @@ class Predictions(unittest.TestCase):
     def test_on_a_gpu_gradients_of_pooled_rows_wait_for_the_end(self):
         item, truth = by_id(self.documents["gpu_pooled"])["shard_all"], PROGRAMS["gpu_pooled"]["after"]["shard_all"]
         self.assertTrue(item["low_bytes"] <= truth <= item["high_bytes"], item)  # with activations gathered whole
-
-    def test_what_a_gpus_convolutions_gather_is_not_known(self):
-        item = by_id(self.documents["gpu_convolutions"])["shard_parameters"]
-        self.assertIsNone(item["predicted_total_bytes"])
-        self.assertIn("gathers the input of each convolution", item["evidence"][0])
 
     def test_a_debug_print_is_found(self):
         for name in PROGRAMS:
@@ -762,6 +757,14 @@ class Predictions(unittest.TestCase):
 
     def test_a_gate_and_what_it_opens_for_are_summed_over_chips_at_once(self):
         self.assert_near("gpu_gated_prompt", "shard_parameters", 0.03)
+
+    def test_what_convolutions_take_stays_whole_for_their_kernels_gradients(self):
+        self.assert_near("gpu_grouped_features", "shard_parameters", 0.06)
+        self.assert_near("gpu_convolutions", "shard_parameters", 0.06)
+        self.assert_near("gpu_resized_pictures", "shard_parameters", 0.12)  # by numbers that have no gradient
+        self.assert_near("gpu_autoencoder", "shard_parameters", 0.1)  # of transposed ones without the zeros between
+        self.assertIn("456.00 MiB of such inputs",
+                      " ".join(by_id(self.documents["gpu_grouped_features"])["shard_parameters"]["evidence"]))
 
     def test_pooled_gradients_that_met_the_norm_of_all_rows_wait_for_nothing(self):
         self.assert_near("gpu_normed_before_mean", "shard_all", 0.05)

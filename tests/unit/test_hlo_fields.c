@@ -15,6 +15,8 @@ struct expectation {
 #define SHAPE &hbmview__shape_proto__descriptor
 #define DOT &hbmview__dot_dimension_numbers__descriptor
 #define CONVOLUTION &hbmview__convolution_dimension_numbers__descriptor
+#define PADDING &hbmview__padding_config__descriptor
+#define PADDED_DIMENSION &hbmview__padding_config__padding_config_dimension__descriptor
 #define GATHER &hbmview__gather_dimension_numbers__descriptor
 #define SCATTER &hbmview__scatter_dimension_numbers__descriptor
 #define STACK_INDEX &hbmview__stack_frame_index_proto__descriptor
@@ -50,6 +52,9 @@ static const struct expectation EXPECTATIONS[] = {
     {INSTRUCTION, "tuple_index", HLO_INSTRUCTION_TUPLE_INDEX},
     {INSTRUCTION, "dimensions", HLO_INSTRUCTION_DIMENSIONS},
     {INSTRUCTION, "convolution_dimension_numbers", HLO_INSTRUCTION_CONVOLUTION},
+    {INSTRUCTION, "padding_config", HLO_INSTRUCTION_PADDING},
+    {PADDING, "dimensions", PADDING_DIMENSIONS},
+    {PADDED_DIMENSION, "interior_padding", PADDING_DIMENSION_INTERIOR},
     {INSTRUCTION, "custom_call_target", HLO_INSTRUCTION_CUSTOM_CALL_TARGET},
     {INSTRUCTION, "dot_dimension_numbers", HLO_INSTRUCTION_DOT},
     {INSTRUCTION, "gather_dimension_numbers", HLO_INSTRUCTION_GATHER},
