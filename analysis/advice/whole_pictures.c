@@ -87,13 +87,22 @@ static void add_input(const struct advisor *advisor, uint32_t input, uint8_t *le
     leaves[source] = leaves[input] = 1;
 }
 
-static struct pictures mark_inputs(const struct advisor *advisor, uint8_t *leaves) {
+// Does the batch win the output? With the batch whole it wins none.
+static bool is_by_examples(const struct advisor *advisor, const struct dimension_flow *split, bool is_batch_split,
+                           uint32_t output) {
+    uint8_t marks = split->marks[output];
+    return is_batch_split && (!marks || (marks & advisor->batch.marks[output]));
+}
+
+static struct pictures mark_inputs(const struct advisor *advisor, const struct dimension_flow *split,
+                                   bool is_batch_split, uint8_t *leaves) {
     struct pictures sum = {0};
     struct convolution c;
     for (uint32_t i = 0; i < advisor->graph.node_count; i++) {
         const struct graph_node *node = &advisor->graph.nodes[i];
         bool is_forward = library_call_of(node) == LIBRARY_CONVOLUTION && op_name_phase(node->op_name) == PHASE_FORWARD;
         if (!is_forward || !convolution_read(advisor, node, &c)) continue;
+        if (is_by_examples(advisor, split, is_batch_split, c.output)) continue;
         bool is_by_feature = c.taken == 1 && c.features > 1;
         if (!is_by_feature) add_input(advisor, c.input, leaves, &sum);
         sum.outputs += (double)array_shape_bytes(&advisor->graph.leaves[c.output]);
@@ -115,14 +124,12 @@ bool whole_pictures_find(const struct advisor *advisor, const struct sharding_sp
     size_t count = advisor->graph.leaf_count + 1u;
     *whole = (struct whole_pictures){.leaves = arena_new(advisor->arena, uint8_t, count)};
     if (!whole->leaves) return error_set(advisor->error, ERROR_TOO_BIG, "no memory left for what is convolved");
-    if (!advisor->is_for_gpu) return true;
-    if (is_batch_split) {
-        mark_groups(advisor, whole->leaves);
-    } else if (split->is_by_features && advisor->roles.is_training) {
-        struct pictures sum = mark_inputs(advisor, whole->leaves);
-        whole->at_end_bytes = at_end(advisor, &sum);
-        if (!whole->at_end_bytes) memset(whole->leaves, 0, count);
-    }
+    if (advisor->is_for_gpu && is_batch_split) mark_groups(advisor, whole->leaves);
+    if (!advisor->is_for_gpu || !advisor->roles.is_training || !split->is_by_features) return true;
+    struct pictures sum = mark_inputs(advisor, &split->flow, is_batch_split, whole->leaves);
+    if (is_batch_split) return true;
+    whole->at_end_bytes = at_end(advisor, &sum);
+    if (!whole->at_end_bytes) memset(whole->leaves, 0, count);
     return true;
 }
 

@@ -9,12 +9,13 @@
 //
 //     x [256,80,80,64/4]  ->  [256,80,80,64]  k [3,3,64,64/4]   ->  [256,80,80,64/4]
 //
-// Of groups the input is gathered, and the result stays whole until the backward pass; its gradient with respect to the
-// input likewise. With the batch whole each input is gathered once, for both passes, and the gradients of kernels come
-// late: as the backward pass ends there are all inputs whole, the gradients of all outputs in parts, and two arrays
-// more that are on their way. Where each feature is a group of its own, chips share the features. Seen in modules of
-// XLA:GPU (docs/advice.md: RegNetY, ResNeXt, ResNet-D, EfficientNetV2, a U-Net, a VQGAN and more). Says nothing of
-// loops, of convolutions over time, and of programs that are mostly something else.
+// Of groups the input is gathered, and the result stays whole until the backward pass; its gradient with respect to
+// the input likewise. With the batch whole each input is gathered once, for both passes, and the gradients of kernels
+// come late: as the backward pass ends there are all inputs whole, the gradients of all outputs in parts, and two
+// arrays more that are on their way. With the batch split, inputs of convolutions that features win are whole as well,
+// as in a VQGAN. Where each feature is a group of its own, chips share the features. Seen in modules of XLA:GPU
+// (docs/advice.md: RegNetY, ResNeXt, ResNet-D, EfficientNetV2, a U-Net and more). Says nothing of loops, of
+// convolutions over time, and of programs that are mostly something else.
 #pragma once
 
 #include "analysis/advice/sharding_split.h"
