@@ -16,6 +16,7 @@
 #include "analysis/advice/advice_bounds.h"
 #include "analysis/advice/few_pictures.h"
 #include "analysis/advice/only_looked_up.h"
+#include "analysis/advice/weight_products.h"
 #include "analysis/program/op_name.h"
 
 enum { PARTS_USUAL = 4, PARTS_MAX = 16, CAST_SHAPES_MAX = 256 };
@@ -77,6 +78,33 @@ static int64_t casts_added(const struct advisor *advisor) {
     return bytes > 0 ? what_if_bytes(bytes) : 0;
 }
 
+// --- Sums of gradients ---
+
+// For each leaf: is it an input whose rows the step sets by itself, in its place? NULL at the arena's limit.
+static const bool *find_set_by_rows(const struct advisor *advisor) {
+    bool *is_set = arena_new(advisor->arena, bool, advisor->graph.leaf_count + 1u);
+    for (uint32_t i = 0; is_set && i < advisor->graph.node_count; i++) {
+        const struct graph_node *node = &advisor->graph.nodes[i];
+        if (node->opcode != OPCODE_SCATTER || op_name_phase(node->op_name) == PHASE_BACKWARD) continue;
+        uint32_t table = flow_operand_leaf(&advisor->batch, node, 0);
+        if (table != HLO_NONE) is_set[weight_product_source(advisor, table)] = true;
+    }
+    return is_set;
+}
+
+// As large as the weights; but a table that rows are added to, as by Adagrad over the rows that were drawn, has no
+// gradient of its own size.
+static int64_t sums_bytes(const struct advisor *advisor) {
+    double bytes = (double)advisor_trained_bytes(advisor);
+    const bool *is_set_by_rows = find_set_by_rows(advisor);
+    for (uint32_t i = 0; is_set_by_rows && i < advisor->roles.input_count; i++) {
+        uint32_t leaf = advisor->roles.inputs[i].leaf;
+        bool is_weight = advisor_is_weight(advisor, i) && !advisor->roles.inputs[i].is_frozen;
+        if (is_weight && is_set_by_rows[leaf]) bytes -= (double)array_shape_bytes(&advisor->graph.leaves[leaf]);
+    }
+    return bytes > 0 ? what_if_bytes(bytes) : 0;
+}
+
 // --- The change ---
 
 struct parts {
@@ -120,7 +148,7 @@ static bool predict(struct advisor *advisor, int64_t count, bool has_sums, struc
     if (!sizes) return false;
     int64_t largest = cut(advisor, &parts, sizes);
     if (!advisor_run(advisor, &change, &then)) return false;
-    int64_t added = has_sums ? 0 : advisor_trained_bytes(advisor) + largest + casts_added(advisor);
+    int64_t added = has_sums ? 0 : sums_bytes(advisor) + largest + casts_added(advisor);
     advisor->reach.added_bytes = added;
     then.lodged_bytes = added < then.room_bytes ? added : then.room_bytes;
     added -= then.lodged_bytes;
@@ -191,7 +219,7 @@ static void say_parts(struct advisor *advisor, bool has_sums, struct advice_item
         advisor_say(advisor, item, "The program sums gradients over a loop already: the sums are there.");
     else
         advisor_say(advisor, item, "The sums of the gradients are as large as the weights, %s, all the time.",
-                    size_string(advisor_trained_bytes(advisor), advisor->arena));
+                    size_string(sums_bytes(advisor), advisor->arena));
 }
 
 bool advise_micro_batch(struct advisor *advisor, struct advice_item *item) {

@@ -148,6 +148,33 @@ int64_t looked_up_unfused_bytes(const struct advisor *advisor, const struct shar
     return what_if_bytes(bytes);
 }
 
+// Of one table, as its gradient is made: see looked_up.h. What a fusion takes today is in parts within one then.
+static double scattered_bytes(const struct advisor *advisor, const struct rows *rows, uint32_t first,
+                              bool is_batch_split) {
+    enum { GRADIENT_BYTES = 4 };
+    double most = 0, own_part = 0, tables = 0, ways = (double)advisor->request.ways;
+    for (uint32_t i = first; i < rows->count; i++) {
+        if (rows->table_elements[i] != rows->table_elements[first]) continue;
+        tables += GRADIENT_BYTES * (double)rows->table_elements[i] / ways;
+        if ((double)rows->bytes[i] <= most) continue;
+        most = (double)rows->bytes[i];
+        own_part = is_batch_split && is_in_a_buffer(advisor, rows->elements[i]) ? most / ways : 0;
+    }
+    return most + own_part + tables;
+}
+
+int64_t looked_up_scattered_bytes(const struct advisor *advisor, const struct sharding_split *split,
+                                  bool is_batch_split) {
+    double most = 0;
+    struct rows rows = {.count = 0};
+    if (advisor->is_for_gpu && advisor->roles.is_training && !advisor->roles.is_graph) rows = find_rows(advisor, split);
+    for (uint32_t i = 0; i < rows.count; i++) {
+        double bytes = scattered_bytes(advisor, &rows, i, is_batch_split);
+        if (bytes > most) most = bytes;
+    }
+    return what_if_bytes(most);
+}
+
 int64_t looked_up_most_bytes(const struct advisor *advisor, const uint8_t *looked_up) {
     int64_t most = 0;
     for (uint32_t i = 0; i < advisor->module->buffer_count; i++) {

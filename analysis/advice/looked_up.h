@@ -37,5 +37,14 @@ int64_t looked_up_rows_bytes(const struct advisor *advisor, const struct shardin
 // compiler combines the sums.
 int64_t looked_up_unfused_bytes(const struct advisor *advisor, const struct sharding_split *split);
 
+// On a GPU, what is there as a table's gradient is made that chips share by its rows: the gradients of the rows that
+// most are looked up at once, whole on each chip, beside its part of them where the batch is split; and for each place
+// that looks up a gradient of the chip's part of the table. In bytes, of the table that has most. 0: nothing is
+// trained.
+//
+//     rows f32[16/4,200,257,256]  ->  all-gather f32[16,200,257,256]  ->  scatter  ->  f32[4000000/4,256]
+int64_t looked_up_scattered_bytes(const struct advisor *advisor, const struct sharding_split *split,
+                                  bool is_batch_split);
+
 // The largest buffer of such rows, in bytes.
 int64_t looked_up_most_bytes(const struct advisor *advisor, const uint8_t *looked_up);

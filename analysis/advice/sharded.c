@@ -116,11 +116,15 @@ static int64_t gathered_or_summed(const struct advisor *advisor, const struct sh
     return (at_end > added ? at_end : added) + unfused_product_bytes(advisor);
 }
 
-// Rows are looked up before anything else is there.
+// Rows are looked up before anything else is there, and their table's gradient is made when nothing else is still.
 static int64_t exchanged_or_gathered(const struct advisor *advisor, const struct sharded *sharded) {
-    int64_t added = gathered_or_summed(advisor, sharded);
-    int64_t at_first = looked_up_unfused_bytes(advisor, &sharded->split) - sharded->then.temporary_bytes;
-    return at_first > added ? at_first : added;
+    const struct sharding_split *split = &sharded->split;
+    int64_t added = gathered_or_summed(advisor, sharded), today = sharded->then.temporary_bytes;
+    int64_t at_first = looked_up_unfused_bytes(advisor, split) - today,
+            at_last = looked_up_scattered_bytes(advisor, split, sharded->is_batch_split) - today -
+                      sharded->then.room_bytes;  // of outputs
+    if (at_first > added) added = at_first;
+    return at_last > added ? at_last : added;
 }
 
 static double waiting_pictures(const struct advisor *advisor, const struct sharded *sharded) {

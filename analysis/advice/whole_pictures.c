@@ -76,7 +76,7 @@ static double spread_of(const struct advisor *advisor, uint32_t leaf) {
 
 struct pictures {
     double inputs, outputs, largest_input;  // bytes
-    bool is_in_loop;
+    bool is_in_loop, is_nested;             // gradients of gradients
 };
 
 static void add_input(const struct advisor *advisor, uint32_t input, uint8_t *leaves, struct pictures *sum) {
@@ -107,6 +107,7 @@ static struct pictures mark_inputs(const struct advisor *advisor, const struct d
         if (!is_by_feature) add_input(advisor, c.input, leaves, &sum);
         sum.outputs += (double)array_shape_bytes(&advisor->graph.leaves[c.output]);
         sum.is_in_loop |= bytes_contains(node->op_name, BYTES("while/body"));
+        sum.is_nested |= bytes_contains(node->op_name, BYTES("jvp(jvp"));
     }
     return sum;
 }
@@ -114,7 +115,7 @@ static struct pictures mark_inputs(const struct advisor *advisor, const struct d
 static int64_t at_end(const struct advisor *advisor, const struct pictures *sum) {
     const double much = 0.5, on_their_way = 2;
     bool is_most = sum->inputs + sum->outputs > much * (double)advisor->what_if.total_bytes;
-    if (!is_most || sum->is_in_loop) return 0;
+    if (!is_most || sum->is_in_loop || sum->is_nested) return 0;
     return what_if_bytes(sum->inputs + sum->outputs / (double)advisor->request.ways +
                          on_their_way * sum->largest_input);
 }

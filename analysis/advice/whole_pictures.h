@@ -14,8 +14,8 @@
 // come late: as the backward pass ends there are all inputs whole, the gradients of all outputs in parts, and two
 // arrays more that are on their way. With the batch split, inputs of convolutions that features win are whole as well,
 // as in a VQGAN. Where each feature is a group of its own, chips share the features. Seen in modules of XLA:GPU
-// (docs/advice.md: RegNetY, ResNeXt, ResNet-D, EfficientNetV2, a U-Net and more). Says nothing of loops, of
-// convolutions over time, and of programs that are mostly something else.
+// (docs/advice.md: RegNetY, ResNeXt, ResNet-D, EfficientNetV2, a U-Net and more). Says nothing of gradients of
+// gradients, of loops, of convolutions over time, and of programs that are mostly something else.
 #pragma once
 
 #include "analysis/advice/sharding_split.h"

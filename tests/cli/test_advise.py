@@ -133,7 +133,8 @@ class Predictions(unittest.TestCase):
                 is_squeezed = "has squeezed this program" in " ".join(item["evidence"])  # may be wider: docs/advice.md
                 has_pictures = item["id"] in ("halve_batch", "micro_batch") and "pictures" in " ".join(item["evidence"])
                 has_guests = "may need room of their own" in " ".join(item["evidence"])  # of caches on a GPU
-                may_be_wide = (item["id"] in WIDE or is_squeezed or has_pictures or has_guests or
+                has_tables = "casts whole tables" in " ".join(item["evidence"])  # or it does not
+                may_be_wide = (item["id"] in WIDE or is_squeezed or has_pictures or has_guests or has_tables or
                                "followed_total_bytes" in item)
                 if item["understood"] >= UNDERSTOOD and not may_be_wide:
                     self.assertLessEqual(width, 0.301 * item["predicted_total_bytes"], item["id"])
@@ -191,6 +192,7 @@ class Predictions(unittest.TestCase):
                                  "gpu_catalogue": 64, "gpu_first_blocks": 64, "gpu_moving_target": 8,
                                  "gpu_grouped_features": 64, "gpu_normed_before_mean": 32, "gpu_gated_prompt": 8,
                                  "gpu_frames_scanned": 16, "gpu_resized_pictures": 32,
+                                 "gpu_rows_set": 4096, "gpu_looked_up_twice": 64,
                                  "gpu_zeros_added_to": None})
 
     def test_without_a_batch_its_half_cannot_be_told(self):
@@ -754,6 +756,13 @@ class Predictions(unittest.TestCase):
 
     def test_convolutions_gather_no_stacks_of_loops_and_in_bfloat16_on_a_gpu_their_input_alone(self):
         self.assert_near("gpu_frames_scanned", "shard_parameters", 0.05)
+
+    def test_rows_that_a_step_sets_by_itself_have_no_sums_of_gradients(self):
+        self.assert_near("gpu_rows_set", "micro_batch", 0.12)
+
+    def test_gradients_of_rows_are_whole_as_chips_make_that_of_their_table(self):
+        self.assert_near("gpu_looked_up_twice", "shard_all", 0.08)
+        self.assert_near("gpu_looked_up_twice", "shard_parameters", 0.08)
 
     def test_a_gate_and_what_it_opens_for_are_summed_over_chips_at_once(self):
         self.assert_near("gpu_gated_prompt", "shard_parameters", 0.03)
