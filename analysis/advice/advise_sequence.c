@@ -3,6 +3,7 @@
 #include "analysis/advice/data_kind.h"
 #include "analysis/advice/only_looked_up.h"
 #include "analysis/advice/sequence.h"
+#include "analysis/hlo/element_type.h"
 
 // At the peak, what follows the batch but not the sequence, or neither of them nor the weights, may be of it yet.
 static struct advice_doubt doubt_of_sequence(const struct advisor *advisor, const struct sequence *sequence) {
@@ -20,6 +21,31 @@ static struct advice_doubt doubt_of_sequence(const struct advisor *advisor, cons
         if (!sequence->flow.marks[leaf]) doubt.may_go_bytes += bytes;
     }
     return doubt;
+}
+
+enum { BITS_OF_MASKS_AND_PICTURES = 8 };
+
+// Of letters [examples, sequences, places] as many as long, either dimension may be meant. Masks are square as well.
+static bool is_as_long_twice(const struct advisor *advisor, uint32_t input, int64_t length) {
+    uint32_t leaf = advisor->roles.inputs[input].leaf;
+    const struct array_shape *shape = leaf == HLO_NONE ? NULL : &advisor->graph.leaves[leaf];
+    if (!shape || !advisor->batch.marks[leaf] || advisor->roles.inputs[input].is_state) return false;
+    bool are_letters = shape->element_type < ELEMENT_TYPE_F16 && shape->element_bits > BITS_OF_MASKS_AND_PICTURES;
+    if (!are_letters) return false;
+    int times = 0;
+    for (int d = 0; d < shape->rank; d++)
+        times += shape->dimensions[d] == length && !(advisor->batch.marks[leaf] >> d & 1);
+    return times > 1;
+}
+
+static void doubt_equal_lengths(struct advisor *advisor, int64_t length) {
+    bool is_any = false;
+    for (uint32_t i = 0; i < advisor->roles.input_count; i++) is_any |= is_as_long_twice(advisor, i, length);
+    if (!is_any) return;
+    advisor->doubt.may_go_bytes = advisor->doubt.population_bytes;
+    advisor->doubt.help =
+        "Two dimensions of the data are as long, and which of them is the sequence nothing here tells: "
+        "compile the step with half of it, or with data in which they differ.";
 }
 
 // Tokens have a sequence: where none is found, another dimension of its size hides it. Numbers of a recommendation's
@@ -60,6 +86,7 @@ bool advise_sequence(struct advisor *advisor, struct advice_item *item) {
     if (!sequence.length) return say_none(advisor, item);
     advisor->sequence = sequence.length;
     advisor->doubt = doubt_of_sequence(advisor, &sequence);
+    doubt_equal_lengths(advisor, sequence.length);
     if (!advisor_halve(advisor, &sequence.flow, &result)) return false;
     item->applies = item->changes_numerics = true;
     advisor_say(

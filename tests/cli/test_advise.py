@@ -757,6 +757,11 @@ class Predictions(unittest.TestCase):
     def test_convolutions_gather_no_stacks_of_loops_and_in_bfloat16_on_a_gpu_their_input_alone(self):
         self.assert_near("gpu_frames_scanned", "shard_parameters", 0.05)
 
+    def test_of_two_dimensions_as_long_either_may_be_the_sequence(self):
+        item = by_id(self.documents["gated_pairs"])["halve_sequence"]
+        self.assertIsNone(item["predicted_total_bytes"])
+        self.assertIn("Two dimensions of the data are as long", item["evidence"][0])
+
     def test_rows_that_a_step_sets_by_itself_have_no_sums_of_gradients(self):
         self.assert_near("gpu_rows_set", "micro_batch", 0.12)
 
