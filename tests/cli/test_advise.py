@@ -193,6 +193,7 @@ class Predictions(unittest.TestCase):
                                  "gpu_grouped_features": 64, "gpu_normed_before_mean": 32, "gpu_gated_prompt": 8,
                                  "gpu_frames_scanned": 16, "gpu_resized_pictures": 32,
                                  "gpu_rows_set": 4096, "gpu_looked_up_twice": 64,
+                                 "gpu_looked_up_donated": 64,
                                  "gpu_zeros_added_to": None})
 
     def test_without_a_batch_its_half_cannot_be_told(self):
@@ -756,6 +757,8 @@ class Predictions(unittest.TestCase):
 
     def test_convolutions_gather_no_stacks_of_loops_and_in_bfloat16_on_a_gpu_their_input_alone(self):
         self.assert_near("gpu_frames_scanned", "shard_parameters", 0.05)
+        self.assertIn("up to 38.60 MiB at a time",
+                      " ".join(by_id(self.documents["gpu_frames_scanned"])["shard_parameters"]["evidence"]))
 
     def test_of_two_dimensions_as_long_either_may_be_the_sequence(self):
         item = by_id(self.documents["gated_pairs"])["halve_sequence"]
@@ -766,8 +769,9 @@ class Predictions(unittest.TestCase):
         self.assert_near("gpu_rows_set", "micro_batch", 0.12)
 
     def test_gradients_of_rows_are_whole_as_chips_make_that_of_their_table(self):
-        self.assert_near("gpu_looked_up_twice", "shard_all", 0.08)
-        self.assert_near("gpu_looked_up_twice", "shard_parameters", 0.08)
+        for name in ("gpu_looked_up_donated", "gpu_looked_up_twice"):  # in the outputs, where these are empty
+            self.assert_near(name, "shard_all", 0.1)
+            self.assert_near(name, "shard_parameters", 0.05)
 
     def test_a_gate_and_what_it_opens_for_are_summed_over_chips_at_once(self):
         self.assert_near("gpu_gated_prompt", "shard_parameters", 0.03)
