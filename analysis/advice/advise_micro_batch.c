@@ -206,6 +206,14 @@ static bool say_others(struct advisor *advisor, bool has_sums, struct advice_ite
     return true;
 }
 
+static void say_sums(struct advisor *advisor, struct advice_item *item) {
+    int64_t bytes = sums_bytes(advisor);
+    const char *but = bytes < advisor_trained_bytes(advisor) ? " but for tables whose rows the step sets by itself"
+                                                             : "";
+    advisor_say(advisor, item, "The sums of the gradients are as large as the weights%s, %s, all the time.", but,
+                size_string(bytes, advisor->arena));
+}
+
 static void say_parts(struct advisor *advisor, bool has_sums, struct advice_item *item) {
     item->applies = true;
     long long examples = program_roles_examples(&advisor->roles), parts = item->parts;
@@ -218,8 +226,7 @@ static void say_parts(struct advisor *advisor, bool has_sums, struct advice_item
     if (has_sums)
         advisor_say(advisor, item, "The program sums gradients over a loop already: the sums are there.");
     else
-        advisor_say(advisor, item, "The sums of the gradients are as large as the weights, %s, all the time.",
-                    size_string(sums_bytes(advisor), advisor->arena));
+        say_sums(advisor, item);
 }
 
 bool advise_micro_batch(struct advisor *advisor, struct advice_item *item) {

@@ -270,8 +270,8 @@ static void say_pictures(const struct advisor *advisor, const struct sharded *sh
                     size_string(sharded_added_bytes(advisor, sharded), advisor->arena));
     else if (whole_pictures_bytes(advisor, &sharded->pictures))
         advisor_say(advisor, item,
-                    "Convolutions of groups of features have whole batches on each chip: %s of their results at the "
-                    "peak.",
+                    "Convolutions of groups of features, and those that the features win over the examples, have "
+                    "whole batches on each chip: %s at the peak.",
                     whole);
 }
 

@@ -45,7 +45,7 @@ static void mark_groups(const struct advisor *advisor, uint8_t *leaves) {
     }
 }
 
-// --- With the batch whole ---
+// --- With the batch whole, or where features win over it ---
 
 // How many of a pad's elements there are for each that it is given, but for its edges.
 static double spread_by(const struct graph_node *pad) {

@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from advice_board_training import BF16, F32, on_chips
+from advice_summit_nemo import dot, rms_norm
 
 
 def mixtral_shapes(layers, width, heads, groups, side, hidden, experts, vocab):
@@ -29,15 +30,6 @@ def served(change, shapes):
             return jax.ShapeDtypeStruct(shape, BF16)
         return Int8(jax.ShapeDtypeStruct(shape, jnp.int8), jax.ShapeDtypeStruct((*shape[:-2], shape[-1]), F32))
     return jax.tree.map(one, shapes, is_leaf=lambda node: isinstance(node, tuple))
-
-
-def dot(x, weight):
-    return x @ weight.astype(x.dtype)
-
-
-def rms_norm(x, scale):
-    y = x.astype(F32)
-    return (y * jax.lax.rsqrt((y * y).mean(-1, keepdims=True) + 1e-5)).astype(x.dtype) * scale
 
 
 def rotate_half(x):

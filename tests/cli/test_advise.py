@@ -767,6 +767,8 @@ class Predictions(unittest.TestCase):
 
     def test_rows_that_a_step_sets_by_itself_have_no_sums_of_gradients(self):
         self.assert_near("gpu_rows_set", "micro_batch", 0.12)
+        self.assertIn("but for tables whose rows the step sets by itself, 18.51 MiB",
+                      " ".join(by_id(self.documents["gpu_rows_set"])["micro_batch"]["evidence"]))
 
     def test_gradients_of_rows_are_whole_as_chips_make_that_of_their_table(self):
         for name in ("gpu_looked_up_donated", "gpu_looked_up_twice"):  # in the outputs, where these are empty
