@@ -53,7 +53,7 @@ static uint32_t narrow_weights(const struct advisor *advisor, int64_t *sizes, in
 static bool is_copy(const struct advisor *advisor, uint32_t leaf) {
     const struct array_shape *shape = &advisor->graph.leaves[leaf];
     bool is_matrix = shape->element_type == ELEMENT_TYPE_BF16 && shape->rank >= 2;
-    return is_matrix && advisor->types.cast_copies[leaf] && !advisor->batch.marks[leaf];
+    return is_matrix && type_flow_is_whole_copy(&advisor->types, leaf) && !advisor->batch.marks[leaf];
 }
 
 static void drop_copies(const struct advisor *advisor, int64_t *sizes) {

@@ -17,11 +17,12 @@ static bool lies_alike(const struct array_shape *a, const struct array_shape *b)
 }
 
 // What takes more than the float32 input, or lies otherwise, is made of a bfloat16 input as well: so a TPU's
-// convolution wants pictures of three channels, and its product of few rows the weight's columns in front.
+// convolution wants pictures of three channels, and its product of few rows the weight's columns in front. What a loop
+// stacks of an input that was turned before it waits as long, as the turned one.
 bool cast_copy_is_needless(const struct advisor *advisor, uint32_t leaf) {
     const struct array_shape *copy = &advisor->graph.leaves[leaf];
     bool has_like = false;
-    if (!advisor->types.cast_copies[leaf]) return false;
+    if (!type_flow_is_whole_copy(&advisor->types, leaf)) return false;
     for (uint32_t i = 0; i < advisor->roles.input_count; i++) {
         uint32_t input = advisor->roles.inputs[i].leaf;
         if (!is_f32_input_like(advisor, input, copy)) continue;
@@ -29,7 +30,7 @@ bool cast_copy_is_needless(const struct advisor *advisor, uint32_t leaf) {
         if (array_shape_bytes(copy) <= array_shape_bytes(from) && lies_alike(copy, from)) return true;
         has_like = true;
     }
-    return !has_like;
+    return !has_like && advisor->types.cast_copies[leaf] != CAST_COPY_STACKED;
 }
 
 // The entry's parameter that an operand is, or lies otherwise of.

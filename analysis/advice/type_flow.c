@@ -8,7 +8,16 @@
 
 enum { PASSES_MAX = 64 };
 
-enum origin { ORIGIN_OTHER, ORIGIN_INPUT, ORIGIN_FETCHED, ORIGIN_CAST_COPY, ORIGIN_CAST_COPY_OF_FETCHED };
+enum origin {
+    ORIGIN_OTHER,
+    ORIGIN_INPUT,
+    ORIGIN_FETCHED,
+    ORIGIN_PART,
+    ORIGIN_CAST_COPY,
+    ORIGIN_CAST_COPY_OF_FETCHED,
+    ORIGIN_CAST_PART,
+    ORIGIN_CAST_STACK,
+};
 
 struct runner {
     const struct program_graph *graph;
@@ -62,15 +71,20 @@ static bool is_copying(enum opcode opcode) {
            opcode == OPCODE_CONVERT;
 }
 
-// The leaf that an operation makes a copy of.
+// The leaf that an operation makes a copy of, takes a part of, or writes into another.
 static uint32_t copied(const struct runner *r, const struct graph_node *node) {
-    uint32_t operand = graph_operand(r->graph, node, 0);
+    uint32_t operand = graph_operand(r->graph, node, node->opcode == OPCODE_DYNAMIC_UPDATE_SLICE ? 1 : 0);
     if (node->opcode == OPCODE_CUSTOM_CALL) return fetched_from(r->graph, node);
-    return operand == HLO_NONE || !is_copying(node->opcode) ? HLO_NONE : r->graph->nodes[operand].first_leaf;
+    bool is_of_parts = node->opcode == OPCODE_DYNAMIC_SLICE || node->opcode == OPCODE_DYNAMIC_UPDATE_SLICE;
+    bool goes_on = is_of_parts || is_copying(node->opcode);
+    return operand == HLO_NONE || !goes_on ? HLO_NONE : r->graph->nodes[operand].first_leaf;
 }
 
-static uint8_t origin_of_copy(uint8_t from, bool is_fetched, bool is_bf16) {
-    if (from == ORIGIN_OTHER) return ORIGIN_OTHER;
+static uint8_t origin_of_copy(enum opcode opcode, uint8_t from, bool is_fetched, bool is_bf16) {
+    if (opcode == OPCODE_DYNAMIC_SLICE) return from == ORIGIN_INPUT ? ORIGIN_PART : ORIGIN_OTHER;
+    if (opcode == OPCODE_DYNAMIC_UPDATE_SLICE) return from == ORIGIN_CAST_PART ? ORIGIN_CAST_STACK : ORIGIN_OTHER;
+    if (from == ORIGIN_PART && is_bf16) return ORIGIN_CAST_PART;
+    if (from == ORIGIN_OTHER || from == ORIGIN_PART || from >= ORIGIN_CAST_PART) return from;
     is_fetched |= from == ORIGIN_FETCHED || from == ORIGIN_CAST_COPY_OF_FETCHED;
     if (is_bf16 || from == ORIGIN_CAST_COPY) return is_fetched ? ORIGIN_CAST_COPY_OF_FETCHED : ORIGIN_CAST_COPY;
     return is_fetched && from == ORIGIN_INPUT ? ORIGIN_FETCHED : from;
@@ -82,7 +96,7 @@ static void follow_origin(struct runner *r, const struct graph_node *node) {
     for (uint32_t l = 0; l < node->leaf_count; l++) {
         uint32_t leaf = node->first_leaf + l;
         bool is_fetched = node->opcode == OPCODE_CUSTOM_CALL, is_bf16 = is_type(r, leaf, ELEMENT_TYPE_BF16);
-        set_origin(r, leaf, origin_of_copy(r->origins[from], is_fetched, is_bf16));
+        set_origin(r, leaf, origin_of_copy(node->opcode, r->origins[from], is_fetched, is_bf16));
     }
 }
 
@@ -126,16 +140,33 @@ static int64_t dimensions_key(const struct array_shape *shape) {
     return id_map_key((struct bytes){(const uint8_t *)shape->dimensions, shape->rank * sizeof shape->dimensions[0]});
 }
 
+// Copies of inputs as well: a loop over another axis than the first has its stacks, and their gradients, turned.
+static bool is_copy_of_input(const struct runner *r, const struct dimension_flow *batch, uint32_t leaf) {
+    bool is_wide = is_type(r, leaf, ELEMENT_TYPE_F32) && r->graph->leaves[leaf].rank > 1;
+    return is_wide && r->origins[leaf] == ORIGIN_INPUT && !batch->marks[leaf];
+}
+
+static bool find_stored_shapes(const struct runner *r, const struct program_roles *roles,
+                               const struct dimension_flow *batch, struct arena *arena, struct id_map *shapes) {
+    size_t count = roles->input_count;
+    for (uint32_t leaf = 0; leaf < r->graph->leaf_count; leaf++) count += is_copy_of_input(r, batch, leaf);
+    if (!id_map_init(shapes, arena, count)) return false;
+    for (uint32_t i = 0; i < roles->input_count; i++) {
+        uint32_t leaf = roles->inputs[i].leaf;
+        if (leaf == HLO_NONE || !roles->inputs[i].is_state || !is_type(r, leaf, ELEMENT_TYPE_F32)) continue;
+        if (r->graph->leaves[leaf].rank > 0) id_map_put(shapes, dimensions_key(&r->graph->leaves[leaf]), leaf);
+    }
+    for (uint32_t leaf = 0; leaf < r->graph->leaf_count; leaf++) {
+        if (is_copy_of_input(r, batch, leaf)) id_map_put(shapes, dimensions_key(&r->graph->leaves[leaf]), leaf);
+    }
+    return true;
+}
+
 // Gradients and updates: float32, of a state parameter's dimensions, and no activation.
 static bool narrow_updates(struct runner *r, const struct program_roles *roles, const struct dimension_flow *batch,
                            struct arena *arena) {
     struct id_map shapes;
-    if (!id_map_init(&shapes, arena, roles->input_count)) return false;
-    for (uint32_t i = 0; i < roles->input_count; i++) {
-        uint32_t leaf = roles->inputs[i].leaf;
-        if (leaf == HLO_NONE || !roles->inputs[i].is_state || !is_type(r, leaf, ELEMENT_TYPE_F32)) continue;
-        if (r->graph->leaves[leaf].rank > 0) id_map_put(&shapes, dimensions_key(&r->graph->leaves[leaf]), leaf);
-    }
+    if (!find_stored_shapes(r, roles, batch, arena, &shapes)) return false;
     for (uint32_t leaf = 0; leaf < r->graph->leaf_count; leaf++) {
         if (!is_type(r, leaf, ELEMENT_TYPE_F32) || batch->marks[leaf]) continue;
         uint32_t like = id_map_get(&shapes, dimensions_key(&r->graph->leaves[leaf]));
@@ -154,9 +185,11 @@ static void start(struct runner *r, const struct program_roles *roles) {
     }
 }
 
-static void raise_all(struct runner *r, uint32_t first, uint32_t count, const uint8_t *classes) {
+static void hand_leaves_back(struct runner *r, uint32_t first_to, uint32_t first_from, uint32_t count) {
     for (uint32_t i = 0; i < count; i++) {
-        if (is_type(r, first + i, ELEMENT_TYPE_F32)) raise(r, first + i, classes[i]);
+        uint32_t to = first_to + i, from = first_from + i;
+        if (is_type(r, to, ELEMENT_TYPE_F32)) raise(r, to, r->flow->classes[from]);
+        if (r->origins[from] == ORIGIN_CAST_STACK) set_origin(r, to, ORIGIN_CAST_STACK);
     }
 }
 
@@ -167,30 +200,29 @@ static void hand_back_to_operands(struct runner *r, const struct graph_node *fus
         uint32_t operand = graph_operand(r->graph, fusion, i), inner = graph_parameter(r->graph, computation, i);
         if (operand == HLO_NONE || inner == HLO_NONE || r->graph->nodes[operand].leaf_count != 1) continue;
         if (r->graph->nodes[inner].leaf_count != 1) continue;
-        raise_all(r, r->graph->nodes[operand].first_leaf, 1, &r->flow->classes[r->graph->nodes[inner].first_leaf]);
+        hand_leaves_back(r, r->graph->nodes[operand].first_leaf, r->graph->nodes[inner].first_leaf, 1);
     }
 }
 
 // What a loop is given lies where its result does, so that both are of one type: the zeros that a stack begins with are
 // of the type of what is stacked, and those that rows are added to of the type of the rows.
 static void hand_back(struct runner *r, const struct graph_node *node) {
-    const uint8_t *classes = r->flow->classes + node->first_leaf;
     uint32_t given = graph_operand(r->graph, node, 0);
     if (given == HLO_NONE || node->leaf_count == 0) return;
     const struct graph_node *from = &r->graph->nodes[given];
     if (node->opcode == OPCODE_WHILE && from->leaf_count == node->leaf_count)
-        raise_all(r, from->first_leaf, from->leaf_count, classes);
+        hand_leaves_back(r, from->first_leaf, node->first_leaf, from->leaf_count);
     if (node->opcode == OPCODE_GET_TUPLE_ELEMENT && from->elements.count == from->leaf_count && node->number >= 0 &&
         node->number < from->leaf_count)
-        raise_all(r, from->first_leaf + (uint32_t)node->number, 1, classes);
+        hand_leaves_back(r, from->first_leaf + (uint32_t)node->number, node->first_leaf, 1);
     if (node->opcode == OPCODE_SCATTER && node->leaf_count == 1 && from->leaf_count == 1)
-        raise_all(r, from->first_leaf, 1, classes);
+        hand_leaves_back(r, from->first_leaf, node->first_leaf, 1);
     if (node->opcode == OPCODE_FUSION) hand_back_to_operands(r, node);
     bool is_flat_tuple = node->opcode == OPCODE_TUPLE && node->elements.count == node->leaf_count;
     for (uint32_t i = 0; is_flat_tuple && i < node->leaf_count; i++) {
         uint32_t operand = graph_operand(r->graph, node, i);
         if (operand != HLO_NONE && r->graph->nodes[operand].leaf_count == 1)
-            raise_all(r, r->graph->nodes[operand].first_leaf, 1, classes + i);
+            hand_leaves_back(r, r->graph->nodes[operand].first_leaf, node->first_leaf + i, 1);
     }
 }
 
@@ -222,8 +254,11 @@ static void widen_momentum(struct runner *r, const struct program_roles *roles) 
 }
 
 static uint8_t cast_copy_by(uint8_t origin) {
-    if (origin == ORIGIN_CAST_COPY_OF_FETCHED) return CAST_COPY_OF_FETCHED;
-    return origin == ORIGIN_CAST_COPY ? CAST_COPY_OF_INPUT : CAST_COPY_NONE;
+    static const uint8_t copies[] = {[ORIGIN_CAST_COPY] = CAST_COPY_OF_INPUT,
+                                     [ORIGIN_CAST_COPY_OF_FETCHED] = CAST_COPY_OF_FETCHED,
+                                     [ORIGIN_CAST_PART] = CAST_COPY_OF_PART,
+                                     [ORIGIN_CAST_STACK] = CAST_COPY_STACKED};
+    return copies[origin];
 }
 
 static void finish(struct runner *r, const struct program_roles *roles) {

@@ -7,6 +7,10 @@
 //     w f32 --convert (the compiler's own)--> bf16 --dot--> f32
 //     narrow                                  narrow        narrow: the dot was a float32 one, and will be bfloat16
 //
+//     stack f32[12,..] --dynamic-slice--> f32[1,..] --convert--> bf16 --dynamic-update-slice--> bf16[12,..]
+//     narrow                              narrow                 a cast part                    a stacked copy: a layer
+//                                                                casts its weights, and keeps them for the backward pass
+//
 // A conversion is the user's when its op_name ends in convert_element_type. What is as large as an entry parameter of
 // the state, but is no activation, is a gradient or an update and follows the parameter. Adafactor's momentum stays.
 #pragma once
@@ -23,12 +27,18 @@ enum cast_copy {
     CAST_COPY_NONE,
     CAST_COPY_OF_INPUT,
     CAST_COPY_OF_FETCHED,  // of what was fetched of the input first (fetched.h)
+    CAST_COPY_STACKED,     // of the input's parts, which a loop's turns made
+    CAST_COPY_OF_PART,     // of what one turn of a loop takes of the input: no copy of all of it
 };
 
 struct type_flow {
     uint8_t *classes;      // enum type_class of each leaf
     uint8_t *cast_copies;  // enum cast_copy: copies in bfloat16 of inputs, and what is made of those in float32 again
 };
+
+static inline bool type_flow_is_whole_copy(const struct type_flow *flow, uint32_t leaf) {
+    return flow->cast_copies[leaf] != CAST_COPY_NONE && flow->cast_copies[leaf] != CAST_COPY_OF_PART;
+}
 
 // False at the arena's limit.
 bool type_flow_run(const struct program_graph *graph, const struct program_roles *roles,

@@ -193,7 +193,7 @@ class Predictions(unittest.TestCase):
                                  "gpu_grouped_features": 64, "gpu_normed_before_mean": 32, "gpu_gated_prompt": 8,
                                  "gpu_frames_scanned": 16, "gpu_resized_pictures": 32,
                                  "gpu_rows_set": 4096, "gpu_looked_up_twice": 64,
-                                 "gpu_looked_up_donated": 64,
+                                 "gpu_looked_up_donated": 64, "gpu_cast_in_layers": 4, "gpu_turned_stacks": 4,
                                  "gpu_zeros_added_to": None})
 
     def test_without_a_batch_its_half_cannot_be_told(self):
@@ -759,6 +759,10 @@ class Predictions(unittest.TestCase):
         self.assert_near("gpu_frames_scanned", "shard_parameters", 0.05)
         self.assertIn("up to 38.60 MiB at a time",
                       " ".join(by_id(self.documents["gpu_frames_scanned"])["shard_parameters"]["evidence"]))
+
+    def test_what_layers_cast_of_their_weights_goes_with_the_wide_weights(self):
+        self.assert_near("gpu_cast_in_layers", "bf16_parameters", 0.01)
+        self.assert_near("gpu_turned_stacks", "bf16_parameters", 0.01)  # whose layers are the second axis
 
     def test_of_two_dimensions_as_long_either_may_be_the_sequence(self):
         item = by_id(self.documents["gated_pairs"])["halve_sequence"]
