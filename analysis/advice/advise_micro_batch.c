@@ -34,7 +34,7 @@ static bool is_added_at_once(const struct advisor *advisor, uint32_t leaf) {
            understanding_is_like_state(&advisor->graph, &advisor->roles, &advisor->batch, leaf);
 }
 
-// --- Copies of weights in bfloat16: made once, before the loop over the parts, and alive all through it ---
+// --- Copies of weights in bfloat16: on a TPU made once, before the loop over the parts, and alive all through it ---
 
 // Those of what is fetched are left out: as far as seen, the compiler makes them where it needs them.
 static int list_cast_shapes(const struct advisor *advisor, const struct array_shape *shapes[CAST_SHAPES_MAX]) {
@@ -48,13 +48,12 @@ static int list_cast_shapes(const struct advisor *advisor, const struct array_sh
     return count;
 }
 
-// And those of a pass that nobody trains are gone with its part.
 static double sum_of_casts(const struct advisor *advisor) {
     const struct array_shape *shapes[CAST_SHAPES_MAX];
     int count = list_cast_shapes(advisor, shapes);
     double bytes = 0;
     for (uint32_t i = 0; i < advisor->roles.input_count; i++) {
-        if (!advisor_is_weight(advisor, i) || advisor->untrained_weights[advisor->roles.inputs[i].leaf]) continue;
+        if (!advisor_is_weight(advisor, i)) continue;
         const struct array_shape *weight = &advisor->graph.leaves[advisor->roles.inputs[i].leaf];
         for (int k = 0; k < count; k++) {
             if (!array_same_dimensions(weight, shapes[k])) continue;
@@ -65,8 +64,9 @@ static double sum_of_casts(const struct advisor *advisor) {
     return bytes;
 }
 
-// Those that wait for the backward pass today are counted.
+// Those that wait for the backward pass today are counted. XLA:GPU moves none out of the loop: each part makes its own.
 static int64_t casts_added(const struct advisor *advisor) {
+    if (advisor->is_for_gpu) return 0;
     double bytes = sum_of_casts(advisor);
     for (uint32_t i = 0; i < advisor->what_if.replay.span_count; i++) {
         const struct heap_span *span = &advisor->what_if.replay.spans[i];
