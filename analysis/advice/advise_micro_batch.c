@@ -15,6 +15,7 @@
 
 #include "analysis/advice/advice_bounds.h"
 #include "analysis/advice/few_pictures.h"
+#include "analysis/advice/loop_steps.h"
 #include "analysis/advice/only_looked_up.h"
 #include "analysis/advice/weight_products.h"
 #include "analysis/program/op_name.h"
@@ -23,7 +24,7 @@ enum { PARTS_USUAL = 4, PARTS_MAX = 16, CAST_SHAPES_MAX = 256 };
 
 static bool is_stacked_by_loop(const struct advisor *advisor, uint32_t leaf) {
     const struct graph_node *node = &advisor->graph.nodes[advisor->graph.node_of_leaf[leaf]];
-    if (node->computation != advisor->graph.entry) return true;
+    if (node->computation != advisor->graph.entry || loop_steps_is_stack(&advisor->steps, leaf)) return true;
     return node->opcode == OPCODE_WHILE || node->opcode == OPCODE_GET_TUPLE_ELEMENT;
 }
 

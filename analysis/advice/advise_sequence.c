@@ -48,17 +48,32 @@ static void doubt_equal_lengths(struct advisor *advisor, int64_t length) {
         "compile the step with half of it, or with data in which they differ.";
 }
 
-// Tokens have a sequence: where none is found, another dimension of its size hides it. Numbers of a recommendation's
-// features are none.
-static void doubt_tokens(struct advisor *advisor) {
-    if (!data_kind_of(advisor).has_tokens || only_looked_up_find(advisor).count) return;
+static void doubt_none(struct advisor *advisor, const char *help) {
     advisor->doubt.population_bytes = advisor->doubt.may_go_bytes = (double)advisor->what_if.total_bytes;
-    advisor->doubt.help = "Compile the step with sequences of half the length to know: the data are tokens, but no "
-                          "dimension of theirs was found that much of the program grows with and its weights do not.";
+    advisor->doubt.help = help;
 }
 
-static bool say_none(struct advisor *advisor, struct advice_item *item) {
-    if (!advisor->request.sequence) doubt_tokens(advisor);
+// Tokens have a sequence: where none is found, another dimension of its size hides it. Numbers of a recommendation's
+// features are none.
+static bool has_hidden(const struct advisor *advisor) {
+    return data_kind_of(advisor).has_tokens && !only_looked_up_find(advisor).count;
+}
+
+// Is there much that could grow with what is cut? What weighs rows of tables is no sequence either.
+static bool is_of_data(const struct advisor *advisor) {
+    const double much = 0.25;
+    bool is_much = advisor->at_peak.batch > much * (double)advisor->what_if.total_bytes;
+    return is_much && !only_looked_up_find(advisor).count;
+}
+
+static bool say_none(struct advisor *advisor, bool is_cut, struct advice_item *item) {
+    if (is_cut && is_of_data(advisor))
+        doubt_none(advisor, "Compile the step with sequences of half the length to know: windows or patches are cut of "
+                            "a row of numbers, and how many grow with it is not followed.");
+    if (!advisor->request.sequence && has_hidden(advisor))
+        doubt_none(advisor, "Compile the step with sequences of half the length to know: the data are tokens, but no "
+                            "dimension of theirs was found that much of the program grows with and its weights do "
+                            "not.");
     if (!advisor->request.sequence)
         return advisor_no_use(advisor, item,
                               "No dimension of the data is a sequence that much of the program grows with; give its "
@@ -83,7 +98,7 @@ bool advise_sequence(struct advisor *advisor, struct advice_item *item) {
     const struct sequence_request request = {advisor->request.sequence, !advisor->has_convolutions};
     if (!sequence_find(&advisor->graph, &advisor->roles, &advisor->batch, &request, advisor->arena, &sequence))
         return error_set(advisor->error, ERROR_TOO_BIG, "no memory left to follow the program's dimensions");
-    if (!sequence.length) return say_none(advisor, item);
+    if (!sequence.length) return say_none(advisor, sequence.is_cut, item);
     advisor->sequence = sequence.length;
     advisor->doubt = doubt_of_sequence(advisor, &sequence);
     doubt_equal_lengths(advisor, sequence.length);

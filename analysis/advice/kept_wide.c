@@ -47,11 +47,56 @@ static bool is_of_jax_attention(const struct graph_node *node) {
     return bytes_contains(node->op_name, BYTES("BTNH,BSNH->BNTS"));
 }
 
+// --- Attention's scores ---
+
+enum { PRODUCTS_MAX = 256 };
+
+struct products {  // of activations alone, by how many elements they make
+    int64_t elements[PRODUCTS_MAX];
+    int count;
+};
+
+static bool has_elements(const struct products *products, int64_t elements) {
+    for (int i = 0; i < products->count; i++) {
+        if (products->elements[i] == elements) return true;
+    }
+    return false;
+}
+
+static bool is_between_activations(const struct advisor *advisor, const struct graph_node *node) {
+    bool is_product = node->opcode != OPCODE_FUSION && node->operand_count > 1 && is_named(node, BYTES("dot_general"));
+    for (uint32_t i = 0; i < 2 && is_product; i++) {
+        uint32_t operand = flow_operand_leaf(&advisor->batch, node, i);
+        is_product = operand != HLO_NONE && advisor->batch.marks[operand];
+    }
+    return is_product && !is_of_jax_attention(node);
+}
+
+static struct products find_scores(const struct advisor *advisor) {
+    struct products found = {.count = 0};
+    for (uint32_t i = 0; i < advisor->graph.node_count && found.count < PRODUCTS_MAX; i++) {
+        const struct graph_node *node = &advisor->graph.nodes[i];
+        if (!node->leaf_count || !is_between_activations(advisor, node)) continue;
+        int64_t elements = array_shape_elements(&advisor->graph.leaves[node->first_leaf]);
+        if (!has_elements(&found, elements)) found.elements[found.count++] = elements;
+    }
+    return found;
+}
+
+// A softmax over scores has the type of queries and keys, where nobody asks for another: of 16 steps in float32 that
+// were compiled in bfloat16 too, 11 had it so. One that is in bfloat16 already has in float32 what it asked for. A
+// contrastive loss [examples, examples] is of two activations too, and stays.
+static bool is_of_scores(const struct products *scores, const struct array_shape *shape) {
+    return shape->rank > 2 && has_elements(scores, array_shape_elements(shape));
+}
+
 struct shape_set kept_wide_find(const struct advisor *advisor) {
     enum { STACKS_READ_MAX = 4096 };
+    struct products scores = {.count = 0};
     struct shape_set found = {.count = 0};
     uint32_t read = 0, asked = HLO_NONE;
     if (advisor->roles.is_graph) return found;  // what comes to a node is weighed in the type that it comes in
+    if (!advisor_computes_in_bf16(advisor)) scores = find_scores(advisor);
     for (uint32_t leaf = 0; leaf < advisor->graph.leaf_count && found.count < SHAPE_SET_MAX; leaf++) {
         const struct array_shape *shape = &advisor->graph.leaves[leaf];
         uint32_t node = advisor->graph.node_of_leaf[leaf];
@@ -60,7 +105,7 @@ struct shape_set kept_wide_find(const struct advisor *advisor) {
         if (is_wide) asked = node;
         bool is_exp = is_wide && is_named(&advisor->graph.nodes[node], BYTES("exp"));
         if (!is_exp || shape_set_has(&found, shape) || is_of_sigmoid(&advisor->graph, node)) continue;
-        if (is_of_activation(&advisor->graph.nodes[node])) continue;
+        if (is_of_activation(&advisor->graph.nodes[node]) || is_of_scores(&scores, shape)) continue;
         if (read++ < STACKS_READ_MAX && is_of_library(advisor->module, node)) continue;
         shape_set_add(&found, shape);
     }

@@ -2,11 +2,13 @@
 // takes exponentials of.
 //
 //     x bf16 . w bf16 -> logits  --astype(float32)--> exp       logits: float32, and beside it bfloat16 (made twice)
-//     q bf16 . k bf16 -> scores  --astype(float32)--> exp       scores: the product's own type
+//     q bf16 . k bf16 -> scores                       exp       scores: the product's own type, and their softmax too
+//                                                               in a step that is in float32 now
 //     sigmoid, softplus, ...                          exp       keeps the type that it is given
 //
 // By the names of operations, and by the file that calls JAX: flax's and haiku's layers take softmaxes in their own
-// type. Tells shapes: whatever has the dimensions of such an array is one. Says nothing of sums and norms.
+// type, and so do most who write attention by hand; jax.nn.dot_product_attention does not. Tells shapes: whatever has
+// the dimensions of such an array is one. Says nothing of sums and norms.
 #pragma once
 
 #include "analysis/advice/advisor.h"

@@ -234,6 +234,21 @@ static struct candidate best_of(const struct finder *f, const struct candidate *
     return best;
 }
 
+// Numbers in a row that nothing is multiplied with, as they are: windows are gathered of them first.
+static bool are_cut(const struct finder *f) {
+    bool are_any = false;
+    for (uint32_t i = 0; i < f->roles->input_count && !are_any; i++) {
+        const struct array_shape *shape = is_data(f, i) && !is_cache(f, i) ? shape_of(f, i) : NULL;
+        for (int d = 0; shape && !is_integer(shape) && d < shape->rank && !are_any; d++) {
+            struct candidate one = {shape->dimensions[d], d};
+            if (one.size < 2 || !has_dimension(f, i, one)) continue;
+            follow(f, one);
+            are_any = weights_bytes(f, true) <= 0;
+        }
+    }
+    return are_any;
+}
+
 // Dimensions that are the batch and nothing else take no other marks.
 static bool forbid_batch(const struct finder *f, struct arena *arena) {
     uint8_t *forbidden = arena_new(arena, uint8_t, f->graph->leaf_count);
@@ -250,14 +265,14 @@ static bool forbid_batch(const struct finder *f, struct arena *arena) {
     return true;
 }
 
-// A prompt that fills most of a cache's room is as long as the room is made for: it goes with it, and the room with it.
+// A prompt that fills half of a cache's room, or more, is as long as the room is made for: it goes with it, and the room with it.
 static bool mark_prompt(struct dimension_flow *flow, uint32_t room, uint32_t prompt) {
     enum { MOST_DIVISOR = 2 };
     if (room == HLO_NONE || prompt == HLO_NONE) return false;
     const struct array_shape *whole = flow_leaf(flow, room), *part = flow_leaf(flow, prompt);
     uint8_t of_room = flow->marks[room], of_prompt = flow->marks[prompt];
     for (int d = 0; d < whole->rank && whole->rank == part->rank; d++) {
-        if (part->dimensions[d] <= whole->dimensions[d] / MOST_DIVISOR) continue;
+        if (part->dimensions[d] < whole->dimensions[d] / MOST_DIVISOR) continue;
         if (flow_is_marked(flow, room, d)) dimension_flow_mark(flow, prompt, d);
         if (flow_is_marked(flow, prompt, d)) dimension_flow_mark(flow, room, d);
     }
@@ -291,6 +306,7 @@ bool sequence_find(const struct program_graph *graph, const struct program_roles
     if (!dimension_flow_init(&sequence->flow, graph, arena) || !forbid_batch(&f, arena)) return false;
     sequence->flow.follows_cuts = true;
     struct candidate best = best_of(&f, tried, list_candidates(&f, tried));
+    sequence->is_cut = !best.size && !told && are_cut(&f);
     dimension_flow_clear(&sequence->flow);
     if (!best.size) return true;
     follow(&f, best);

@@ -10,7 +10,8 @@
 // Found as the batch is (program_roles.h): each dimension of an input of data that does not follow the batch is marked,
 // and followed; the one that reaches most bytes wins. A feature is summed over with weights, so marks that reach more
 // than an eighth of these (tables of positions may be reached) are none of a sequence; nor are the sides of images. A
-// slice of all but the last of a sequence follows it. Does not tell a length from another quantity of that sort, such
+// slice of all but the last of a sequence follows it. What windows or patches are gathered of is followed no further: a
+// dimension of numbers that reaches no weight may be such. Does not tell a length from another quantity of that sort, such
 // as the words of a document: whatever is halved, its bytes are.
 #pragma once
 
@@ -22,6 +23,7 @@ struct sequence {
     bool is_told;     // the user gave the length
     int64_t reached;  // inputs of weights that follow it
     bool is_stepped;  // a loop takes one of it at a time
+    bool is_cut;      // none was found, but numbers that are no features are cut into pieces
     struct dimension_flow flow;
 };
 

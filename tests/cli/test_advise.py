@@ -88,7 +88,8 @@ class Predictions(unittest.TestCase):
                                   ("pair_biases", "shard_all"), ("equal_places", "halve_sequence"),
                                   ("narrow_tables", "shard_parameters"), ("narrow_tables", "shard_all"),
                                   ("joined_meshes", "halve_batch"), ("private_parts", "halve_batch"),
-                                  ("parts_again", "rematerialize")])
+                                  ("parts_again", "rematerialize"),
+                                  ("gpu_pieces_attended", "halve_sequence")])
 
     def test_chips_that_share_all_do_not_save_nothing(self):
         item = by_id(self.documents["pair_biases"])["shard_all"]
@@ -194,6 +195,7 @@ class Predictions(unittest.TestCase):
                                  "gpu_frames_scanned": 16, "gpu_resized_pictures": 32,
                                  "gpu_rows_set": 4096, "gpu_looked_up_twice": 64,
                                  "gpu_looked_up_donated": 64, "gpu_cast_in_layers": 4, "gpu_turned_stacks": 4,
+                                 "gpu_pieces_attended": 64, "gpu_half_room": 8,
                                  "gpu_zeros_added_to": None})
 
     def test_without_a_batch_its_half_cannot_be_told(self):
@@ -627,6 +629,7 @@ class Predictions(unittest.TestCase):
         self.assertFalse(item["applies"])
 
     def test_prompts_are_as_long_as_their_caches_have_room(self):
+        self.assert_near("gpu_half_room", "halve_sequence", 0.01)  # half of which the prompt fills
         items, program = by_id(self.documents["long_prompts"]), PROGRAMS["long_prompts"]
         for change in ("halve_sequence", "int8_weights"):
             truth = program["after"][change]
@@ -763,6 +766,17 @@ class Predictions(unittest.TestCase):
     def test_what_layers_cast_of_their_weights_goes_with_the_wide_weights(self):
         self.assert_near("gpu_cast_in_layers", "bf16_parameters", 0.01)
         self.assert_near("gpu_turned_stacks", "bf16_parameters", 0.01)  # whose layers are the second axis
+
+    def test_scores_of_a_step_in_float32_take_the_type_of_queries_and_keys(self):
+        self.assert_near("gpu_pieces_attended", "bf16_temporaries", 0.02)
+
+    def test_what_scans_stack_of_gradients_is_whole_beside_their_sums(self):
+        self.assert_near("experts_summed", "micro_batch", 0.03)
+
+    def test_a_row_that_pieces_are_cut_of_may_be_a_sequence(self):
+        item = by_id(self.documents["gpu_pieces_attended"])["halve_sequence"]
+        self.assertIsNone(item["predicted_total_bytes"])
+        self.assertIn("windows or patches are cut of a row of numbers", item["evidence"][0])
 
     def test_of_two_dimensions_as_long_either_may_be_the_sequence(self):
         item = by_id(self.documents["gated_pairs"])["halve_sequence"]
