@@ -14,6 +14,7 @@
 #include "analysis/advice/advisor.h"
 
 #include "analysis/advice/advice_bounds.h"
+#include "analysis/advice/early_zeros.h"
 #include "analysis/advice/few_pictures.h"
 #include "analysis/advice/loop_steps.h"
 #include "analysis/advice/only_looked_up.h"
@@ -149,7 +150,8 @@ static bool predict(struct advisor *advisor, int64_t count, bool has_sums, struc
     if (!sizes) return false;
     int64_t largest = cut(advisor, &parts, sizes);
     if (!advisor_run(advisor, &change, &then)) return false;
-    int64_t added = has_sums ? 0 : sums_bytes(advisor) + largest + casts_added(advisor);
+    int64_t zeros = advisor->is_for_gpu ? early_zeros_read_bytes(advisor, &parts.tables) : 0;
+    int64_t added = has_sums ? 0 : sums_bytes(advisor) + largest + casts_added(advisor) + zeros;
     advisor->reach.added_bytes = added;
     then.lodged_bytes = added < then.room_bytes ? added : then.room_bytes;
     added -= then.lodged_bytes;

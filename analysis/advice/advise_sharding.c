@@ -282,6 +282,11 @@ static void say_sharded(const struct advisor *advisor, const struct sharded *sha
                     "to spare it will keep more of them.");
     say_sums(advisor, sharded, item);
     say_pictures(advisor, sharded, item);
+    if (sharded->zeros.bytes > advisor->what_if.total_bytes / ADVICE_WORTH_DIVISOR)
+        advisor_say(advisor, item,
+                    "Gradients of tables and of stacks begin as zeros, which depend on nothing: several chips make "
+                    "them early, and %s of them are there at once.",
+                    size_string(sharded->zeros.bytes, advisor->arena));
 }
 
 static void say_table(const struct advisor *advisor, const struct sharding_split *split, struct advice_item *item) {
@@ -326,6 +331,7 @@ static bool find_sharded(struct advisor *advisor, struct sharded *sharded) {
     sharded->habits = sharding_habits_find(advisor, sharded->uneven.is_any);
     sharded->waiting = find_waiting(advisor, sharded);
     const int64_t *sizes = sharded->then.sizes;
+    if (sizes && advisor->is_for_gpu && advisor->roles.is_training) sharded->zeros = early_zeros_find(advisor, sizes);
     return !sizes || summed_whole_find(advisor, &sharded->split, sizes, &sharded->summed_whole);
 }
 

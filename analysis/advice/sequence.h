@@ -11,8 +11,8 @@
 // and followed; the one that reaches most bytes wins. A feature is summed over with weights, so marks that reach more
 // than an eighth of these (tables of positions may be reached) are none of a sequence; nor are the sides of images. A
 // slice of all but the last of a sequence follows it. What windows or patches are gathered of is followed no further: a
-// dimension of numbers that reaches no weight may be such. Does not tell a length from another quantity of that sort, such
-// as the words of a document: whatever is halved, its bytes are.
+// dimension of numbers that reaches no weight may be such. Does not tell a length from another quantity of that sort,
+// such as the words of a document: whatever is halved, its bytes are.
 #pragma once
 
 #include "analysis/advice/program_roles.h"

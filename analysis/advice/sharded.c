@@ -116,6 +116,12 @@ static int64_t gathered_or_summed(const struct advisor *advisor, const struct sh
     return (at_end > added ? at_end : added) + unfused_product_bytes(advisor);
 }
 
+// With zeros there early, beyond the peak of what is split and what outputs have room for.
+static int64_t beyond_with_zeros(const struct sharded *sharded) {
+    int64_t room = sharded->then.temporary_bytes + sharded->then.room_bytes;
+    return sharded->zeros.peak_bytes - room;
+}
+
 // Rows are looked up before anything else is there, and their table's gradient is made when nothing else is still.
 static int64_t exchanged_or_gathered(const struct advisor *advisor, const struct sharded *sharded) {
     const struct sharding_split *split = &sharded->split;
@@ -124,7 +130,9 @@ static int64_t exchanged_or_gathered(const struct advisor *advisor, const struct
             at_last = looked_up_scattered_bytes(advisor, split, sharded->is_batch_split) - today -
                       sharded->then.room_bytes;  // of outputs
     if (at_first > added) added = at_first;
-    return at_last > added ? at_last : added;
+    int64_t with_zeros = beyond_with_zeros(sharded);
+    if (at_last > added) added = at_last;
+    return with_zeros > added ? with_zeros : added;
 }
 
 static double waiting_pictures(const struct advisor *advisor, const struct sharded *sharded) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "analysis/advice/batch_reach.h"
+#include "analysis/advice/early_zeros.h"
 #include "analysis/advice/gathered.h"
 #include "analysis/advice/sharding_habits.h"
 #include "analysis/advice/sharding_split.h"
@@ -26,6 +27,7 @@ struct sharded {  // the program on one of the chips
     int64_t weights_bytes;  // whole on each with the batch split, where not one is at a time: gathered.h
     struct waiting_bytes waiting;
     struct summed_whole summed_whole;
+    struct early_zeros zeros;  // of a step on GPUs
 };
 
 // Are edges of a graph, and all that follows them, split along with the weights of a TPU's program?

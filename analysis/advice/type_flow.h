@@ -8,8 +8,8 @@
 //     narrow                                  narrow        narrow: the dot was a float32 one, and will be bfloat16
 //
 //     stack f32[12,..] --dynamic-slice--> f32[1,..] --convert--> bf16 --dynamic-update-slice--> bf16[12,..]
-//     narrow                              narrow                 a cast part                    a stacked copy: a layer
-//                                                                casts its weights, and keeps them for the backward pass
+//     narrow                              narrow                 a part          a stacked copy: each layer casts its
+//                                                                                weights, and keeps them
 //
 // A conversion is the user's when its op_name ends in convert_element_type. What is as large as an entry parameter of
 // the state, but is no activation, is a gradient or an update and follows the parameter. Adafactor's momentum stays.
