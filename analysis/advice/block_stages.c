@@ -341,11 +341,50 @@ int64_t block_stages_input_bytes(const struct block_stages *stages) {
     return stage ? what_if_bytes((double)stage->stream_bytes * (double)turns) : 0;
 }
 
-// How many blocks there are, all alike: turns of a loop, as weights say, or the operation that keeps most where several
+static bool has_layers(const struct advisor *advisor, int64_t count) {
+    for (uint32_t i = 0; i < advisor->roles.input_count; i++) {
+        uint32_t leaf = advisor->roles.inputs[i].leaf;
+        bool is_stack = loop_steps_is_stack(&advisor->steps, leaf) && advisor_is_weight(advisor, i);
+        if (is_stack && advisor->graph.leaves[leaf].dimensions[0] == count) return true;
+    }
+    return false;
+}
+
+// Of a loop of the forward pass that stacks what follows the batch, how many turns it has; 0: it is none.
+static int64_t turns_of(const struct advisor *advisor, uint32_t node) {
+    int64_t length = 0;
+    bool is_forward = advisor->phases.of_node[node] == PHASE_FORWARD;
+    if (advisor->graph.nodes[node].opcode != OPCODE_WHILE || !is_forward || !advisor->is_stacking[node]) return 0;
+    loop_steps_carried(&advisor->steps, &advisor->batch, node, &length);
+    return length;
+}
+
+// The computation that a loop of so many turns stands in; HLO_NONE: there is none.
+static uint32_t around_loop(const struct advisor *advisor, int64_t turns) {
+    for (uint32_t i = 0; i < advisor->graph.node_count; i++) {
+        if (turns_of(advisor, i) == turns) return advisor->graph.nodes[i].computation;
+    }
+    return HLO_NONE;
+}
+
+// Turns of the loops that stack, one after the other: two towers of twelve layers have 24. Loops inside of their turns
+// are parts of a block; beside layers, those over time are of the loss.
+static double count_turns(const struct advisor *advisor, const struct residuals *residuals) {
+    uint32_t around = around_loop(advisor, residuals->loop_length);
+    double turns = 0, least = (double)residuals->loop_length;
+    for (uint32_t i = 0; i < advisor->graph.node_count; i++) {
+        int64_t length = advisor->graph.nodes[i].computation == around ? turns_of(advisor, i) : 0;
+        if (length > 0 && has_layers(advisor, length)) turns += (double)length;
+    }
+    return turns > least ? turns : least;
+}
+
+// How many blocks there are, all alike: turns of loops, as weights say, or the operation that keeps most where several
 // weights of a block have one shape. 0: there are stages.
-static double count_alike_blocks(struct layer_count layers, const struct residuals *residuals,
-                                 const struct block_stages *stages, const struct op_count *ops, uint32_t op_count) {
-    if (residuals->loop_length) return (double)residuals->loop_length;
+static double count_alike_blocks(const struct advisor *advisor, struct layer_count layers,
+                                 const struct residuals *residuals, const struct block_stages *stages,
+                                 const struct op_count *ops, uint32_t op_count) {
+    if (residuals->loop_length) return count_turns(advisor, residuals);
     if (residuals->unequal_blocks) return residuals->unequal_blocks;
     uint32_t most = most_of_one_op(ops, op_count);
     if (layers.count < 2 || !(layers.is_even || is_nearly_one(residuals, stages))) return 0;
@@ -364,7 +403,7 @@ static void fill_stage(const struct advisor *advisor, const struct residuals *re
     struct block_stage *stage = &stages->stages[kept->stage];
     bool is_of_loop = residuals->loop_length && is_of_turns(residuals, stages, kept->stage);
     stage->blocks = alike > 0    ? alike
-                    : is_of_loop ? (double)residuals->loop_length
+                    : is_of_loop ? count_turns(advisor, residuals)
                                  : count_in_stage(residuals, stages, kept);
     choose_stream(residuals, stages, kept->stage);
     uint32_t loops = is_of_loop ? block_stages_loops_over_time(advisor, residuals) : 0;
@@ -385,7 +424,7 @@ void block_stages_find(const struct advisor *advisor, const struct residuals *re
     put_in_order(stages);
     join_first(residuals, stages);
     bool is_apart = has_both_kinds(residuals);
-    double alike = is_apart ? 0 : count_alike_blocks(layers, residuals, stages, ops, op_count);
+    double alike = is_apart ? 0 : count_alike_blocks(advisor, layers, residuals, stages, ops, op_count);
     if (alike > 0 || is_apart) put_by_kind(residuals, is_apart, stages);
     for (uint32_t s = 0; s < stages->count; s++) {
         struct kept_ops kept = {ops, op_count, stages->stage_of_group, (uint8_t)s};

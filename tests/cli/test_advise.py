@@ -196,6 +196,7 @@ class Predictions(unittest.TestCase):
                                  "gpu_rows_set": 4096, "gpu_looked_up_twice": 64,
                                  "gpu_looked_up_donated": 64, "gpu_cast_in_layers": 4, "gpu_turned_stacks": 4,
                                  "gpu_pieces_attended": 64, "gpu_half_room": 8, "gpu_begun_at_once": 4096,
+                                 "gpu_towers_scanned": 64,
                                  "gpu_zeros_added_to": None})
 
     def test_without_a_batch_its_half_cannot_be_told(self):
@@ -766,6 +767,11 @@ class Predictions(unittest.TestCase):
     def test_what_layers_cast_of_their_weights_goes_with_the_wide_weights(self):
         self.assert_near("gpu_cast_in_layers", "bf16_parameters", 0.01)
         self.assert_near("gpu_turned_stacks", "bf16_parameters", 0.01)  # whose layers are the second axis
+
+    def test_layers_of_two_loops_are_blocks_one_after_the_other(self):
+        self.assert_near("gpu_towers_scanned", "rematerialize", 0.15)
+        self.assertIn("About 14 blocks",
+                      " ".join(by_id(self.documents["gpu_towers_scanned"])["rematerialize"]["evidence"]))
 
     def test_zeros_that_gradients_of_tables_begin_as_are_there_early(self):
         for change in ("shard_all", "shard_parameters", "micro_batch"):
