@@ -5,10 +5,11 @@
 #include "analysis/advice/advisor.h"
 #include "analysis/advice/few_pictures.h"
 #include "analysis/advice/looked_up.h"
-#include "analysis/advice/near_capacity.h"
+#include "analysis/advice/say_sharded.h"
 #include "analysis/advice/scattered.h"
 #include "analysis/advice/sharded.h"
 #include "analysis/advice/sharding_doubts.h"
+#include "analysis/advice/whole_operands.h"
 
 // On a TPU an array of examples more or less may be whole at once: one program in two was exact, the others as far off.
 #define WHOLE_BELOW 0.115
@@ -173,6 +174,7 @@ static void resize_split(const struct advisor *advisor, struct sharded *sharded,
             continue;
         }
         if (is_given_back_whole(advisor, i, marks) || sharded->pictures.leaves[leaf]) continue;
+        if (sharded->whole_operands && sharded->whole_operands[leaf]) continue;
         struct array_shape part = sharding_split_once(&advisor->graph.leaves[leaf], marks, advisor->request.ways);
         sizes[i] = advisor_reshaped(advisor, i, &part);
     }
@@ -230,75 +232,6 @@ static void add_to_totals(struct advisor *advisor, int64_t added, int64_t hidden
     then->peak_bytes += added + hidden;
 }
 
-// A chip's part of a sum beside the whole: half of it, as some programs had both and others wrote one over the other.
-// What XLA:GPU cuts into columns it cuts as it sums.
-static int64_t partial_sum_bytes(const struct advisor *advisor, const struct sharded *sharded) {
-    bool is_cut_at_once = advisor->is_for_gpu && !sharded->summed_whole.is_of_examples;
-    return is_cut_at_once ? 0 : sharded->summed_whole.product_bytes / 2;
-}
-
-static void say_sums(const struct advisor *advisor, const struct sharded *sharded, struct advice_item *item) {
-    if (sharded->summed_whole.product_bytes)
-        advisor_say(advisor, item,
-                    "A product is summed over the chips before they share its %s: %s of it is whole on each%s.",
-                    sharded->summed_whole.is_of_examples ? "examples" : "columns",
-                    size_string(sharded->summed_whole.product_bytes, advisor->arena),
-                    partial_sum_bytes(advisor, sharded) ? ", perhaps twice" : "");
-    if (summed_twice_bytes(sharded))
-        advisor_say(advisor, item,
-                    "A product whose rows the chips share is summed over them and stays whole: where the compiler "
-                    "does not write the sum over a chip's part, %s of it lie there beside it.",
-                    size_string(sharded->summed_whole.twice_bytes, advisor->arena));
-    int64_t kept_bytes = scattered_not_bytes(advisor, sharded->summed_leaves);
-    if (kept_bytes)
-        advisor_say(advisor, item,
-                    "Products that are summed over the chips, and whose columns or heads fill no whole tiles on each, "
-                    "stay whole: %s of them at the peak.",
-                    size_string(kept_bytes, advisor->arena));
-}
-
-static void say_pictures(const struct advisor *advisor, const struct sharded *sharded, struct advice_item *item) {
-    const char *whole = size_string(whole_pictures_bytes(advisor, &sharded->pictures), advisor->arena);
-    if (sharded->pictures.at_end_bytes)
-        advisor_say(
-            advisor, item,
-            "Each convolution gathers its whole input, which stays so for the gradient of its kernel: %s of such "
-            "inputs at the peak.",
-            whole);
-    else if (sharded->split.is_by_features && !sharded->is_batch_split)
-        advisor_say(advisor, item, "Each convolution gathers its whole input first: up to %s at a time.",
-                    size_string(sharded_added_bytes(advisor, sharded), advisor->arena));
-    else if (whole_pictures_bytes(advisor, &sharded->pictures))
-        advisor_say(advisor, item,
-                    "Convolutions of groups of features, and those that the features win over the examples, have "
-                    "whole batches on each chip: %s at the peak.",
-                    whole);
-}
-
-static void say_sharded(const struct advisor *advisor, const struct sharded *sharded, struct advice_item *item) {
-    if (advisor->is_rematerialized && !near_capacity_is(advisor))
-        advisor_say(advisor, item,
-                    "The compiler recomputes arrays here for want of memory (names with .remat); with room "
-                    "to spare it will keep more of them.");
-    say_sums(advisor, sharded, item);
-    say_pictures(advisor, sharded, item);
-    if (sharded->zeros.bytes > advisor->what_if.total_bytes / ADVICE_WORTH_DIVISOR)
-        advisor_say(advisor, item,
-                    "Gradients of tables and of stacks begin as zeros, which depend on nothing: several chips make "
-                    "them early, and %s of them are there at once.",
-                    size_string(sharded->zeros.bytes, advisor->arena));
-}
-
-static void say_table(const struct advisor *advisor, const struct sharding_split *split, struct advice_item *item) {
-    const struct array_shape *table = advisor->roles.is_training ? looked_up_in_columns(advisor, split) : NULL;
-    if (!table) return;
-    unsigned long long rows = (uint64_t)table->dimensions[0], ways = (uint64_t)advisor->request.ways;
-    advisor_say(advisor, item,
-                "A table of %llu rows, which %llu chips do not divide, is split by columns: what is looked up follows "
-                "it, so that the batch may stay whole. Pad it to %llu rows.",
-                rows, ways, rows + ways - rows % ways);
-}
-
 // Where the partitioner leaves much of the batch whole by itself, and what is left once it is told otherwise.
 static bool say_constraint(struct advisor *advisor, struct sharded *sharded, struct advice_item *item) {
     const double little = 0.1, worth = 0.75;
@@ -327,6 +260,8 @@ static bool find_sharded(struct advisor *advisor, struct sharded *sharded) {
     sharded->summed_leaves = scattered_not(advisor, &sharded->split);
     bool has_room = sharded->looked_up && sharded->summed_leaves &&
                     whole_pictures_find(advisor, &sharded->split, sharded->is_batch_split, &sharded->pictures);
+    if (has_room && !sharded->is_batch_split)
+        has_room = (sharded->whole_operands = whole_operands_find(advisor, &sharded->split.flow));
     if (!has_room || !run_split(advisor, sharded)) return false;
     sharded->habits = sharding_habits_find(advisor, sharded->uneven.is_any);
     sharded->waiting = find_waiting(advisor, sharded);
@@ -365,11 +300,11 @@ static void set_sharded_totals(struct advisor *advisor, const struct sharded *sh
     int64_t hidden = advisor->is_rematerialized ? what_if_bytes(HIDDEN * (double)then.temporary_bytes) : 0;
     add_to_totals(advisor, sharded_added_bytes(advisor, sharded), hidden, &then);
     advisor->reach.added_bytes += sharded->waiting.most - sharded->waiting.likely +
-                                  partial_sum_bytes(advisor, sharded) + sharded->summed_whole.twice_bytes;
+                                  sharded_partial_sum_bytes(advisor, sharded) + sharded->summed_whole.twice_bytes;
     advisor_set_totals(advisor, &then, below_of(advisor, spread), spread, item);
     widen_by_waiting(advisor, &sharded->waiting, item);
     widen_by_twice(sharded, item);
-    item->high_bytes += partial_sum_bytes(advisor, sharded) + accident;
+    item->high_bytes += sharded_partial_sum_bytes(advisor, sharded) + accident;
     if (accident && item->low_bytes > then.peak_bytes) item->low_bytes = then.peak_bytes;
     sharding_widen(&sharded->habits, sharded->is_batch_split, advisor->is_for_gpu, item);
     if (sharded->is_batch_split && is_gathered_in_bf16(advisor)) advice_widen(item, OFF_IN_BF16, OFF_IN_BF16);
@@ -385,7 +320,6 @@ static bool predict_sharded(struct advisor *advisor, bool is_batch_split, double
     if (is_batch_split && advisor->roles.batch < 2) advisor->doubt = advisor_doubt_without_batch(advisor);
     set_sharded_totals(advisor, &sharded, spread, item);
     if (is_batch_split) doubt_nothing_saved(advisor, item);
-    if (is_batch_split) say_table(advisor, &sharded.split, item);
     say_sharded(advisor, &sharded, item);
     return say_constraint(advisor, &sharded, item);
 }

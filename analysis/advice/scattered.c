@@ -102,14 +102,3 @@ int64_t scattered_size(const struct advisor *advisor, uint32_t leaf, int64_t byt
     bool is_rounded = type_flow_is_rounded(&advisor->types, &advisor->graph, leaf);
     return is_rounded ? what_if_bytes(2.0 * (double)bytes) : bytes;
 }
-
-int64_t scattered_not_bytes(const struct advisor *advisor, const uint8_t *whole) {
-    const struct heap_replay *replay = &advisor->what_if.replay;
-    double bytes = 0;
-    for (uint32_t i = 0; i < replay->live_at_peak_count; i++) {
-        uint32_t leaf = advisor_leaf(advisor, replay->live_at_peak[i]);
-        if (leaf == HLO_NONE || !whole[leaf]) continue;
-        bytes += (double)scattered_size(advisor, leaf, array_shape_bytes(&advisor->graph.leaves[leaf]));
-    }
-    return what_if_bytes(bytes);
-}

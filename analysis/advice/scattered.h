@@ -17,6 +17,3 @@ uint8_t *scattered_not(const struct advisor *advisor, const struct sharding_spli
 
 // What a leaf of so many bytes takes as such a sum.
 int64_t scattered_size(const struct advisor *advisor, uint32_t leaf, int64_t bytes);
-
-// Of those, what is live at the peak, in bytes.
-int64_t scattered_not_bytes(const struct advisor *advisor, const uint8_t *whole);

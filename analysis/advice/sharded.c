@@ -154,3 +154,8 @@ int64_t sharded_added_bytes(const struct advisor *advisor, const struct sharded 
     return exchanged_or_gathered(advisor, sharded) + sharded->waiting.likely + summed +
            what_if_bytes(regathered + waiting_pictures(advisor, sharded));
 }
+
+int64_t sharded_partial_sum_bytes(const struct advisor *advisor, const struct sharded *sharded) {
+    bool is_cut_at_once = advisor->is_for_gpu && !sharded->summed_whole.is_of_examples;
+    return is_cut_at_once ? 0 : sharded->summed_whole.product_bytes / 2;
+}

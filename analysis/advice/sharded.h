@@ -23,6 +23,7 @@ struct sharded {  // the program on one of the chips
     const uint8_t *looked_up;      // looked_up.h
     const uint8_t *summed_leaves;  // scattered.h
     struct whole_pictures pictures;
+    const uint8_t *whole_operands;  // whole_operands.h; NULL with the batch split
     struct what_if_result then;
     int64_t weights_bytes;  // whole on each with the batch split, where not one is at a time: gathered.h
     struct waiting_bytes waiting;
@@ -39,3 +40,7 @@ int64_t summed_twice_bytes(const struct sharded *sharded);
 
 // What comes on top of the split arrays at the peak: what is gathered, or exchanged, or waits.
 int64_t sharded_added_bytes(const struct advisor *advisor, const struct sharded *sharded);
+
+// A chip's part of a sum beside the whole: half of it, as some programs had both and others wrote one over the other.
+// What XLA:GPU cuts into columns it cuts as it sums.
+int64_t sharded_partial_sum_bytes(const struct advisor *advisor, const struct sharded *sharded);

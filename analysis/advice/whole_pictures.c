@@ -133,14 +133,3 @@ bool whole_pictures_find(const struct advisor *advisor, const struct sharding_sp
     if (!whole->at_end_bytes) memset(whole->leaves, 0, count);
     return true;
 }
-
-int64_t whole_pictures_bytes(const struct advisor *advisor, const struct whole_pictures *whole) {
-    const struct heap_replay *replay = &advisor->what_if.replay;
-    double bytes = 0;
-    for (uint32_t i = 0; i < replay->live_at_peak_count; i++) {
-        uint32_t leaf = advisor_leaf(advisor, replay->live_at_peak[i]);
-        if (leaf == HLO_NONE || !whole->leaves[leaf]) continue;
-        bytes += (double)array_shape_bytes(&advisor->graph.leaves[leaf]);
-    }
-    return what_if_bytes(bytes);
-}

@@ -28,6 +28,3 @@ struct whole_pictures {
 // False at the arena's limit, with the error set.
 MUST_USE bool whole_pictures_find(const struct advisor *advisor, const struct sharding_split *split,
                                   bool is_batch_split, struct whole_pictures *whole);
-
-// Of those, what is live at the peak, in bytes.
-int64_t whole_pictures_bytes(const struct advisor *advisor, const struct whole_pictures *whole);

@@ -196,7 +196,7 @@ class Predictions(unittest.TestCase):
                                  "gpu_rows_set": 4096, "gpu_looked_up_twice": 64,
                                  "gpu_looked_up_donated": 64, "gpu_cast_in_layers": 4, "gpu_turned_stacks": 4,
                                  "gpu_pieces_attended": 64, "gpu_half_room": 8, "gpu_begun_at_once": 4096,
-                                 "gpu_towers_scanned": 64,
+                                 "gpu_towers_scanned": 64, "gpu_columns_first": 16,
                                  "gpu_zeros_added_to": None})
 
     def test_without_a_batch_its_half_cannot_be_told(self):
@@ -772,6 +772,11 @@ class Predictions(unittest.TestCase):
         self.assert_near("gpu_towers_scanned", "rematerialize", 0.15)
         self.assertIn("About 14 blocks",
                       " ".join(by_id(self.documents["gpu_towers_scanned"])["rematerialize"]["evidence"]))
+
+    def test_activations_that_columns_of_weights_meet_stay_whole(self):
+        self.assert_near("gpu_columns_first", "shard_parameters", 0.12)
+        self.assertIn("need whole activations, which stay so until the backward pass: 120.00 MiB",
+                      " ".join(by_id(self.documents["gpu_columns_first"])["shard_parameters"]["evidence"]))
 
     def test_zeros_that_gradients_of_tables_begin_as_are_there_early(self):
         for change in ("shard_all", "shard_parameters", "micro_batch"):
