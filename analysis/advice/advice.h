@@ -140,6 +140,7 @@ struct advice_plan {  // a set of changes that fits the capacity
     int64_t ways;  // chips that it shards over; 0: it does not
     struct advice_cost cost;
     int64_t predicted_total_bytes, low_bytes, high_bytes;  // after the last step
+    int64_t kept_low_bytes;                                // as of an item; 0: as low_bytes
 };
 
 struct advice_together {  // two changes or more made together: advice_sets.h

@@ -52,13 +52,18 @@ static double off_by(double bytes, int64_t part, int64_t whole) {
     return whole > 0 ? bytes * ((double)part / (double)whole) : (double)part;
 }
 
+static int64_t low_of(const struct advice_item *item, bool is_kept) {
+    return is_kept && item->kept_low_bytes ? item->kept_low_bytes : item->low_bytes;
+}
+
 // Of two changes whose own ranges are narrow, the pair's is too: 35 of 39 compiled pairs were inside (docs/advice.md).
-static double narrowing(const struct advice *advice, unsigned set, double width) {
+static double narrowing(const struct advice *advice, unsigned set, bool is_kept, double width) {
     const double narrow = 0.098;      // of the total
     const double rounded_up = 1.001;  // what was cut to it has whole bytes
     for (int id = 0; id < ADVICE_CHANGE_COUNT; id++) {
         const struct advice_item *item = &advice->items[id];
-        double own = (double)(item->high_bytes - item->low_bytes), predicted = (double)item->predicted_total_bytes;
+        double own = (double)(item->high_bytes - low_of(item, is_kept)),
+               predicted = (double)item->predicted_total_bytes;
         if (advice_set_has(set, (enum advice_id)id) && own > rounded_up * narrow * predicted) return 1;
     }
     double most = narrow * (double)advice_set_total(advice, set);
@@ -66,21 +71,28 @@ static double narrowing(const struct advice *advice, unsigned set, double width)
 }
 
 // One change does not know how far off another is: their squares add up.
-struct advice_range advice_set_range(const struct advice *advice, unsigned set) {
+static struct advice_range range_of(const struct advice *advice, unsigned set, bool is_kept) {
     double total = (double)advice_set_total(advice, set), below = 0, above = 0;
     for (int id = 0; id < ADVICE_CHANGE_COUNT; id++) {
         const struct advice_item *item = &advice->items[id];
         int64_t predicted = item->predicted_total_bytes;
         if (!advice_set_has(set, (enum advice_id)id)) continue;
-        if (set == 1u << id) return (struct advice_range){item->low_bytes, item->high_bytes};
-        double down = off_by(total, predicted - item->low_bytes, predicted);
+        if (set == 1u << id) return (struct advice_range){low_of(item, is_kept), item->high_bytes, 0};
+        double down = off_by(total, predicted - low_of(item, is_kept), predicted);
         double up = off_by(total, item->high_bytes - predicted, predicted);
         below += down * down;
         above += up * up;
     }
-    double part = narrowing(advice, set, sqrt(below) + sqrt(above));
+    double part = narrowing(advice, set, is_kept, sqrt(below) + sqrt(above));
     double low = total - part * sqrt(below);
-    return (struct advice_range){what_if_bytes(low > 0 ? low : 0), what_if_bytes(total + part * sqrt(above))};
+    return (struct advice_range){what_if_bytes(low > 0 ? low : 0), what_if_bytes(total + part * sqrt(above)), 0};
+}
+
+// The second of two totals is the lower: up to the most of the first.
+struct advice_range advice_set_range(const struct advice *advice, unsigned set) {
+    struct advice_range range = range_of(advice, set, false), kept = range_of(advice, set, true);
+    if (kept.low_bytes <= range.low_bytes) return range;
+    return (struct advice_range){range.low_bytes, kept.high_bytes, kept.low_bytes};
 }
 
 size_t advice_set_known_count(const struct advice *advice) {

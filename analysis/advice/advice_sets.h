@@ -14,6 +14,7 @@ enum { ADVICE_ALL = (1u << ADVICE_CHANGE_COUNT) - 1 };
 
 struct advice_range {
     int64_t low_bytes, high_bytes;
+    int64_t kept_low_bytes;  // where a change has two totals, the least of the first (advice.h); 0: as low_bytes
 };
 
 static inline bool advice_set_has(unsigned set, enum advice_id id) {

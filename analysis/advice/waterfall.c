@@ -37,7 +37,8 @@ struct advice_plan waterfall_of(const struct advice *advice, unsigned set, enum 
                                .cost = advice_cost_of(advice, set),
                                .predicted_total_bytes = advice_set_total(advice, set),
                                .low_bytes = range.low_bytes,
-                               .high_bytes = range.high_bytes};
+                               .high_bytes = range.high_bytes,
+                               .kept_low_bytes = range.kept_low_bytes};
     for (unsigned made = 0; made != set; made |= 1u << plan.steps[plan.count - 1].id)
         add_step(advice, made, cheapest_of(advice, set & ~made), &plan);
     return plan;

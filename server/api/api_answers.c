@@ -10,7 +10,8 @@
     "start_instruction: s, end_step: i, end_instruction: s, shares_with: [{logical_buffer_id: i, instruction: "        \
     "s}]}"
 #define SET                                                                                                            \
-    "interventions: [s], predicted_total_bytes: i, low_bytes: i, high_bytes: i, fit: s?, names: [s], ways: i?, cost: " \
+    "interventions: [s], predicted_total_bytes: i, low_bytes: i, high_bytes: i, kept_low_bytes?: i, fit: s?, names: "  \
+    "[s], ways: i?, cost: "                                                                                            \
     "{numerics: i, speed: i, work: i, chips: i}, steps: [{id: s, name: s, parts?: i, predicted_total_bytes: i, "       \
     "low_bytes: i, high_bytes: i, saves_bytes: i, code: s?}]"
 #define PLAN "{is_needed: b, fits: b, " SET "}?"

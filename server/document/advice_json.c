@@ -171,6 +171,7 @@ static void write_set(const struct advice_plan *plan, int64_t capacity_bytes, st
     json_write_int64_key(w, "predicted_total_bytes", plan->predicted_total_bytes);
     json_write_int64_key(w, "low_bytes", plan->low_bytes);
     json_write_int64_key(w, "high_bytes", plan->high_bytes);
+    if (plan->kept_low_bytes) json_write_int64_key(w, "kept_low_bytes", plan->kept_low_bytes);
     json_write_text_key(w, "fit", advice_fit_name(plan->low_bytes, plan->high_bytes, capacity_bytes));
     json_write_texts_key(w, "names", names, plan->count);
     json_write_known_key(w, "ways", plan->ways > 0, plan->ways);

@@ -65,7 +65,7 @@ def predicted_of(variant, told):
 
 def least_of(variant, told):
     """Of two totals each has its range: where the step computes as before, from a least of its own."""
-    is_kept = variant == "bf16_parameters" and "kept_low_bytes" in told
+    is_kept = not variant.endswith(".follow") and "kept_low_bytes" in told
     return told.get("kept_low_bytes" if is_kept else "low_bytes")
 
 

@@ -386,6 +386,25 @@ static void how_far_off_two_changes_are_adds_up_in_squares(void **state) {
     assert_in_range(range.high_bytes, 549, 551);  // 10 %
 }
 
+static void of_two_totals_the_first_has_a_least_of_its_own(void **state) {
+    (void)state;
+    struct fixture f;
+    start(&f, 0);
+    offer(&f, ADVICE_BF16_PARAMETERS, 200, 600);
+    offer(&f, ADVICE_HALVE_BATCH, 400, 300);
+    unsigned both = 1u << ADVICE_BF16_PARAMETERS | 1u << ADVICE_HALVE_BATCH;
+    give_range(&f, ADVICE_BF16_PARAMETERS, 800 - 400, 800 + 32);  // half, where the step follows; 4 % up
+    give_range(&f, ADVICE_HALVE_BATCH, 700 - 28, 700 + 28);
+    join_all(&f);
+    assert_int_equal(advice_set_range(&f.advice, both).kept_low_bytes, 0);
+    f.advice.items[ADVICE_BF16_PARAMETERS].kept_low_bytes = 800 - 32;
+    struct advice_range range = advice_set_range(&f.advice, both);
+    assert_in_range(range.low_bytes, 247, 250);       // of 500, sqrt(50^2 + 4^2) = 50.2 %
+    assert_in_range(range.kept_low_bytes, 474, 477);  // both narrow: 4.9 %
+    assert_in_range(range.high_bytes, 523, 526);
+    assert_int_equal(advice_set_range(&f.advice, 1u << ADVICE_BF16_PARAMETERS).kept_low_bytes, 800 - 32);
+}
+
 static void a_program_of_just_the_capacity_needs_no_plan(void **state) {
     (void)state;
     struct fixture f;
@@ -415,6 +434,7 @@ int main(void) {
         cmocka_unit_test(changes_that_exclude_each_other_are_not_joined),
         cmocka_unit_test(a_change_that_does_not_apply_is_not_planned),
         cmocka_unit_test(how_far_off_two_changes_are_adds_up_in_squares),
+        cmocka_unit_test(of_two_totals_the_first_has_a_least_of_its_own),
         cmocka_unit_test(a_program_of_just_the_capacity_needs_no_plan),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
