@@ -160,7 +160,8 @@ static bool predict(struct advisor *advisor, int64_t count, bool has_sums, struc
     bool has_tables = parts.tables.count > 0;  // rows are added to sums where these lie
     advisor_set_totals(advisor, &then, 0.03, 0.03, item);
     advice_widen_narrowly(item, 0.045, 0.053);
-    if (has_tables || advisor->has_convolutions) advice_widen(item, has_tables ? 0.22 : 0.12, has_tables ? 0.08 : 0.18);
+    bool may_lie_otherwise = advisor->has_convolutions && !advisor->is_for_gpu;
+    if (has_tables || may_lie_otherwise) advice_widen(item, has_tables ? 0.22 : 0.12, has_tables ? 0.08 : 0.18);
     if (few_pictures_in_lanes(advisor, advisor->roles.batch / count)) advice_widen(item, 0, 0.40);
     return true;
 }

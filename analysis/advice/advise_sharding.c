@@ -292,12 +292,18 @@ static bool is_gathered_in_bf16(const struct advisor *advisor) {
            !advisor->has_convolutions;
 }
 
+// Nothing beyond what is computed a second time can come back.
+static int64_t hidden_bytes(const struct advisor *advisor, int64_t temporary_bytes) {
+    int64_t part = what_if_bytes(HIDDEN * (double)temporary_bytes), all = advisor->all_rematerialized_bytes;
+    return part < all ? part : all;
+}
+
 static void set_sharded_totals(struct advisor *advisor, const struct sharded *sharded, double spread,
                                struct advice_item *item) {
     struct what_if_result then = sharded->then;
     int64_t accident = accidental_waste(&then);
     then.total_bytes -= accident;
-    int64_t hidden = advisor->is_rematerialized ? what_if_bytes(HIDDEN * (double)then.temporary_bytes) : 0;
+    int64_t hidden = hidden_bytes(advisor, then.temporary_bytes);
     add_to_totals(advisor, sharded_added_bytes(advisor, sharded), hidden, &then);
     advisor->reach.added_bytes += sharded->waiting.most - sharded->waiting.likely +
                                   sharded_partial_sum_bytes(advisor, sharded) + sharded->summed_whole.twice_bytes;

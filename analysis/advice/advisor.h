@@ -48,6 +48,7 @@ struct advisor {
     bool has_convolutions;         // of the user's: XLA:TPU writes dots as convolutions too, but keeps the user's names
     bool is_rematerialized;        // by the compiler, to save memory
     int64_t rematerialized_bytes;  // of the largest array of that
+    int64_t all_rematerialized_bytes;
     bool is_squeezed;              // that often, and with next to no room where the capacity is known
 };
 

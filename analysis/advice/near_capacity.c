@@ -13,14 +13,16 @@ static uint32_t count_rematerialized(const struct hlo_module *module) {
     return count;
 }
 
-static int64_t largest_rematerialized(const struct hlo_module *module) {
-    int64_t largest = 0;
-    for (uint32_t i = 0; i < module->buffer_count; i++) {
-        const struct hlo_buffer *buffer = &module->buffers[i];
-        bool is_larger = buffer->size_bytes > largest && buffer->color == 0 && buffer->instruction != HLO_NONE;
-        if (is_larger && is_rematerialized(module, buffer->instruction)) largest = buffer->size_bytes;
+static void add_rematerialized(struct advisor *advisor) {
+    double all = 0;
+    for (uint32_t i = 0; i < advisor->module->buffer_count; i++) {
+        const struct hlo_buffer *buffer = &advisor->module->buffers[i];
+        bool is_in_hbm = buffer->color == 0 && buffer->size_bytes > 0 && buffer->instruction != HLO_NONE;
+        if (!is_in_hbm || !is_rematerialized(advisor->module, buffer->instruction)) continue;
+        if (buffer->size_bytes > advisor->rematerialized_bytes) advisor->rematerialized_bytes = buffer->size_bytes;
+        all += (double)buffer->size_bytes;
     }
-    return largest;
+    advisor->all_rematerialized_bytes = what_if_bytes(all);
 }
 
 bool near_capacity_is(const struct advisor *advisor) {
@@ -34,7 +36,7 @@ void near_capacity_find(struct advisor *advisor) {
     uint32_t count = count_rematerialized(advisor->module);
     advisor->is_rematerialized = count > 0;
     advisor->is_squeezed = count >= MANY && near_capacity_is(advisor);
-    advisor->rematerialized_bytes = count ? largest_rematerialized(advisor->module) : 0;
+    if (count) add_rematerialized(advisor);
 }
 
 // What the compiler squeezed out comes back when a change makes room: all that donating saves may go on that; after

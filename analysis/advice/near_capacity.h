@@ -14,7 +14,7 @@
 // Next to no room, where the capacity is known: what a change frees the compiler may fill again.
 bool near_capacity_is(const struct advisor *advisor);
 
-// Fills is_rematerialized, is_squeezed and rematerialized_bytes.
+// Fills is_rematerialized, is_squeezed, and what is rematerialized in bytes.
 void near_capacity_find(struct advisor *advisor);
 
 // The range of a change that saves something, and a sentence why.

@@ -778,6 +778,9 @@ class Predictions(unittest.TestCase):
         self.assertIn("need whole activations, which stay so until the backward pass: 120.00 MiB",
                       " ".join(by_id(self.documents["gpu_columns_first"])["shard_parameters"]["evidence"]))
 
+    def test_no_more_comes_back_than_is_computed_a_second_time(self):
+        self.assert_near("two_views", "shard_parameters", 0.05)
+
     def test_zeros_that_gradients_of_tables_begin_as_are_there_early(self):
         for change in ("shard_all", "shard_parameters", "micro_batch"):
             self.assert_near("gpu_begun_at_once", change, 0.03)
