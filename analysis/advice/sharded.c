@@ -128,7 +128,7 @@ static int64_t exchanged_or_gathered(const struct advisor *advisor, const struct
     int64_t added = gathered_or_summed(advisor, sharded), today = sharded->then.temporary_bytes;
     int64_t at_first = looked_up_unfused_bytes(advisor, split) - today,
             at_last = looked_up_scattered_bytes(advisor, split, sharded->is_batch_split) - today -
-                      sharded->then.room_bytes;  // of outputs
+                      sharded->then.empty_bytes;  // of outputs
     if (at_first > added) added = at_first;
     int64_t with_zeros = beyond_with_zeros(sharded);
     if (at_last > added) added = at_last;

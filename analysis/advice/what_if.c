@@ -234,6 +234,7 @@ static bool replay_changed(const struct what_if *what_if, struct heap_events eve
     result->lodging_visits = lodged.visits;
     result->room_bytes = is_lodged ? room_in_outputs(what_if, change->sizes, lodged.bytes)
                                    : room_beside_guests(what_if, change->sizes);
+    result->empty_bytes = what_if->is_for_tpu ? 0 : room_in_outputs(what_if, change->sizes, 0);
     result->small_bytes = 0;
     for (uint32_t i = 0; i < replay.live_at_peak_count; i++) {
         int64_t size = change->sizes[replay.live_at_peak[i]];

@@ -44,6 +44,7 @@ struct what_if_result {
     int64_t replayed_total_bytes, replayed_indefinite_bytes;  // as what_if_run left them
     int64_t lodging_visits;                                   // how much work lodging.h was
     int64_t room_bytes;    // in outputs, for what lives until these are written; 0 on a TPU
+    int64_t empty_bytes;   // of outputs, with nothing in them
     int64_t lodged_bytes;  // the caller's: what of its own it put there
     int64_t small_bytes;   // live at the peak, in buffers that half of the fast memory would hold
     int64_t back_bytes;    // of the total, what XLA rematerializes today and is taken to come back

@@ -197,6 +197,7 @@ class Predictions(unittest.TestCase):
                                  "gpu_looked_up_donated": 64, "gpu_cast_in_layers": 4, "gpu_turned_stacks": 4,
                                  "gpu_pieces_attended": 64, "gpu_half_room": 8, "gpu_begun_at_once": 4096,
                                  "gpu_towers_scanned": 64, "gpu_columns_first": 16,
+                                 "gpu_drawn_rows": 64,
                                  "gpu_zeros_added_to": None})
 
     def test_without_a_batch_its_half_cannot_be_told(self):
@@ -812,6 +813,10 @@ class Predictions(unittest.TestCase):
         for name in ("gpu_looked_up_donated", "gpu_looked_up_twice"):  # in the outputs, where these are empty
             self.assert_near(name, "shard_all", 0.1)
             self.assert_near(name, "shard_parameters", 0.05)
+
+    def test_gradients_of_a_tables_parts_lie_in_outputs_beside_nothing_else(self):
+        self.assert_near("gpu_drawn_rows", "shard_all", 0.05)
+        self.assert_near("gpu_drawn_rows", "shard_parameters", 0.12)
 
     def test_a_gate_and_what_it_opens_for_are_summed_over_chips_at_once(self):
         self.assert_near("gpu_gated_prompt", "shard_parameters", 0.03)
