@@ -26,7 +26,7 @@ struct early_zeros early_zeros_find(const struct advisor *advisor, const int64_t
         for (uint32_t step = turn; step < span->start_step; step++) live[step] += (double)sizes[span->buffer];
         zeros += (double)sizes[span->buffer];
     }
-    for (uint32_t step = 0; step <= replay->step_count && zeros > 0; step++) most = fmax(most, live[step]);
+    for (uint32_t step = 0; live && zeros > 0 && step <= replay->step_count; step++) most = fmax(most, live[step]);
     return (struct early_zeros){what_if_bytes(zeros), what_if_bytes(most)};
 }
 
