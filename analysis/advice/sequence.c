@@ -265,8 +265,8 @@ static bool forbid_batch(const struct finder *f, struct arena *arena) {
     return true;
 }
 
-// A prompt that fills half of a cache's room, or more, is as long as the room is made for: it goes with it, and the room
-// with it.
+// A prompt that fills half of a cache's room, or more, is as long as the room is made for: it goes with it, and the
+// room with it.
 static bool mark_prompt(struct dimension_flow *flow, uint32_t room, uint32_t prompt) {
     enum { MOST_DIVISOR = 2 };
     if (room == HLO_NONE || prompt == HLO_NONE) return false;
