@@ -39,6 +39,7 @@ import advice_proof_families as proof  # noqa: E402
 import advice_rally_families as rally  # noqa: E402
 import advice_structures as structures  # noqa: E402
 import advice_summit_families as summit  # noqa: E402
+import advice_tour_families as tour  # noqa: E402
 import advice_trial_families as trial  # noqa: E402
 import advice_typical_families as typical  # noqa: E402
 import advice_unseen_families as unseen  # noqa: E402
@@ -664,7 +665,7 @@ for _name, _more in (*ALSO.items(), *TOGETHER.items(), *MORE_PARTS.items(), *ON_
 FAMILIES |= unseen_families(unseen.TPU | unseen.LAST_TPU | unseen.BLIND_TPU | unseen.EXAM_TPU | unseen.LIBRARY_TPU |
                             unseen.REPOS_TPU | unseen.FRESH_TPU | kinds.TPU | typical.TPU | practice.TPU |
                             field.TPU | trial.TPU | proof.TPU | verdict.TPU | aside.TPU | jury.TPU | panel.TPU |
-                            board.TPU | court.TPU | summit.TPU | rally.TPU, "v5e:2x2")
+                            board.TPU | court.TPU | summit.TPU | rally.TPU | tour.TPU, "v5e:2x2")
 for _name in ("lstm_1024", "gru_768", "text_to_text_4", "rotary_decoder_8", "normed_heads_12", "latent_keys_9",
               "preferred_answers_8", "flax_gpt2_5", "flax_llama_7", "second_axis_decoder_11", "mapped_blocks_7",
               "state_chunks_6", "grouped_answers_6", "masked_patches_4", "sharpness_aware_4", "turned_matrices_5",

@@ -17,6 +17,7 @@ import advice_kinds_families as kinds
 import advice_panel_families as panel
 import advice_rally_families as rally
 import advice_summit_families as summit
+import advice_tour_families as tour
 import advice_trial_families as trial
 import advice_unseen_families as unseen
 import advice_verdict_families as verdict
@@ -294,7 +295,7 @@ KINDS = (("library", {"xla_gpu_enable_triton_gemm": False}), ("triton", {"xla_gp
 UNSEEN = common.unseen_families(unseen.GPU | unseen.LAST_GPU | unseen.BLIND_GPU | unseen.EXAM_GPU | unseen.LIBRARY_GPU |
                                 unseen.REPOS_GPU | unseen.FRESH_GPU | kinds.GPU, H100)
 OF_LIBRARIES = common.unseen_families(aside.GPU | jury.GPU | trial.GPU | verdict.GPU | panel.GPU | board.GPU |
-                                     court.GPU | summit.GPU | rally.GPU, H100)
+                                     court.GPU | summit.GPU | rally.GPU | tour.GPU, H100)
 IN_PARTS = ("micro_batch", "micro_batch.8", "donate_inputs+micro_batch.8")
 OF_TRAINING, OF_SERVING = ("halve_sequence", "rematerialize_dots"), ("halve_sequence", "int8_weights")
 ALSO = {name: IN_PARTS for name in ("decoder_4", "decoder_scan_12", "gated_6", "moe_2", "dense_8", "residual_bf16")}
