@@ -2,6 +2,7 @@
 
 #include "analysis/advice/layer_count.h"
 #include "analysis/advice/loop_steps.h"
+#include "analysis/advice/scoped_blocks.h"
 #include "analysis/advice/source_line.h"
 #include "analysis/program/op_name.h"
 
@@ -414,6 +415,23 @@ static void fill_stage(const struct advisor *advisor, const struct residuals *re
     stages->blocks += stage->blocks;
 }
 
+// Far more scopes by name than blocks by weights, which keep most of it.
+static bool are_scopes_blocks(const struct residuals *residuals, const struct block_stages *stages,
+                              const struct scoped_blocks *scopes) {
+    enum { FEW = 4 };
+    const double far_more = 2, most = 0.6;
+    return !residuals->loop_length && scopes->count >= FEW && scopes->count >= far_more * stages->blocks &&
+           scopes->bytes >= most * (double)residuals->dropped_bytes;
+}
+
+static void put_by_scopes(const struct residuals *residuals, const struct scoped_blocks *scopes,
+                          struct block_stages *stages) {
+    put_by_kind(residuals, false, stages);
+    stages->stages[0].blocks = stages->blocks = scopes->count;
+    choose_stream(residuals, stages, 0);
+    stages->stages[0].most_bytes = scopes->largest_bytes;
+}
+
 void block_stages_find(const struct advisor *advisor, const struct residuals *residuals, struct block_stages *stages) {
     struct op_count ops[OPS_MAX];
     struct layer_count layers = layer_count_find(advisor);
@@ -430,4 +448,6 @@ void block_stages_find(const struct advisor *advisor, const struct residuals *re
         struct kept_ops kept = {ops, op_count, stages->stage_of_group, (uint8_t)s};
         fill_stage(advisor, residuals, &kept, alike, stages);
     }
+    struct scoped_blocks scopes = scoped_blocks_find(advisor, residuals);
+    if (are_scopes_blocks(residuals, stages, &scopes)) put_by_scopes(residuals, &scopes, stages);
 }

@@ -89,7 +89,8 @@ class Predictions(unittest.TestCase):
                                   ("narrow_tables", "shard_parameters"), ("narrow_tables", "shard_all"),
                                   ("joined_meshes", "halve_batch"), ("private_parts", "halve_batch"),
                                   ("parts_again", "rematerialize"),
-                                  ("gpu_pieces_attended", "halve_sequence")])
+                                  ("gpu_pieces_attended", "halve_sequence"),
+                                  ("gpu_convolved_films", "halve_sequence")])
 
     def test_chips_that_share_all_do_not_save_nothing(self):
         item = by_id(self.documents["pair_biases"])["shard_all"]
@@ -197,7 +198,8 @@ class Predictions(unittest.TestCase):
                                  "gpu_looked_up_donated": 64, "gpu_cast_in_layers": 4, "gpu_turned_stacks": 4,
                                  "gpu_pieces_attended": 64, "gpu_half_room": 8, "gpu_begun_at_once": 4096,
                                  "gpu_towers_scanned": 64, "gpu_columns_first": 16,
-                                 "gpu_drawn_rows": 64,
+                                 "gpu_drawn_rows": 64, "gpu_named_layers": 32,
+                                 "gpu_convolved_films": 8,
                                  "gpu_zeros_added_to": None})
 
     def test_without_a_batch_its_half_cannot_be_told(self):
@@ -817,6 +819,15 @@ class Predictions(unittest.TestCase):
     def test_gradients_of_a_tables_parts_lie_in_outputs_beside_nothing_else(self):
         self.assert_near("gpu_drawn_rows", "shard_all", 0.05)
         self.assert_near("gpu_drawn_rows", "shard_parameters", 0.12)
+
+    def test_of_films_that_are_convolved_half_the_frames_cannot_be_told(self):
+        item = by_id(self.documents["gpu_convolved_films"])["halve_sequence"]
+        self.assertIn("films are convolved", item["evidence"][0])
+
+    def test_scopes_of_layers_count_blocks_where_weights_do_not(self):
+        self.assert_near("gpu_named_layers", "rematerialize", 0.2)
+        self.assertIn("About 12 blocks",
+                      " ".join(by_id(self.documents["gpu_named_layers"])["rematerialize"]["evidence"]))
 
     def test_a_gate_and_what_it_opens_for_are_summed_over_chips_at_once(self):
         self.assert_near("gpu_gated_prompt", "shard_parameters", 0.03)

@@ -1,0 +1,49 @@
+#include "analysis/advice/scoped_blocks.h"
+
+enum { SCOPES_MAX = 256 };
+
+struct scope {
+    struct bytes path;
+    double bytes;
+};
+
+static bool is_digit(uint8_t c) {
+    return c >= '0' && c <= '9';
+}
+
+// Up to the end of the first part that has a digit, behind the transformations; empty: there is none.
+static struct bytes scope_of(struct bytes op_name) {
+    size_t at = bytes_find(op_name, BYTES("jvp("));
+    bool has_number = false;
+    while (at < op_name.size && op_name.data[at] != '/') at++;
+    for (size_t i = at + 1; i < op_name.size; i++) {
+        if (op_name.data[i] == '/' && has_number) return (struct bytes){op_name.data, i};
+        has_number |= is_digit(op_name.data[i]);
+    }
+    return (struct bytes){op_name.data, 0};
+}
+
+static void add(struct scope *scopes, uint32_t *count, struct bytes path, double bytes) {
+    uint32_t i = 0;
+    while (i < *count && !bytes_equal(scopes[i].path, path)) i++;
+    if (i == SCOPES_MAX) return;
+    if (i == *count) scopes[(*count)++] = (struct scope){.path = path};
+    scopes[i].bytes += bytes;
+}
+
+struct scoped_blocks scoped_blocks_find(const struct advisor *advisor, const struct residuals *residuals) {
+    struct scope scopes[SCOPES_MAX];
+    struct scoped_blocks found = {.count = 0};
+    for (uint32_t i = 0; i < advisor->what_if.replay.span_count; i++) {
+        if (!residuals_has(residuals, i)) continue;
+        const struct hlo_buffer *buffer = &advisor->module->buffers[advisor->what_if.replay.spans[i].buffer];
+        if (buffer->instruction == HLO_NONE) continue;
+        struct bytes path = scope_of(advisor->graph.nodes[buffer->instruction].op_name);
+        if (path.size) add(scopes, &found.count, path, (double)buffer->size_bytes);
+    }
+    for (uint32_t i = 0; i < found.count; i++) {
+        found.bytes += scopes[i].bytes;
+        if (scopes[i].bytes > found.largest_bytes) found.largest_bytes = scopes[i].bytes;
+    }
+    return found;
+}
