@@ -16,18 +16,30 @@ static bool are_zeros(const struct advisor *advisor, uint32_t leaf) {
     return understanding_is_like_state(&advisor->graph, &advisor->roles, &advisor->batch, leaf);
 }
 
-struct early_zeros early_zeros_find(const struct advisor *advisor, const int64_t *sizes) {
+// The bytes of zeros that come to what is alive at each step, of which each begins at the turn and ends where one chip
+// makes them. NULL at the arena's limit.
+static double *find_waiting(const struct advisor *advisor, const int64_t *sizes, double *all) {
     const struct heap_replay *replay = &advisor->what_if.replay;
-    double *live = advisor_live_bytes(advisor, sizes), most = 0, zeros = 0;
+    double *waiting = arena_new(advisor->arena, double, (size_t)replay->step_count + 2);
     uint32_t turn = advisor->phases.turn_step;
-    for (uint32_t i = 0; live && i < replay->span_count; i++) {
+    for (uint32_t i = 0; waiting && i < replay->span_count; i++) {
         const struct heap_span *span = &replay->spans[i];
         if (span->start_step <= turn || !are_zeros(advisor, advisor_leaf(advisor, span->buffer))) continue;
-        for (uint32_t step = turn; step < span->start_step; step++) live[step] += (double)sizes[span->buffer];
-        zeros += (double)sizes[span->buffer];
+        waiting[turn] += (double)sizes[span->buffer];
+        waiting[span->start_step] -= (double)sizes[span->buffer];
+        *all += (double)sizes[span->buffer];
     }
-    for (uint32_t step = 0; live && zeros > 0 && step <= replay->step_count; step++) most = fmax(most, live[step]);
-    return (struct early_zeros){what_if_bytes(zeros), what_if_bytes(most)};
+    return waiting;
+}
+
+struct early_zeros early_zeros_find(const struct advisor *advisor, const int64_t *sizes) {
+    double all = 0, now = 0, most = 0;
+    const double *live = advisor_live_bytes(advisor, sizes), *waiting = find_waiting(advisor, sizes, &all);
+    for (uint32_t step = 0; live && waiting && all > 0 && step <= advisor->what_if.replay.step_count; step++) {
+        now += waiting[step];
+        most = fmax(most, live[step] + now);
+    }
+    return (struct early_zeros){what_if_bytes(all), what_if_bytes(most)};
 }
 
 // For each node: is an array of its own in a tuple, as what loops begin with is? NULL at the arena's limit.
