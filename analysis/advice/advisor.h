@@ -49,7 +49,7 @@ struct advisor {
     bool is_rematerialized;        // by the compiler, to save memory
     int64_t rematerialized_bytes;  // of the largest array of that
     int64_t all_rematerialized_bytes;
-    bool is_squeezed;              // that often, and with next to no room where the capacity is known
+    bool is_squeezed;  // that often, and with next to no room where the capacity is known
 };
 
 enum { ADVICE_WORTH_DIVISOR = 1000 };  // a thousandth of the total is worth saying, and changing something for
