@@ -655,6 +655,9 @@ class Predictions(unittest.TestCase):
     def test_pictures_in_bytes_are_no_packed_weights(self):
         self.assertEqual(self.documents["two_views"]["batch"], 64)
 
+    def test_no_operands_wait_for_gradients_of_frozen_weights(self):
+        self.assert_near("frozen_adapted", "shard_parameters", 0.1)
+
     def test_the_width_of_frozen_weights_is_no_batch(self):
         self.assertEqual(self.documents["frozen_adapted"]["batch"], 4)
 
