@@ -1,8 +1,6 @@
 #include "analysis/advice/kept_wide.h"
 
-#include "analysis/groups/frameworks.h"
 #include "analysis/hlo/element_type.h"
-#include "analysis/hlo/stack_trace.h"
 #include "analysis/program/op_name.h"
 
 enum { SCORES_RANK = 4 };
@@ -29,16 +27,6 @@ static bool is_of_activation(const struct graph_node *node) {
         if (bytes_contains(node->op_name, bytes_of(names[i]))) return true;
     }
     return false;
-}
-
-// Attention of a library that takes the softmax in the type which its layers compute in: the file that calls JAX is
-// flax's (linen/attention.py) or haiku's (_src/attention.py). Equinox's widens what it is given.
-static bool is_of_library(const struct hlo_module *module, uint32_t node) {
-    struct stack_trace_frame frames[STACK_TRACE_MAX_FRAMES];
-    struct hlo_metadata metadata = hlo_instruction_metadata(module, node, hlo_instruction_read(module, node).metadata);
-    size_t count = stack_trace_read(module, metadata.stack_frame_id, frames, STACK_TRACE_MAX_FRAMES), i = 0;
-    while (i < count && frameworks_have("jax,jaxlib,numpy", frames[i].file)) i++;
-    return i < count && frameworks_have("flax,haiku", frames[i].file);
 }
 
 // jax.nn.dot_product_attention, which flax's nnx calls too, asks for float32 of its own product and softmax. The
@@ -91,10 +79,9 @@ static bool is_of_scores(const struct products *scores, const struct array_shape
 }
 
 struct shape_set kept_wide_find(const struct advisor *advisor) {
-    enum { STACKS_READ_MAX = 4096 };
     struct products scores = {.count = 0};
     struct shape_set found = {.count = 0};
-    uint32_t read = 0, asked = HLO_NONE;
+    uint32_t asked = HLO_NONE;
     if (advisor->roles.is_graph) return found;  // what comes to a node is weighed in the type that it comes in
     if (!advisor_computes_in_bf16(advisor)) scores = find_scores(advisor);
     for (uint32_t leaf = 0; leaf < advisor->graph.leaf_count && found.count < SHAPE_SET_MAX; leaf++) {
@@ -106,7 +93,6 @@ struct shape_set kept_wide_find(const struct advisor *advisor) {
         bool is_exp = is_wide && is_named(&advisor->graph.nodes[node], BYTES("exp"));
         if (!is_exp || shape_set_has(&found, shape) || is_of_sigmoid(&advisor->graph, node)) continue;
         if (is_of_activation(&advisor->graph.nodes[node]) || is_of_scores(&scores, shape)) continue;
-        if (read++ < STACKS_READ_MAX && is_of_library(advisor->module, node)) continue;
         shape_set_add(&found, shape);
     }
     return found;

@@ -6,9 +6,9 @@
 //                                                               in a step that is in float32 now
 //     sigmoid, softplus, ...                          exp       keeps the type that it is given
 //
-// By the names of operations, and by the file that calls JAX: flax's and haiku's layers take softmaxes in their own
-// type, and so do most who write attention by hand; jax.nn.dot_product_attention does not. Tells shapes: whatever has
-// the dimensions of such an array is one. Says nothing of sums and norms.
+// By the names of operations: libraries' layers take softmaxes in their own type, and so do most who write attention by
+// hand; jax.nn.dot_product_attention does not. Tells shapes: whatever has the dimensions of such an array is one. Says
+// nothing of sums and norms.
 #pragma once
 
 #include "analysis/advice/advisor.h"
