@@ -154,8 +154,7 @@ static struct at_work stage_at_work(const struct block_stages *stages, double li
 }
 
 static double inside_of_one(const struct block_stage *stage, double at_once) {
-    double most = stage->most_bytes > 0 ? stage->most_bytes : stage->dropped_bytes / stage->blocks;
-    double inside = most - stage->saved_bytes / stage->blocks;
+    double inside = (stage->dropped_bytes - stage->saved_bytes) / stage->blocks;
     return inside > 0 ? at_once * inside : 0;
 }
 

@@ -429,7 +429,6 @@ static void put_by_scopes(const struct residuals *residuals, const struct scoped
     put_by_kind(residuals, false, stages);
     stages->stages[0].blocks = stages->blocks = scopes->count;
     choose_stream(residuals, stages, 0);
-    stages->stages[0].most_bytes = scopes->largest_bytes;
 }
 
 void block_stages_find(const struct advisor *advisor, const struct residuals *residuals, struct block_stages *stages) {

@@ -22,7 +22,6 @@ struct block_stage {
     int64_t turns;         // of that; 0: it has none
     double dropped_bytes;  // residuals of all
     double kept_bytes;     // instead of these, of all
-    double most_bytes;     // residuals of the block that has most, where blocks differ; 0: they are alike
     double saved_bytes;    // of kept_bytes, results inside of blocks, which need not be computed again
 };
 

@@ -1,5 +1,6 @@
 #include "analysis/advice/cast_copy.h"
 
+#include "analysis/advice/element_counts.h"
 #include "analysis/advice/weight_products.h"
 #include "analysis/hlo/element_type.h"
 
@@ -67,27 +68,13 @@ static const bool *find_given(const struct advisor *advisor) {
     return is_noted ? is_given : NULL;
 }
 
-enum { ELEMENTS_MAX = 256 };
-
-struct sizes {  // of what is multiplied with, in elements, each once
-    int64_t elements[ELEMENTS_MAX];
-    int count;
-};
-
-static bool has_size(const struct sizes *sizes, int64_t elements) {
-    for (int i = 0; i < sizes->count; i++) {
-        if (sizes->elements[i] == elements) return true;
-    }
-    return false;
-}
-
-static struct sizes find_multiplied(const struct advisor *advisor) {
-    struct sizes found = {.count = 0};
-    for (uint32_t i = 0; i < advisor->graph.node_count && found.count < ELEMENTS_MAX; i++) {
+// What is multiplied with.
+static struct element_counts find_multiplied(const struct advisor *advisor) {
+    struct element_counts found = {.count = 0};
+    for (uint32_t i = 0; i < advisor->graph.node_count; i++) {
         struct weight_product product;
-        if (!weight_product_read(advisor, i, &product) || product.weight == HLO_NONE) continue;
-        int64_t elements = array_shape_elements(&advisor->graph.leaves[product.weight]);
-        if (!has_size(&found, elements)) found.elements[found.count++] = elements;
+        if (weight_product_read(advisor, i, &product) && product.weight != HLO_NONE)
+            element_counts_add(&found, &advisor->graph.leaves[product.weight]);
     }
     return found;
 }
@@ -99,7 +86,7 @@ struct widened {          // copies, in bytes
 
 static struct widened find_widened(const struct advisor *advisor) {
     const bool *is_given = advisor->is_for_gpu ? find_given(advisor) : NULL;
-    const struct sizes multiplied = is_given ? find_multiplied(advisor) : (struct sizes){.count = 0};
+    const struct element_counts multiplied = is_given ? find_multiplied(advisor) : (struct element_counts){.count = 0};
     double of_loops = 0, of_products = 0;
     for (uint32_t i = 0; is_given && i < advisor->roles.input_count; i++) {
         uint32_t leaf = advisor->roles.inputs[i].leaf;
@@ -108,7 +95,7 @@ static struct widened find_widened(const struct advisor *advisor) {
         if (!is_wide || array_shape_bytes(shape) <= 0 || !advisor_is_weight(advisor, i)) continue;
         if (is_given[leaf])
             of_loops += (double)array_shape_bytes(shape);
-        else if (has_size(&multiplied, array_shape_elements(shape)))
+        else if (element_counts_has(&multiplied, shape))
             of_products += (double)array_shape_bytes(shape);
     }
     return (struct widened){what_if_bytes(of_loops), what_if_bytes(of_products)};

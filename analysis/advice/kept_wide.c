@@ -1,5 +1,6 @@
 #include "analysis/advice/kept_wide.h"
 
+#include "analysis/advice/element_counts.h"
 #include "analysis/hlo/element_type.h"
 #include "analysis/program/op_name.h"
 
@@ -37,20 +38,6 @@ static bool is_of_jax_attention(const struct graph_node *node) {
 
 // --- Attention's scores ---
 
-enum { PRODUCTS_MAX = 256 };
-
-struct products {  // of activations alone, by how many elements they make
-    int64_t elements[PRODUCTS_MAX];
-    int count;
-};
-
-static bool has_elements(const struct products *products, int64_t elements) {
-    for (int i = 0; i < products->count; i++) {
-        if (products->elements[i] == elements) return true;
-    }
-    return false;
-}
-
 static bool is_between_activations(const struct advisor *advisor, const struct graph_node *node) {
     bool is_product = node->opcode != OPCODE_FUSION && node->operand_count > 1 && is_named(node, BYTES("dot_general"));
     for (uint32_t i = 0; i < 2 && is_product; i++) {
@@ -60,13 +47,13 @@ static bool is_between_activations(const struct advisor *advisor, const struct g
     return is_product && !is_of_jax_attention(node);
 }
 
-static struct products find_scores(const struct advisor *advisor) {
-    struct products found = {.count = 0};
-    for (uint32_t i = 0; i < advisor->graph.node_count && found.count < PRODUCTS_MAX; i++) {
+// What products of activations alone make.
+static struct element_counts find_scores(const struct advisor *advisor) {
+    struct element_counts found = {.count = 0};
+    for (uint32_t i = 0; i < advisor->graph.node_count; i++) {
         const struct graph_node *node = &advisor->graph.nodes[i];
-        if (!node->leaf_count || !is_between_activations(advisor, node)) continue;
-        int64_t elements = array_shape_elements(&advisor->graph.leaves[node->first_leaf]);
-        if (!has_elements(&found, elements)) found.elements[found.count++] = elements;
+        if (node->leaf_count && is_between_activations(advisor, node))
+            element_counts_add(&found, &advisor->graph.leaves[node->first_leaf]);
     }
     return found;
 }
@@ -74,12 +61,12 @@ static struct products find_scores(const struct advisor *advisor) {
 // A softmax over scores has the type of queries and keys, where nobody asks for another: of 16 steps in float32 that
 // were compiled in bfloat16 too, 11 had it so. One that is in bfloat16 already has in float32 what it asked for. A
 // contrastive loss [examples, examples] is of two activations too, and stays.
-static bool is_of_scores(const struct products *scores, const struct array_shape *shape) {
-    return shape->rank > 2 && has_elements(scores, array_shape_elements(shape));
+static bool is_of_scores(const struct element_counts *scores, const struct array_shape *shape) {
+    return shape->rank > 2 && element_counts_has(scores, shape);
 }
 
 struct shape_set kept_wide_find(const struct advisor *advisor) {
-    struct products scores = {.count = 0};
+    struct element_counts scores = {.count = 0};
     struct shape_set found = {.count = 0};
     uint32_t asked = HLO_NONE;
     if (advisor->roles.is_graph) return found;  // what comes to a node is weighed in the type that it comes in

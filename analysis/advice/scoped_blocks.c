@@ -2,11 +2,6 @@
 
 enum { SCOPES_MAX = 256 };
 
-struct scope {
-    struct bytes path;
-    double bytes;
-};
-
 static bool is_digit(uint8_t c) {
     return c >= '0' && c <= '9';
 }
@@ -23,27 +18,23 @@ static struct bytes scope_of(struct bytes op_name) {
     return (struct bytes){op_name.data, 0};
 }
 
-static void add(struct scope *scopes, uint32_t *count, struct bytes path, double bytes) {
+static void add(struct bytes *scopes, uint32_t *count, struct bytes path) {
     uint32_t i = 0;
-    while (i < *count && !bytes_equal(scopes[i].path, path)) i++;
-    if (i == SCOPES_MAX) return;
-    if (i == *count) scopes[(*count)++] = (struct scope){.path = path};
-    scopes[i].bytes += bytes;
+    while (i < *count && !bytes_equal(scopes[i], path)) i++;
+    if (i == *count && i < SCOPES_MAX) scopes[(*count)++] = path;
 }
 
 struct scoped_blocks scoped_blocks_find(const struct advisor *advisor, const struct residuals *residuals) {
-    struct scope scopes[SCOPES_MAX];
+    struct bytes scopes[SCOPES_MAX];
     struct scoped_blocks found = {.count = 0};
     for (uint32_t i = 0; i < advisor->what_if.replay.span_count; i++) {
         if (!residuals_has(residuals, i)) continue;
         const struct hlo_buffer *buffer = &advisor->module->buffers[advisor->what_if.replay.spans[i].buffer];
         if (buffer->instruction == HLO_NONE) continue;
         struct bytes path = scope_of(advisor->graph.nodes[buffer->instruction].op_name);
-        if (path.size) add(scopes, &found.count, path, (double)buffer->size_bytes);
-    }
-    for (uint32_t i = 0; i < found.count; i++) {
-        found.bytes += scopes[i].bytes;
-        if (scopes[i].bytes > found.largest_bytes) found.largest_bytes = scopes[i].bytes;
+        if (!path.size) continue;
+        add(scopes, &found.count, path);
+        found.bytes += (double)buffer->size_bytes;
     }
     return found;
 }

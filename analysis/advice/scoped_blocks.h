@@ -12,9 +12,8 @@
 #include "analysis/advice/residuals.h"
 
 struct scoped_blocks {
-    uint32_t count;        // of scopes that keep something
-    double bytes;          // what they keep, all together
-    double largest_bytes;  // and the one that keeps most
+    uint32_t count;  // of scopes that keep something
+    double bytes;    // what they keep, all together
 };
 
 struct scoped_blocks scoped_blocks_find(const struct advisor *advisor, const struct residuals *residuals);

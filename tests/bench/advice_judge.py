@@ -157,3 +157,11 @@ def is_told(row):
 def is_missed(row):
     """Not told, not close enough, or outside of its range."""
     return not is_told(row) or not is_close_enough(row) or not is_inside(row)
+
+
+def by_kind(rows):
+    """What chips share, what runs again, and all other changes."""
+    kinds = collections.defaultdict(list)
+    for row in rows:
+        kinds["Shared over chips" if "shard" in row.id else "Run again" if "remat" in row.id else "Neither"].append(row)
+    return kinds
