@@ -107,6 +107,10 @@ static int64_t sums_bytes(const struct advisor *advisor) {
     return bytes > 0 ? what_if_bytes(bytes) : 0;
 }
 
+static int64_t zeros_bytes(const struct advisor *advisor, const struct shape_set *tables) {
+    return advisor->is_for_gpu ? early_zeros_read_bytes(advisor, tables) : 0;
+}
+
 // --- The change ---
 
 struct parts {
@@ -150,8 +154,8 @@ static bool predict(struct advisor *advisor, int64_t count, bool has_sums, struc
     if (!sizes) return false;
     int64_t largest = cut(advisor, &parts, sizes);
     if (!advisor_run(advisor, &change, &then)) return false;
-    int64_t zeros = advisor->is_for_gpu ? early_zeros_read_bytes(advisor, &parts.tables) : 0;
-    int64_t added = has_sums ? 0 : sums_bytes(advisor) + largest + casts_added(advisor) + zeros;
+    int64_t added = sums_bytes(advisor) + largest + casts_added(advisor) + zeros_bytes(advisor, &parts.tables);
+    if (has_sums) added = 0;
     advisor->reach.added_bytes = added;
     then.lodged_bytes = added < then.room_bytes ? added : then.room_bytes;
     added -= then.lodged_bytes;
@@ -210,12 +214,23 @@ static bool say_others(struct advisor *advisor, bool has_sums, struct advice_ite
     return true;
 }
 
+static void say_zeros(struct advisor *advisor, struct advice_item *item) {
+    const struct shape_set tables = only_looked_up_find(advisor);
+    int64_t bytes = zeros_bytes(advisor, &tables);
+    if (!bytes) return;
+    advisor_say(advisor, item,
+                "The update reads zeros as large as tables beside their sums, as Adagrad's does: %s of them are there "
+                "through all parts.",
+                size_string(bytes, advisor->arena));
+}
+
 static void say_sums(struct advisor *advisor, struct advice_item *item) {
     int64_t bytes = sums_bytes(advisor);
     const char *but = bytes < advisor_trained_bytes(advisor) ? " but for tables whose rows the step sets by itself"
                                                              : "";
     advisor_say(advisor, item, "The sums of the gradients are as large as the weights%s, %s, all the time.", but,
                 size_string(bytes, advisor->arena));
+    say_zeros(advisor, item);
 }
 
 static void say_parts(struct advisor *advisor, bool has_sums, struct advice_item *item) {

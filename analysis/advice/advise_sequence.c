@@ -66,8 +66,8 @@ static bool is_of_data(const struct advisor *advisor) {
     return is_much && !only_looked_up_find(advisor).count;
 }
 
-// Films, or volumes, [examples, frames, height, width, colours].
-static bool has_convolved_films(const struct advisor *advisor) {
+// Films, [examples, frames, height, width, colours], or volumes, which have none.
+static bool may_have_frames(const struct advisor *advisor) {
     enum { FILM_RANK = 5 };
     for (uint32_t i = 0; i < advisor->roles.input_count && advisor->has_convolutions; i++) {
         const struct entry_input *in = &advisor->roles.inputs[i];
@@ -79,11 +79,11 @@ static bool has_convolved_films(const struct advisor *advisor) {
 
 static bool say_none(struct advisor *advisor, bool is_cut, struct advice_item *item) {
     if (is_cut && is_of_data(advisor))
-        doubt_none(advisor, "Compile the step with sequences of half the length to know: windows or patches are cut of "
-                            "a row of numbers, and how many grow with it is not followed.");
-    if (!advisor->request.sequence && has_convolved_films(advisor))
-        doubt_none(advisor, "Compile the step with half of the frames to know: films are convolved, and which of their "
-                            "dimensions are frames nothing here tells.");
+        doubt_none(advisor, "Compile the step with sequences of half the length to know: pieces are taken of data, as "
+                            "patches of a series are, and how many there are is not followed.");
+    if (!advisor->request.sequence && may_have_frames(advisor))
+        doubt_none(advisor, "Compile the step with half of the frames to know: data of five dimensions, as films and "
+                            "volumes are, meet convolutions, and nothing here tells whether one of them is frames.");
     if (!advisor->request.sequence && has_hidden(advisor))
         doubt_none(advisor, "Compile the step with sequences of half the length to know: the data are tokens, but no "
                             "dimension of theirs was found that much of the program grows with and its weights do "

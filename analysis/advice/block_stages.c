@@ -382,10 +382,9 @@ static double count_turns(const struct advisor *advisor, const struct residuals 
 
 // How many blocks there are, all alike: turns of loops, as weights say, or the operation that keeps most where several
 // weights of a block have one shape. 0: there are stages.
-static double count_alike_blocks(const struct advisor *advisor, struct layer_count layers,
-                                 const struct residuals *residuals, const struct block_stages *stages,
-                                 const struct op_count *ops, uint32_t op_count) {
-    if (residuals->loop_length) return count_turns(advisor, residuals);
+static double count_alike_blocks(struct layer_count layers, double turns, const struct residuals *residuals,
+                                 const struct block_stages *stages, const struct op_count *ops, uint32_t op_count) {
+    if (residuals->loop_length) return turns;
     if (residuals->unequal_blocks) return residuals->unequal_blocks;
     uint32_t most = most_of_one_op(ops, op_count);
     if (layers.count < 2 || !(layers.is_even || is_nearly_one(residuals, stages))) return 0;
@@ -400,12 +399,10 @@ static bool is_of_turns(const struct residuals *residuals, const struct block_st
 }
 
 static void fill_stage(const struct advisor *advisor, const struct residuals *residuals, const struct kept_ops *kept,
-                       double alike, struct block_stages *stages) {
+                       double alike, double turns, struct block_stages *stages) {
     struct block_stage *stage = &stages->stages[kept->stage];
     bool is_of_loop = residuals->loop_length && is_of_turns(residuals, stages, kept->stage);
-    stage->blocks = alike > 0    ? alike
-                    : is_of_loop ? count_turns(advisor, residuals)
-                                 : count_in_stage(residuals, stages, kept);
+    stage->blocks = alike > 0 ? alike : is_of_loop ? turns : count_in_stage(residuals, stages, kept);
     choose_stream(residuals, stages, kept->stage);
     uint32_t loops = is_of_loop ? block_stages_loops_over_time(advisor, residuals) : 0;
     if (loops >= LAYERS_OVER_TIME)
@@ -441,11 +438,12 @@ void block_stages_find(const struct advisor *advisor, const struct residuals *re
     put_in_order(stages);
     join_first(residuals, stages);
     bool is_apart = has_both_kinds(residuals);
-    double alike = is_apart ? 0 : count_alike_blocks(advisor, layers, residuals, stages, ops, op_count);
+    double turns = residuals->loop_length ? count_turns(advisor, residuals) : 0;
+    double alike = is_apart ? 0 : count_alike_blocks(layers, turns, residuals, stages, ops, op_count);
     if (alike > 0 || is_apart) put_by_kind(residuals, is_apart, stages);
     for (uint32_t s = 0; s < stages->count; s++) {
         struct kept_ops kept = {ops, op_count, stages->stage_of_group, (uint8_t)s};
-        fill_stage(advisor, residuals, &kept, alike, stages);
+        fill_stage(advisor, residuals, &kept, alike, turns, stages);
     }
     struct scoped_blocks scopes = scoped_blocks_find(advisor, residuals);
     if (are_scopes_blocks(residuals, stages, &scopes)) put_by_scopes(residuals, &scopes, stages);

@@ -7,7 +7,8 @@
 //
 // How many blocks: as often as a weight of each shape comes (layer_count.h). Where weights do not say (a head has one
 // like the blocks' own, every second block has others, stages have their own), residuals are put into stages by when
-// they are made, and a stage has as many blocks as operations keep the arrays that hold most of it.
+// they are made, and a stage has as many blocks as operations keep the arrays that hold most of it. Loops over layers
+// have as many as all of their turns; far more scopes with a number than that are the blocks (scoped_blocks.h).
 #pragma once
 
 #include "analysis/advice/residuals.h"

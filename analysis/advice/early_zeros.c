@@ -8,7 +8,8 @@ static bool is_made_of_nothing(const struct advisor *advisor, uint32_t leaf) {
     const struct graph_node *node = &advisor->graph.nodes[advisor->graph.node_of_leaf[leaf]];
     if (node->computation != advisor->graph.entry || advisor->graph.leaves[leaf].rank < 2) return false;
     if (node->opcode == OPCODE_FUSION) return node->operand_count == 0;
-    return node->opcode == OPCODE_BROADCAST;
+    uint32_t of = node->opcode == OPCODE_BROADCAST ? graph_operand(&advisor->graph, node, 0) : HLO_NONE;
+    return of != HLO_NONE && advisor->graph.nodes[of].opcode == OPCODE_CONSTANT;
 }
 
 static bool are_zeros(const struct advisor *advisor, uint32_t leaf) {

@@ -3,7 +3,7 @@
 #include "analysis/advice/looked_up.h"
 #include "analysis/advice/near_capacity.h"
 
-// Of such leaves, what a chip has at the peak.
+// Of such leaves, what a chip has of what is at today's peak.
 static int64_t at_peak_of(const struct advisor *advisor, const struct sharded *sharded, const uint8_t *leaves) {
     const struct heap_replay *replay = &advisor->what_if.replay;
     double bytes = 0;
@@ -74,11 +74,12 @@ static void say_operands(const struct advisor *advisor, const struct sharded *sh
 }
 
 static void say_zeros(const struct advisor *advisor, const struct sharded *sharded, struct advice_item *item) {
-    if (sharded->zeros.bytes <= advisor->what_if.total_bytes / ADVICE_WORTH_DIVISOR) return;
-    advisor_say(advisor, item,
-                "Gradients of tables and of stacks begin as zeros, which depend on nothing: several chips make them "
-                "early, and %s of them are there at once.",
-                size_string(sharded->zeros.bytes, advisor->arena));
+    if (sharded_beyond_with_zeros(sharded) <= advisor->what_if.total_bytes / ADVICE_WORTH_DIVISOR) return;
+    advisor_say(
+        advisor, item,
+        "Zeros that gradients begin as, and others that an optimizer reads beside them, depend on nothing: several "
+        "chips make them early, so that %s of them are there at once on each.",
+        size_string(sharded->zeros.bytes, advisor->arena));
 }
 
 void say_sharded(const struct advisor *advisor, const struct sharded *sharded, struct advice_item *item) {

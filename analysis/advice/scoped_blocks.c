@@ -30,7 +30,6 @@ struct scoped_blocks scoped_blocks_find(const struct advisor *advisor, const str
     for (uint32_t i = 0; i < advisor->what_if.replay.span_count; i++) {
         if (!residuals_has(residuals, i)) continue;
         const struct hlo_buffer *buffer = &advisor->module->buffers[advisor->what_if.replay.spans[i].buffer];
-        if (buffer->instruction == HLO_NONE) continue;
         struct bytes path = scope_of(advisor->graph.nodes[buffer->instruction].op_name);
         if (!path.size) continue;
         add(scopes, &found.count, path);

@@ -1,6 +1,7 @@
 #include "analysis/advice/sequence.h"
 
 #include "analysis/advice/dimension_ties.h"
+#include "analysis/program/op_name.h"
 
 enum { TRIED_MAX = 8, IMAGE_RANK = 4, FILM_RANK = 5, FRAMES = 1, LEAST_DIVISOR = 20, WEIGHTS_DIVISOR = 8 };
 
@@ -234,19 +235,27 @@ static struct candidate best_of(const struct finder *f, const struct candidate *
     return best;
 }
 
-// Numbers in a row that nothing is multiplied with, as they are: windows are gathered of them first.
-static bool are_cut(const struct finder *f) {
-    bool are_any = false;
-    for (uint32_t i = 0; i < f->roles->input_count && !are_any; i++) {
-        const struct array_shape *shape = is_data(f, i) && !is_cache(f, i) ? shape_of(f, i) : NULL;
-        for (int d = 0; shape && !is_integer(shape) && d < shape->rank && !are_any; d++) {
-            struct candidate one = {shape->dimensions[d], d};
-            if (one.size < 2 || !has_dimension(f, i, one)) continue;
-            follow(f, one);
-            are_any = weights_bytes(f, true) <= 0;
-        }
+// Is a part of a marked dimension taken that does not follow it, as windows are?
+static bool is_taken_in_pieces(const struct dimension_flow *flow) {
+    for (uint32_t i = 0; i < flow->graph->node_count; i++) {
+        const struct graph_node *node = &flow->graph->nodes[i];
+        uint32_t from = flow_operand_leaf(flow, node, 0);
+        if (from == HLO_NONE || !node->leaf_count || !flow->marks[from] || flow->marks[node->first_leaf]) continue;
+        struct bytes primitive = op_name_primitive(node->op_name);
+        if (node->opcode == OPCODE_GATHER || bytes_equal(primitive, BYTES("gather")) ||
+            bytes_equal(primitive, BYTES("slice")))
+            return true;
     }
-    return are_any;
+    return false;
+}
+
+// Numbers in a row that nothing is multiplied with, as they are: windows are taken of them first.
+static bool are_cut(const struct finder *f, const struct candidate *tried, int count) {
+    for (int i = 0; i < count; i++) {
+        follow(f, tried[i]);
+        if (weights_bytes(f, true) <= 0 && is_taken_in_pieces(f->flow)) return true;
+    }
+    return false;
 }
 
 // Dimensions that are the batch and nothing else take no other marks.
@@ -306,8 +315,9 @@ bool sequence_find(const struct program_graph *graph, const struct program_roles
     struct finder f = {graph, roles, batch, &sequence->flow, told, request->has_films};
     if (!dimension_flow_init(&sequence->flow, graph, arena) || !forbid_batch(&f, arena)) return false;
     sequence->flow.follows_cuts = true;
-    struct candidate best = best_of(&f, tried, list_candidates(&f, tried));
-    sequence->is_cut = !best.size && !told && are_cut(&f);
+    int count = list_candidates(&f, tried);
+    struct candidate best = best_of(&f, tried, count);
+    sequence->is_cut = !best.size && !told && are_cut(&f, tried, count);
     dimension_flow_clear(&sequence->flow);
     if (!best.size) return true;
     follow(&f, best);

@@ -23,7 +23,7 @@ struct sequence {
     bool is_told;     // the user gave the length
     int64_t reached;  // inputs of weights that follow it
     bool is_stepped;  // a loop takes one of it at a time
-    bool is_cut;      // none was found, but numbers that are no features are cut into pieces
+    bool is_cut;      // none was found, but pieces are taken of data that are no features
     struct dimension_flow flow;
 };
 

@@ -116,8 +116,7 @@ static int64_t gathered_or_summed(const struct advisor *advisor, const struct sh
     return (at_end > added ? at_end : added) + unfused_product_bytes(advisor);
 }
 
-// With zeros there early, beyond the peak of what is split and what outputs have room for.
-static int64_t beyond_with_zeros(const struct sharded *sharded) {
+int64_t sharded_beyond_with_zeros(const struct sharded *sharded) {
     int64_t room = sharded->then.temporary_bytes + sharded->then.room_bytes;
     return sharded->zeros.peak_bytes - room;
 }
@@ -130,7 +129,7 @@ static int64_t exchanged_or_gathered(const struct advisor *advisor, const struct
             at_last = looked_up_scattered_bytes(advisor, split, sharded->is_batch_split) - today -
                       sharded->then.empty_bytes;  // of outputs
     if (at_first > added) added = at_first;
-    int64_t with_zeros = beyond_with_zeros(sharded);
+    int64_t with_zeros = sharded_beyond_with_zeros(sharded);
     if (at_last > added) added = at_last;
     return with_zeros > added ? with_zeros : added;
 }

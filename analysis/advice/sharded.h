@@ -41,6 +41,9 @@ int64_t summed_twice_bytes(const struct sharded *sharded);
 // What comes on top of the split arrays at the peak: what is gathered, or exchanged, or waits.
 int64_t sharded_added_bytes(const struct advisor *advisor, const struct sharded *sharded);
 
+// With zeros there early, what is alive beyond the peak of what is split and what outputs have room for.
+int64_t sharded_beyond_with_zeros(const struct sharded *sharded);
+
 // A chip's part of a sum beside the whole: half of it, as some programs had both and others wrote one over the other.
 // What XLA:GPU cuts into columns it cuts as it sums.
 int64_t sharded_partial_sum_bytes(const struct advisor *advisor, const struct sharded *sharded);

@@ -140,29 +140,51 @@ static int64_t dimensions_key(const struct array_shape *shape) {
     return id_map_key((struct bytes){(const uint8_t *)shape->dimensions, shape->rank * sizeof shape->dimensions[0]});
 }
 
-// Copies of inputs as well: a loop over another axis than the first has its stacks, and their gradients, turned.
-static bool is_copy_of_input(const struct runner *r, const struct dimension_flow *batch, uint32_t leaf) {
+static bool is_wide_state(const struct runner *r, const struct entry_input *input) {
+    bool is_state = input->leaf != HLO_NONE && input->is_state;
+    return is_state && is_type(r, input->leaf, ELEMENT_TYPE_F32) && r->graph->leaves[input->leaf].rank > 0;
+}
+
+// The same for the same dimensions in any order.
+static int64_t turned_key(const struct array_shape *shape) {
+    struct array_shape sorted = *shape;
+    for (int i = 1; i < sorted.rank; i++) {
+        for (int k = i; k > 0 && sorted.dimensions[k] < sorted.dimensions[k - 1]; k--) {
+            int64_t one = sorted.dimensions[k];
+            sorted.dimensions[k] = sorted.dimensions[k - 1];
+            sorted.dimensions[k - 1] = one;
+        }
+    }
+    return dimensions_key(&sorted);
+}
+
+// A copy of an input, as which a loop over another axis than the first has its stacks, and their gradients.
+static bool may_be_turned(const struct runner *r, const struct dimension_flow *batch, uint32_t leaf) {
     bool is_wide = is_type(r, leaf, ELEMENT_TYPE_F32) && r->graph->leaves[leaf].rank > 1;
     return is_wide && r->origins[leaf] == ORIGIN_INPUT && !batch->marks[leaf];
 }
 
 static bool find_stored_shapes(const struct runner *r, const struct program_roles *roles,
                                const struct dimension_flow *batch, struct arena *arena, struct id_map *shapes) {
+    struct id_map turned;
     size_t count = roles->input_count;
-    for (uint32_t leaf = 0; leaf < r->graph->leaf_count; leaf++) count += is_copy_of_input(r, batch, leaf);
-    if (!id_map_init(shapes, arena, count)) return false;
+    for (uint32_t leaf = 0; leaf < r->graph->leaf_count; leaf++) count += may_be_turned(r, batch, leaf);
+    if (!id_map_init(shapes, arena, count) || !id_map_init(&turned, arena, roles->input_count)) return false;
     for (uint32_t i = 0; i < roles->input_count; i++) {
+        if (!is_wide_state(r, &roles->inputs[i])) continue;
         uint32_t leaf = roles->inputs[i].leaf;
-        if (leaf == HLO_NONE || !roles->inputs[i].is_state || !is_type(r, leaf, ELEMENT_TYPE_F32)) continue;
-        if (r->graph->leaves[leaf].rank > 0) id_map_put(shapes, dimensions_key(&r->graph->leaves[leaf]), leaf);
+        id_map_put(shapes, dimensions_key(&r->graph->leaves[leaf]), leaf);
+        id_map_put(&turned, turned_key(&r->graph->leaves[leaf]), leaf);
     }
     for (uint32_t leaf = 0; leaf < r->graph->leaf_count; leaf++) {
-        if (is_copy_of_input(r, batch, leaf)) id_map_put(shapes, dimensions_key(&r->graph->leaves[leaf]), leaf);
+        const struct array_shape *shape = &r->graph->leaves[leaf];
+        if (may_be_turned(r, batch, leaf) && id_map_get(&turned, turned_key(shape)) != ID_MAP_NONE)
+            id_map_put(shapes, dimensions_key(shape), leaf);
     }
     return true;
 }
 
-// Gradients and updates: float32, of a state parameter's dimensions, and no activation.
+// Gradients and updates: float32, of the dimensions of the state or of a turned copy of it, and no activation.
 static bool narrow_updates(struct runner *r, const struct program_roles *roles, const struct dimension_flow *batch,
                            struct arena *arena) {
     struct id_map shapes;

@@ -12,7 +12,8 @@
 //                                                                                weights, and keeps them
 //
 // A conversion is the user's when its op_name ends in convert_element_type. What is as large as an entry parameter of
-// the state, but is no activation, is a gradient or an update and follows the parameter. Adafactor's momentum stays.
+// the state, or a turned copy of it, but is no activation, is a gradient or an update and follows the parameter.
+// Adafactor's momentum stays.
 #pragma once
 
 #include "analysis/advice/program_roles.h"

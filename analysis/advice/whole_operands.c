@@ -1,7 +1,7 @@
 #include "analysis/advice/whole_operands.h"
 
-bool whole_operands_is(const struct advisor *advisor, const struct dimension_flow *split, uint32_t index,
-                       struct weight_product *product) {
+static bool is_gathering(const struct advisor *advisor, const struct dimension_flow *split, uint32_t index,
+                         struct weight_product *product) {
     if (!advisor->is_for_gpu || !advisor->roles.is_training) return false;
     if (!weight_product_read(advisor, index, product) || product->weight == HLO_NONE) return false;
     if (product->is_in_loop || product->weight_batch) return false;
@@ -25,7 +25,7 @@ const uint8_t *whole_operands_find(const struct advisor *advisor, const struct d
     uint8_t *leaves = arena_new(advisor->arena, uint8_t, advisor->graph.leaf_count + 1u);
     struct weight_product product;
     for (uint32_t i = 0; leaves && i < advisor->graph.node_count; i++) {
-        if (!whole_operands_is(advisor, split, i, &product)) continue;
+        if (!is_gathering(advisor, split, i, &product)) continue;
         uint32_t source = weight_product_source(advisor, product.activation);
         leaves[product.activation] = leaves[source] = leaves[made_leaf(advisor, source)] = 1;
     }

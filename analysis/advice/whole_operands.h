@@ -11,9 +11,5 @@
 
 #include "analysis/advice/weight_products.h"
 
-// Is node `index` a product that gathers its activation?
-bool whole_operands_is(const struct advisor *advisor, const struct dimension_flow *split, uint32_t index,
-                       struct weight_product *product);
-
 // 1 for each leaf that stays whole for that. NULL at the arena's limit.
 const uint8_t *whole_operands_find(const struct advisor *advisor, const struct dimension_flow *split);

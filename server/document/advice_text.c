@@ -79,9 +79,14 @@ const char *advice_plan_text(const struct advice_plan *plan, int64_t capacity_by
                                                    : " and ",
                              advice_step_name(&plan->steps[i]));
     if (plan->ways) chips = told(arena_printf(arena, " over %lld chips", (long long)plan->ways));
+    const char *kept = plan->kept_low_bytes
+                           ? told(arena_printf(arena, "; at least %s where the source casts the parameters back",
+                                               size_string(plan->kept_low_bytes, arena)))
+                           : "";
     return told(arena_printf(
-        arena, "%s%s: about %s.", told(names), chips,
-        advice_total_text(plan->predicted_total_bytes, plan->low_bytes, plan->high_bytes, capacity_bytes, arena)));
+        arena, "%s%s: about %s%s.", told(names), chips,
+        advice_total_text(plan->predicted_total_bytes, plan->low_bytes, plan->high_bytes, capacity_bytes, arena),
+        kept));
 }
 
 const char *advice_kind_words(enum advice_kind kind) {

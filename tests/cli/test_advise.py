@@ -199,7 +199,7 @@ class Predictions(unittest.TestCase):
                                  "gpu_pieces_attended": 64, "gpu_half_room": 8, "gpu_begun_at_once": 4096,
                                  "gpu_towers_scanned": 64, "gpu_columns_first": 16,
                                  "gpu_drawn_rows": 64, "gpu_named_layers": 32,
-                                 "gpu_convolved_films": 8,
+                                 "gpu_convolved_films": 8, "gpu_averaged_series": 8192,
                                  "gpu_zeros_added_to": None})
 
     def test_without_a_batch_its_half_cannot_be_told(self):
@@ -790,8 +790,12 @@ class Predictions(unittest.TestCase):
     def test_zeros_that_gradients_of_tables_begin_as_are_there_early(self):
         for change in ("shard_all", "shard_parameters", "micro_batch"):
             self.assert_near("gpu_begun_at_once", change, 0.03)
-        self.assertIn("and 180.66 MiB of them are there at once",
+        self.assertIn("so that 180.66 MiB of them are there at once on each",
                       " ".join(by_id(self.documents["gpu_begun_at_once"])["shard_all"]["evidence"]))
+
+    def test_zeros_that_an_update_reads_are_told_with_the_sums(self):
+        self.assertIn("as Adagrad's does: 361.33 MiB of them are there through all parts",
+                      " ".join(by_id(self.documents["gpu_begun_at_once"])["micro_batch"]["evidence"]))
 
     def test_scores_of_a_step_in_float32_take_the_type_of_queries_and_keys(self):
         self.assert_near("gpu_pieces_attended", "bf16_temporaries", 0.02)
@@ -802,7 +806,11 @@ class Predictions(unittest.TestCase):
     def test_a_row_that_pieces_are_cut_of_may_be_a_sequence(self):
         item = by_id(self.documents["gpu_pieces_attended"])["halve_sequence"]
         self.assertIsNone(item["predicted_total_bytes"])
-        self.assertIn("windows or patches are cut of a row of numbers", item["evidence"][0])
+        self.assertIn("pieces are taken of data", item["evidence"][0])
+
+    def test_a_row_that_is_averaged_is_not_cut(self):
+        item = by_id(self.documents["gpu_averaged_series"])["halve_sequence"]
+        self.assertEqual((item["applies"], item["saves_bytes"]), (False, 0))
 
     def test_of_two_dimensions_as_long_either_may_be_the_sequence(self):
         item = by_id(self.documents["gated_pairs"])["halve_sequence"]
@@ -825,7 +833,7 @@ class Predictions(unittest.TestCase):
 
     def test_of_films_that_are_convolved_half_the_frames_cannot_be_told(self):
         item = by_id(self.documents["gpu_convolved_films"])["halve_sequence"]
-        self.assertIn("films are convolved", item["evidence"][0])
+        self.assertIn("as films and volumes are, meet convolutions", item["evidence"][0])
 
     def test_scopes_of_layers_count_blocks_where_weights_do_not(self):
         self.assert_near("gpu_named_layers", "rematerialize", 0.2)

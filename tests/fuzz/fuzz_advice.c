@@ -40,6 +40,8 @@ static void check_plan(const struct advice *advice, const struct advice_plan *pl
         before = step->predicted_total_bytes;
     }
     assert(before == plan->predicted_total_bytes);
+    assert(!plan->kept_low_bytes ||
+           (plan->low_bytes < plan->kept_low_bytes && plan->kept_low_bytes <= plan->predicted_total_bytes + 1));
 }
 
 static void check_nearest(const struct advice *advice) {
