@@ -27,12 +27,12 @@
 #define GATHERED_OF_SPLIT_BATCH 0.2
 #define GATHERED_OF_SPLIT_BATCH_ON_TPU 0.75
 
-static void look_for_uneven(const struct advisor *advisor, uint32_t leaf, uint8_t marks, struct uneven *uneven) {
+static void look_for_uneven(const struct advisor *advisor, uint32_t leaf, uint8_t marks, struct sharded *sharded) {
     const double some = 0.005;
-    const struct array_shape *shape = &advisor->graph.leaves[leaf];
+    struct uneven *uneven = &sharded->uneven;
     int64_t parts;
-    if (sharding_split_of(shape, marks, advisor->request.ways, &parts) < 0) return;
-    if ((double)array_shape_bytes(shape) <= some * (double)advisor->what_if.total_bytes) return;
+    if (sharding_split_of(&sharded->split.flow, leaf, marks, &parts) < 0) return;
+    if ((double)array_shape_bytes(&advisor->graph.leaves[leaf]) <= some * (double)advisor->what_if.total_bytes) return;
     uneven->is_any |= parts < advisor->request.ways;
     uneven->is_whole |= parts == 1;
 }
@@ -98,21 +98,12 @@ static double maybe_gathered(const struct advisor *advisor, const struct sharded
     return (sharded->is_batch_split ? of_split : 1) * bytes;
 }
 
-// Is the batch whole on each chip, or as good as that?
-static bool is_batch_whole(const struct sharded *sharded) {
-    return !sharded->is_batch_split || batch_reach_is_little(&sharded->batch);
-}
-
-// Where something is trained: on a TPU, or of pooled rows on a GPU.
+// Of a step for a TPU, whose gradients are in columns: with the batch whole, or of pooled rows.
 static struct waiting_bytes find_waiting(const struct advisor *advisor, const struct sharded *sharded) {
-    bool is_pooled = sharded->habits.pooled.is_pooled;
-    bool is_split = !is_batch_whole(sharded);
+    bool is_split = !sharded_is_batch_whole(sharded);
+    if (!advisor->is_for_tpu || !advisor->roles.is_training) return (struct waiting_bytes){0};
     if (sharded_is_by_edges(advisor, sharded)) return (struct waiting_bytes){0};
-    if (!advisor->roles.is_training || (is_split && !is_pooled)) return (struct waiting_bytes){0};
-    if (advisor->is_for_gpu && is_split)
-        return gathered_on_gpu(advisor, &sharded->split.flow, sharded->habits.pooled.block_rows,
-                               sharded->then.temporary_bytes);
-    if (!advisor->is_for_tpu) return (struct waiting_bytes){0};
+    if (is_split && !sharded->habits.is_pooled) return (struct waiting_bytes){0};
     return gathered_on_tpu(advisor, &sharded->split.flow, is_split, sharded->then.temporary_bytes);
 }
 
@@ -132,7 +123,7 @@ static void widen_by_waiting(const struct advisor *advisor, const struct waiting
 static void doubt_frames(struct advisor *advisor, const struct sharding_habits *habits) {
     bool is_of_tokens = habits->data.has_tokens && !advisor->has_convolutions;
     bool is_of_frames = habits->data.has_frames && !is_of_tokens;
-    bool is_pooled = habits->pooled.is_pooled && !(is_of_tokens && !advisor->roles.is_graph);
+    bool is_pooled = habits->is_pooled && !(is_of_tokens && !advisor->roles.is_graph);
     if (!advisor->is_for_tpu || !advisor->roles.is_training || !(is_of_frames || is_pooled)) return;
     advisor->doubt.may_stay_bytes += advisor->at_peak.batch;
     advisor->doubt.help =
@@ -147,14 +138,14 @@ static double below_of(const struct advisor *advisor, double above) {
 }
 
 // What the program gives back is shared by all chips or lies whole on each: six heads on four chips come back whole.
-static bool is_given_back_whole(const struct advisor *advisor, uint32_t buffer, uint8_t marks) {
+static bool is_given_back_whole(const struct advisor *advisor, const struct dimension_flow *split, uint32_t buffer,
+                                uint8_t marks) {
     bool is_own = buffer < advisor->what_if.module->buffer_count;
     uint32_t a = is_own ? advisor->module->allocation_of_buffer[buffer] : HLO_NONE,
              leaf = advisor_leaf(advisor, buffer);
     if (a == HLO_NONE || !advisor->module->allocations[a].maybe_live_out) return false;
     int64_t parts;
-    return sharding_split_of(&advisor->graph.leaves[leaf], marks, advisor->request.ways, &parts) >= 0 &&
-           parts < advisor->request.ways;
+    return sharding_split_of(split, leaf, marks, &parts) >= 0 && parts < split->chips;
 }
 
 // What each buffer weighs on one chip.
@@ -168,14 +159,14 @@ static void resize_split(const struct advisor *advisor, struct sharded *sharded,
             sizes[i] = what_if_bytes((double)sizes[i] * sharded->looked_up[leaf]);
             continue;
         }
-        look_for_uneven(advisor, leaf, marks, &sharded->uneven);
+        look_for_uneven(advisor, leaf, marks, sharded);
         if (sharded->summed_leaves[leaf]) {
             sizes[i] = scattered_size(advisor, leaf, sizes[i]);
             continue;
         }
-        if (is_given_back_whole(advisor, i, marks) || sharded->pictures.leaves[leaf]) continue;
+        if (is_given_back_whole(advisor, &sharded->split.flow, i, marks) || sharded->pictures.leaves[leaf]) continue;
         if (sharded->whole_operands && sharded->whole_operands[leaf]) continue;
-        struct array_shape part = sharding_split_once(&advisor->graph.leaves[leaf], marks, advisor->request.ways);
+        struct array_shape part = sharding_split_once(&sharded->split.flow, leaf, marks);
         sizes[i] = advisor_reshaped(advisor, i, &part);
     }
 }
@@ -212,7 +203,7 @@ static void doubt_split(struct advisor *advisor, const struct sharded *sharded) 
             "Compile it sharded: the partitioner gathers the input of each convolution that is split by "
             "output features, and may keep it for the backward pass.";
     if (sharded->is_batch_split) few_pictures_doubt(advisor, advisor->roles.batch / advisor->request.ways);
-    if (is_batch_whole(sharded)) doubt_frames(advisor, &sharded->habits);
+    if (sharded_is_batch_whole(sharded)) doubt_frames(advisor, &sharded->habits);
     if (sharded->is_batch_split && !sharded_is_by_edges(advisor, sharded)) doubt_exchanged(advisor, sharded);
 }
 
@@ -240,6 +231,8 @@ static bool say_constraint(struct advisor *advisor, struct sharded *sharded, str
     bool is_told = 2 * advisor->doubt.may_stay_bytes < advisor->doubt.population_bytes;
     if (!sharded->is_batch_split || whole_share < little) return true;
     batch_reach_constrain(advisor, &sharded->split);
+    sharded->batch = batch_reach_find(advisor, &sharded->split);
+    sharded->whole_operands = NULL;
     if (!run_split(advisor, sharded)) return false;
     advisor->reach = reach;
     int64_t total = sharded->then.total_bytes + sharded_added_bytes(advisor, sharded);
@@ -260,8 +253,7 @@ static bool find_sharded(struct advisor *advisor, struct sharded *sharded) {
     sharded->summed_leaves = scattered_not(advisor, &sharded->split);
     bool has_room = sharded->looked_up && sharded->summed_leaves &&
                     whole_pictures_find(advisor, &sharded->split, sharded->is_batch_split, &sharded->pictures);
-    if (has_room && !sharded->is_batch_split)
-        has_room = (sharded->whole_operands = whole_operands_find(advisor, &sharded->split.flow));
+    if (has_room) has_room = (sharded->whole_operands = whole_operands_find(advisor, &sharded->split.flow));
     if (!has_room || !run_split(advisor, sharded)) return false;
     sharded->habits = sharding_habits_find(advisor, sharded->uneven.is_any);
     sharded->waiting = find_waiting(advisor, sharded);

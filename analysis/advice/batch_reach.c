@@ -5,7 +5,7 @@ static bool follows(const struct advisor *advisor, uint32_t leaf) {
 }
 
 static bool is_split_along(const struct advisor *advisor, const struct sharding_split *split, uint32_t leaf) {
-    return split->flow.marks[leaf] & advisor->batch.marks[leaf];
+    return dimension_flow_shared(&split->flow, &advisor->batch, leaf);
 }
 
 static bool is_product(const struct graph_node *node) {

@@ -50,6 +50,15 @@ double dimension_flow_start(const struct dimension_flow *flow, uint32_t leaf, in
     return *start_of(flow, leaf, dimension);
 }
 
+uint8_t dimension_flow_shared(const struct dimension_flow *a, const struct dimension_flow *b, uint32_t leaf) {
+    uint8_t both = a->marks[leaf] & b->marks[leaf];
+    for (int d = 0; d < ARRAY_RANK_MAX; d++) {
+        bool is_shared = (both >> d & 1) && *start_of(a, leaf, d) == *start_of(b, leaf, d);
+        if (!is_shared) both &= (uint8_t) ~(1u << d);
+    }
+    return both;
+}
+
 // What is one value all over is asked backwards only, as far as that goes.
 static bool hands_on(const struct dimension_flow *flow, uint32_t from, uint32_t to) {
     return !flow->is_fill[from] || flow->is_fill[to];

@@ -56,6 +56,10 @@ bool dimension_flow_has_marks(const struct dimension_flow *flow);
 void dimension_flow_mark_factor(struct dimension_flow *flow, uint32_t leaf, int dimension, double start);
 double dimension_flow_start(const struct dimension_flow *flow, uint32_t leaf, int dimension);
 
+// Bits of the dimensions that two flows over one graph mark the same factor of: heads of an array whose examples and
+// heads are one dimension are no examples.
+uint8_t dimension_flow_shared(const struct dimension_flow *a, const struct dimension_flow *b, uint32_t leaf);
+
 // One dimension of one leaf is one of another, of the same size.
 void dimension_tie(struct dimension_flow *flow, uint32_t leaf_a, int a, uint32_t leaf_b, int b);
 

@@ -173,6 +173,14 @@ static bool is_marked(const struct dimension_flow *flow, uint32_t leaf, const st
     return start >= factor->start && start < factor->start * (double)factor->size;
 }
 
+// Chips share no factor behind a whole one, seven columns of two windows: a dimension that the user made of several is
+// split in front or not at all (TensorFactorShardings::createTensorShardingAttr in
+// shardy/dialect/sdy/transforms/propagation/sharding_projection.cc; openxla/shardy a0277a83). Examples and heads in
+// front of a product were two dimensions still when the partitioner saw them.
+static bool may_be_inside(const struct dimension_flow *flow, uint32_t leaf, int dimension) {
+    return !flow->chips || (dimension == 0 && flow_leaf(flow, leaf)->rank > 1);
+}
+
 // Factors [first, end) of one side and of the other have the same product: a mark goes to the factor that holds the
 // start of the marked one, unless the other side is marked already.
 static void tie_group(struct dimension_flow *flow, uint32_t leaf_a, const struct factors *a, int first_a, int end_a,
@@ -187,7 +195,9 @@ static void tie_group(struct dimension_flow *flow, uint32_t leaf_a, const struct
         double start = start_a * dimension_flow_start(flow, leaf_a, from->dimension) / from->start, start_b = 1;
         int j = first_b;
         while (j < end_b - 1 && start_b * (double)b->at[j].size <= start) start_b *= (double)b->at[j++].size;
-        dimension_flow_mark_factor(flow, leaf_b, b->at[j].dimension, b->at[j].start * start / start_b);
+        int into = b->at[j].dimension;
+        if (start > start_b && !may_be_inside(flow, leaf_b, into)) continue;
+        dimension_flow_mark_factor(flow, leaf_b, into, b->at[j].start * start / start_b);
     }
 }
 

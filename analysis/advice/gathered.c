@@ -13,7 +13,7 @@ static bool stays_in_parts(const struct dimension_flow *split, const struct weig
 }
 
 static bool is_split_beside_batch(const struct advisor *advisor, const struct dimension_flow *split, uint32_t leaf) {
-    return split->marks[leaf] & ~advisor->batch.marks[leaf];
+    return split->marks[leaf] & ~dimension_flow_shared(split, &advisor->batch, leaf);
 }
 
 // On TPUs without training, logits of a few words stay in columns: chips exchange these, which is less than the table.
@@ -139,43 +139,6 @@ struct waiting_bytes gathered_on_tpu(const struct advisor *advisor, const struct
                      : (struct waiting_bytes){0, what_if_bytes(0.15 * beyond), what_if_bytes(0.9 * beyond)};
 }
 
-// Of what follows the batch backwards, in bytes: is some split beside it, by columns?
-static bool are_gradients_in_columns(const struct advisor *advisor, const struct dimension_flow *split) {
-    const double some = 0.1;
-    double all = 0, in_columns = 0;
-    for (uint32_t i = 0; i < advisor->graph.node_count; i++) {
-        const struct graph_node *node = &advisor->graph.nodes[i];
-        uint32_t leaf = node->first_leaf;
-        bool is_made = node->leaf_count && node->computation == advisor->graph.entry;
-        if (!is_made || !advisor->batch.marks[leaf] || op_name_phase(node->op_name) != PHASE_BACKWARD) continue;
-        double bytes = (double)array_shape_bytes(&advisor->graph.leaves[leaf]);
-        bool is_by_examples = split->marks[leaf] & advisor->batch.marks[leaf];
-        all += bytes;
-        in_columns += split->marks[leaf] && !is_by_examples ? bytes : 0;
-    }
-    return in_columns > some * all;
-}
-
-struct waiting_bytes gathered_on_gpu(const struct advisor *advisor, const struct dimension_flow *split, double rows,
-                                     int64_t temporary_bytes) {
-    const double beside = 1.2, at_most = 1.4;  // of what waits: the same once more as another array, here and there
-    const double like = 2;                     // times as many rows, or as few
-    double waits = 0;
-    struct weight_product product;
-    if (!are_gradients_in_columns(advisor, split)) return (struct waiting_bytes){0};
-    for (uint32_t i = 0; i < advisor->graph.node_count; i++) {
-        if (!weight_product_read(advisor, i, &product) || product.is_in_loop) continue;
-        double its = weight_product_rows(advisor, &product);
-        if (its < rows / like || its > rows * like) continue;
-        int64_t activation = array_shape_bytes(&advisor->graph.leaves[product.activation]);
-        waits += activation > 0 ? (double)activation : 0;
-        waits += weight_product_bytes(advisor, &product) / (double)advisor->request.ways;
-    }
-    double beyond = beside * waits - (double)temporary_bytes;
-    return beyond > 0 ? (struct waiting_bytes){0, what_if_bytes(beyond), what_if_bytes(at_most * beyond)}
-                      : (struct waiting_bytes){0};
-}
-
 int64_t unfused_product_bytes(const struct advisor *advisor) {
     double largest = 0;
     struct weight_product product;
@@ -216,7 +179,7 @@ static bool is_made(const struct advisor *advisor, uint32_t leaf) {
 static bool becomes_rows(const struct advisor *advisor, const struct dimension_flow *split, int64_t elements) {
     for (uint32_t i = 0; i < advisor->graph.leaf_count; i++) {
         if (array_is(&advisor->graph.leaves[i]) && is_about(advisor, i, elements) &&
-            (split->marks[i] & advisor->batch.marks[i]) && is_made(advisor, i))
+            dimension_flow_shared(split, &advisor->batch, i) && is_made(advisor, i))
             return true;
     }
     return false;

@@ -32,17 +32,6 @@ struct waiting_bytes {
 struct waiting_bytes gathered_on_tpu(const struct advisor *advisor, const struct dimension_flow *split, bool is_pooled,
                                      int64_t temporary_bytes);
 
-// The same on a GPU, with the batch split and the gradient in columns from where it begins (pooled.h): products of
-// weights' gradients wait for the end of the backward pass, with activations gathered whole and gradients in parts.
-//
-//     x [16,196,768] -> all-gather [64,196,768] . dy [64,196,3072/4]
-//
-// `rows`: of the last blocks. Where blocks before have many more, as of windows that were merged, the gradient has been
-// split by examples again on its way there. Where a gradient meets what is split by examples before the first product
-// of a block, as in the norm of all rows that are pooled, it is so from there on, and nothing waits.
-struct waiting_bytes gathered_on_gpu(const struct advisor *advisor, const struct dimension_flow *split, double rows,
-                                     int64_t temporary_bytes);
-
 // With the batch whole, where nothing is trained: a sum over chips is an array of its own, which a fusion around the
 // product was not. The largest, in bytes.
 int64_t unfused_product_bytes(const struct advisor *advisor);

@@ -16,11 +16,11 @@ static void note_last(struct last_product *last, uint32_t time, double rows) {
     if (time >= last->time) *last = (struct last_product){time, rows};
 }
 
-struct pooled pooled_find(const struct advisor *advisor) {
+bool pooled_find(const struct advisor *advisor) {
     const double far_fewer = 0.5;
     double most = 0;
     struct last_product few = {0}, many = {0};
-    if (!advisor->roles.is_training) return (struct pooled){0};
+    if (!advisor->roles.is_training) return false;
     for (uint32_t i = 0; i < advisor->graph.node_count; i++) {
         struct weight_product product;
         if (!weight_product_read(advisor, i, &product) || product.is_in_loop) continue;
@@ -29,6 +29,5 @@ struct pooled pooled_find(const struct advisor *advisor) {
         if (rows > most) most = rows;
         if (rows > 0 && time != SCHEDULE_NEVER) note_last(rows < few_rows(advisor) ? &few : &many, time, rows);
     }
-    bool is_pooled = few.rows > 0 && few.time >= many.time && few.rows < far_fewer * most;
-    return (struct pooled){.is_pooled = is_pooled, .block_rows = many.rows};
+    return few.rows > 0 && few.time >= many.time && few.rows < far_fewer * most;
 }

@@ -15,9 +15,4 @@
 
 #include "analysis/advice/advisor.h"
 
-struct pooled {
-    bool is_pooled;
-    double block_rows;  // of the last product that has many: 16,384
-};
-
-struct pooled pooled_find(const struct advisor *advisor);
+bool pooled_find(const struct advisor *advisor);

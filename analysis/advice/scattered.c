@@ -21,10 +21,11 @@ static bool fills_tiles(const struct array_shape *shape, int64_t columns) {
 
 // Heads, in the middle, are in no tile; nor are those of scores, where a product puts them first. What else comes first
 // is always in parts.
-static bool is_scattered(const struct array_shape *shape, uint8_t marks, int64_t ways) {
+static bool is_scattered(const struct dimension_flow *split, uint32_t leaf) {
     enum { SCORES_RANK = 4 };
+    const struct array_shape *shape = flow_leaf(split, leaf);
     int64_t parts;
-    int d = sharding_split_of(shape, marks, ways, &parts);
+    int d = sharding_split_of(split, leaf, split->marks[leaf], &parts);
     if (d < 0 || shape->rank < 3 || (d == 0 && shape->rank < SCORES_RANK)) return true;
     return d == shape->rank - 1 && fills_tiles(shape, shape->dimensions[d] / parts);
 }
@@ -53,8 +54,8 @@ static void mark_sums(const struct advisor *advisor, const struct dimension_flow
         struct weight_product product;
         if (!weight_product_is_summed(advisor, split, i, &product) || product.is_in_loop) continue;
         const struct array_shape *shape = &advisor->graph.leaves[product.result];
-        uint8_t marks = split->marks[product.result];
-        if ((marks & advisor->batch.marks[product.result]) || is_scattered(shape, marks, split->chips)) continue;
+        bool is_by_examples = dimension_flow_shared(split, &advisor->batch, product.result);
+        if (is_by_examples || is_scattered(split, product.result)) continue;
         uint32_t scheduled = callers_scheduled(&advisor->graph, advisor->caller, i);
         mark_results(advisor, &advisor->graph.nodes[scheduled], shape, whole);
     }

@@ -96,6 +96,10 @@ bool sharded_is_by_edges(const struct advisor *advisor, const struct sharded *sh
            sharded->batch.whole_share < by_columns;
 }
 
+bool sharded_is_batch_whole(const struct sharded *sharded) {
+    return !sharded->is_batch_split || batch_reach_is_little(&sharded->batch);
+}
+
 // As the backward pass ends, beyond the peak of what is split: what convolutions take, and products beside them.
 static int64_t waiting_inputs(const struct advisor *advisor, const struct sharded *sharded) {
     int64_t beyond = sharded->pictures.at_end_bytes + gathered_gradients_bytes(advisor, &sharded->split.flow) -
@@ -103,10 +107,16 @@ static int64_t waiting_inputs(const struct advisor *advisor, const struct sharde
     return beyond > 0 ? beyond : 0;
 }
 
+// Where columns win nearly everywhere, a step on GPUs gathers what it gathers with the batch whole.
+static bool is_of_examples(const struct advisor *advisor, const struct sharded *sharded) {
+    return sharded->is_batch_split && !(advisor->roles.is_training && sharded_is_batch_whole(sharded));
+}
+
 static int64_t gathered_or_summed(const struct advisor *advisor, const struct sharded *sharded) {
     if (sharded_is_by_edges(advisor, sharded)) return gathered_on_chips(advisor, sharded) + edge_sums_bytes(advisor);
     if (sharded->is_batch_split && advisor->is_for_tpu) return gathered_on_chips(advisor, sharded);
-    if (sharded->is_batch_split) return sharded->weights_bytes + exchanged_product_bytes(advisor, &sharded->split.flow);
+    if (is_of_examples(advisor, sharded))
+        return sharded->weights_bytes + exchanged_product_bytes(advisor, &sharded->split.flow);
     if (sharded->pictures.at_end_bytes) return waiting_inputs(advisor, sharded);
     int64_t added = gathered_inputs(advisor, &sharded->split);
     if (sharded->split.is_by_features) return added;

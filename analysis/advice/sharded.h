@@ -23,7 +23,7 @@ struct sharded {  // the program on one of the chips
     const uint8_t *looked_up;      // looked_up.h
     const uint8_t *summed_leaves;  // scattered.h
     struct whole_pictures pictures;
-    const uint8_t *whole_operands;  // whole_operands.h; NULL with the batch split
+    const uint8_t *whole_operands;  // whole_operands.h; NULL: none
     struct what_if_result then;
     int64_t weights_bytes;  // whole on each with the batch split, where not one is at a time: gathered.h
     struct waiting_bytes waiting;
@@ -33,6 +33,9 @@ struct sharded {  // the program on one of the chips
 
 // Are edges of a graph, and all that follows them, split along with the weights of a TPU's program?
 bool sharded_is_by_edges(const struct advisor *advisor, const struct sharded *sharded);
+
+// Is the batch whole on each chip, or as good as that?
+bool sharded_is_batch_whole(const struct sharded *sharded);
 
 // Of a product that stays whole, what its sum likely takes beside a chip's part of it: with the batch whole, but for
 // loops over time, where the peak is elsewhere.

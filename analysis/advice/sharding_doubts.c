@@ -74,7 +74,7 @@ static bool is_batch_in_loops(const struct advisor *advisor, const struct shardi
     for (uint32_t i = 0; i < advisor->graph.node_count; i++) {
         struct weight_product product;
         if (!weight_product_read(advisor, i, &product) || !product.is_in_loop) continue;
-        if (split->flow.marks[product.activation] & advisor->batch.marks[product.activation]) return true;
+        if (dimension_flow_shared(&split->flow, &advisor->batch, product.activation)) return true;
     }
     return false;
 }

@@ -1,6 +1,7 @@
 #include "analysis/advice/sharding_habits.h"
 
 #include "analysis/advice/only_looked_up.h"
+#include "analysis/advice/pooled.h"
 
 struct sharding_habits sharding_habits_find(const struct advisor *advisor, bool is_uneven) {
     return (struct sharding_habits){.data = data_kind_of(advisor),
@@ -8,11 +9,11 @@ struct sharding_habits sharding_habits_find(const struct advisor *advisor, bool 
                                     .is_training = advisor->roles.is_training,
                                     .is_over_time = advisor_is_over_time(advisor),
                                     .is_of_tables = only_looked_up_find(advisor).count > 0,
-                                    .pooled = pooled_find(advisor)};
+                                    .is_pooled = pooled_find(advisor)};
 }
 
 bool sharding_is_familiar(const struct sharding_habits *habits) {
-    return habits->data.has_tokens && !habits->is_uneven && !habits->is_over_time && !habits->pooled.is_pooled;
+    return habits->data.has_tokens && !habits->is_uneven && !habits->is_over_time && !habits->is_pooled;
 }
 
 // From what was seen of recompiled programs (docs/advice.md), in parts of the prediction.

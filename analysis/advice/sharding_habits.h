@@ -11,7 +11,6 @@
 #pragma once
 
 #include "analysis/advice/data_kind.h"
-#include "analysis/advice/pooled.h"
 
 struct sharding_habits {
     struct data_kind data;
@@ -19,7 +18,7 @@ struct sharding_habits {
     bool is_training;
     bool is_over_time;  // loops whose turns share their weights
     bool is_of_tables;  // only_looked_up.h
-    struct pooled pooled;
+    bool is_pooled;     // pooled.h
 };
 
 // `is_uneven` is the caller's, who splits.

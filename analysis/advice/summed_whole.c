@@ -6,7 +6,7 @@
 
 static bool is_of_examples(const struct advisor *advisor, const struct dimension_flow *split,
                            const struct weight_product *product) {
-    return split->marks[product->result] & advisor->batch.marks[product->result];
+    return dimension_flow_shared(split, &advisor->batch, product->result);
 }
 
 // Along the batch, outside of loops: within, what is carried and stacked is another matter. Along columns, where it is

@@ -7,7 +7,7 @@
 #include "analysis/advice/advise_together.h"
 #include "tests/unit/fixture_programs.h"
 
-enum { PROGRAMS_MAX = 160 };
+enum { PROGRAMS_MAX = 200 };
 
 // One program's, whose texts are on `arena`.
 struct fixture {
