@@ -5,6 +5,7 @@
 #include "analysis/advice/looked_up.h"
 #include "analysis/advice/loop_steps.h"
 #include "analysis/advice/sliced_inputs.h"
+#include "analysis/advice/unaliased.h"
 #include "analysis/advice/weight_products.h"
 
 enum { BF16_BITS = 16 };
@@ -160,6 +161,7 @@ int64_t sharded_added_bytes(const struct advisor *advisor, const struct sharded 
     bool is_regathered = sharded->uneven.is_whole && (advisor->is_for_gpu || !sharded->is_batch_split);
     double regathered = is_regathered ? REGATHERED * (double)sharded->then.temporary_bytes : 0;
     int64_t summed = sharded->summed_whole.beyond_peak_bytes + summed_twice_bytes(sharded);
+    summed += unaliased_bytes(advisor, &sharded->split, sharded->is_batch_split);
     return exchanged_or_gathered(advisor, sharded) + sharded->waiting.likely + summed +
            what_if_bytes(regathered + waiting_pictures(advisor, sharded));
 }

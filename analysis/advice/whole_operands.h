@@ -1,5 +1,6 @@
-// With the batch whole, activations that a GPU's chips gather for a product, because they share the columns of its
-// weight: those of weights [out, in], as in equinox and PyTorch, are its first dimension.
+// Activations in columns that chips of a GPU gather for a product, since they share the columns of its weight: those of
+// weights [out, in], as in equinox and PyTorch, are its first dimension. All are in columns with the batch whole, and
+// some where it is split.
 //
 //     x [256,197,3072/4]  ->  [256,197,3072]  w' [3072,768/4]   ->  [256,197,768/4]
 //     the gradient of w:      dy' [768/4,50432] . x [50432,3072]

@@ -202,6 +202,7 @@ class Predictions(unittest.TestCase):
                                  "gpu_drawn_rows": 64, "gpu_named_layers": 32,
                                  "gpu_convolved_films": 8, "gpu_averaged_series": 8192,
                                  "gpu_merged_windows": 256, "gpu_six_heads": 8, "gpu_rows_in_columns": 32,
+                                 "gpu_prompt_kept_whole": 8,
                                  "gpu_zeros_added_to": None})
 
     def test_without_a_batch_its_half_cannot_be_told(self):
@@ -821,6 +822,9 @@ class Predictions(unittest.TestCase):
         self.assert_near("gpu_rows_in_columns", "shard_all", 0.08)
         self.assertEqual(*(round(items[change]["predicted_total_bytes"], -7) for change in ("shard_all",
                                                                                           "shard_parameters")))
+
+    def test_parts_have_no_place_in_donated_caches_that_are_whole(self):
+        self.assert_near("gpu_prompt_kept_whole", "shard_parameters", 0.05)
 
     def test_a_row_that_is_averaged_is_not_cut(self):
         item = by_id(self.documents["gpu_averaged_series"])["halve_sequence"]
