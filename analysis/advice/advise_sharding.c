@@ -208,9 +208,11 @@ static void doubt_split(struct advisor *advisor, const struct sharded *sharded) 
 }
 
 // Parameters and batch are most of any program: where chips that share them save nothing, how it is split is not seen.
-static void doubt_nothing_saved(struct advisor *advisor, const struct advice_item *item) {
-    enum { LITTLE_DIVISOR = 1000 };
-    if (item->saves_bytes > advisor->what_if.total_bytes / LITTLE_DIVISOR) return;
+// Those that share the parameters alone may, but not at half as much again.
+static void doubt_nothing_saved(struct advisor *advisor, bool is_batch_split, const struct advice_item *item) {
+    enum { LITTLE_DIVISOR = 1000, MUCH_DIVISOR = 2 };
+    int64_t total = advisor->what_if.total_bytes;
+    if (item->saves_bytes > (is_batch_split ? total / LITTLE_DIVISOR : -total / MUCH_DIVISOR)) return;
     advisor->doubt.may_stay_bytes = advisor->doubt.population_bytes;
     advisor->doubt.help = "By the replay chips that share it would save nothing: how the partitioner splits it is not "
                           "seen. Compile it sharded to know.";
@@ -317,7 +319,7 @@ static bool predict_sharded(struct advisor *advisor, bool is_batch_split, double
     sharding_doubts_find(advisor, &sharded);
     if (is_batch_split && advisor->roles.batch < 2) advisor->doubt = advisor_doubt_without_batch(advisor);
     set_sharded_totals(advisor, &sharded, spread, item);
-    if (is_batch_split) doubt_nothing_saved(advisor, item);
+    doubt_nothing_saved(advisor, is_batch_split, item);
     say_sharded(advisor, &sharded, item);
     return say_constraint(advisor, &sharded, item);
 }

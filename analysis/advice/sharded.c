@@ -108,9 +108,10 @@ static int64_t waiting_inputs(const struct advisor *advisor, const struct sharde
     return beyond > 0 ? beyond : 0;
 }
 
-// Where columns win nearly everywhere, a step on GPUs gathers what it gathers with the batch whole.
+// Where columns win nearly everywhere, a step on GPUs gathers what it gathers with the batch whole; not so of pictures.
 static bool is_of_examples(const struct advisor *advisor, const struct sharded *sharded) {
-    return sharded->is_batch_split && !(advisor->roles.is_training && sharded_is_batch_whole(sharded));
+    bool is_in_columns = sharded_is_batch_whole(sharded) && !sharded->split.is_by_features;
+    return sharded->is_batch_split && !(advisor->roles.is_training && is_in_columns);
 }
 
 static int64_t gathered_or_summed(const struct advisor *advisor, const struct sharded *sharded) {

@@ -91,7 +91,8 @@ class Predictions(unittest.TestCase):
                                   ("joined_meshes", "halve_batch"), ("private_parts", "halve_batch"),
                                   ("parts_again", "rematerialize"),
                                   ("gpu_pieces_attended", "halve_sequence"),
-                                  ("gpu_convolved_films", "halve_sequence")])
+                                  ("gpu_convolved_films", "halve_sequence"),
+                                  ("gpu_critics_of_frames", "shard_parameters")])
 
     def test_chips_that_share_all_do_not_save_nothing(self):
         item = by_id(self.documents["pair_biases"])["shard_all"]
@@ -202,7 +203,7 @@ class Predictions(unittest.TestCase):
                                  "gpu_drawn_rows": 64, "gpu_named_layers": 32,
                                  "gpu_convolved_films": 8, "gpu_averaged_series": 8192,
                                  "gpu_merged_windows": 256, "gpu_six_heads": 8, "gpu_rows_in_columns": 32,
-                                 "gpu_prompt_kept_whole": 8,
+                                 "gpu_prompt_kept_whole": 8, "gpu_critics_of_frames": 256,
                                  "gpu_zeros_added_to": None})
 
     def test_without_a_batch_its_half_cannot_be_told(self):
@@ -810,6 +811,10 @@ class Predictions(unittest.TestCase):
         item = by_id(self.documents["gpu_pieces_attended"])["halve_sequence"]
         self.assertIsNone(item["predicted_total_bytes"])
         self.assertIn("pieces are taken of data", item["evidence"][0])
+
+    def test_chips_that_share_parameters_do_not_need_half_as_much_again(self):
+        item = by_id(self.documents["gpu_critics_of_frames"])["shard_parameters"]
+        self.assertIn("chips that share it would save nothing", item["evidence"][0])
 
     def test_chips_share_no_part_of_a_dimension_behind_a_whole_one(self):
         self.assert_near("gpu_merged_windows", "shard_parameters", 0.05)
