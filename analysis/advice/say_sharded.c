@@ -2,6 +2,7 @@
 
 #include "analysis/advice/looked_up.h"
 #include "analysis/advice/near_capacity.h"
+#include "analysis/advice/unaliased.h"
 
 // Of such leaves, what a chip has of what is at today's peak.
 static int64_t at_peak_of(const struct advisor *advisor, const struct sharded *sharded, const uint8_t *leaves) {
@@ -82,6 +83,15 @@ static void say_zeros(const struct advisor *advisor, const struct sharded *shard
         size_string(sharded->zeros.bytes, advisor->arena));
 }
 
+static void say_unaliased(const struct advisor *advisor, const struct sharded *sharded, struct advice_item *item) {
+    int64_t bytes = unaliased_bytes(advisor, &sharded->split, sharded->is_batch_split);
+    if (bytes <= advisor->what_if.total_bytes / ADVICE_WORTH_DIVISOR) return;
+    advisor_say(advisor, item,
+                "Donated inputs stay whole on each chip, while what takes their place is split: %s of it has no place "
+                "in them.",
+                size_string(bytes, advisor->arena));
+}
+
 void say_sharded(const struct advisor *advisor, const struct sharded *sharded, struct advice_item *item) {
     if (sharded->is_batch_split) say_table(advisor, &sharded->split, item);
     if (advisor->is_rematerialized && !near_capacity_is(advisor))
@@ -92,4 +102,5 @@ void say_sharded(const struct advisor *advisor, const struct sharded *sharded, s
     say_pictures(advisor, sharded, item);
     say_operands(advisor, sharded, item);
     say_zeros(advisor, sharded, item);
+    say_unaliased(advisor, sharded, item);
 }

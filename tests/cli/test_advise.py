@@ -830,6 +830,8 @@ class Predictions(unittest.TestCase):
 
     def test_parts_have_no_place_in_donated_caches_that_are_whole(self):
         self.assert_near("gpu_prompt_kept_whole", "shard_parameters", 0.05)
+        self.assertIn("3.00 MiB of it has no place in them",
+                      " ".join(by_id(self.documents["gpu_prompt_kept_whole"])["shard_parameters"]["evidence"]))
 
     def test_a_row_that_is_averaged_is_not_cut(self):
         item = by_id(self.documents["gpu_averaged_series"])["halve_sequence"]
