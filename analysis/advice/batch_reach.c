@@ -64,6 +64,6 @@ bool batch_reach_is_little(const struct batch_reach *reach) {
 
 void batch_reach_constrain(const struct advisor *advisor, struct sharding_split *split) {
     for (uint32_t leaf = 0; leaf < advisor->graph.leaf_count; leaf++) {
-        if (follows(advisor, leaf)) split->flow.marks[leaf] = advisor->batch.marks[leaf];
+        if (follows(advisor, leaf)) dimension_flow_take(&split->flow, &advisor->batch, leaf);
     }
 }

@@ -50,6 +50,11 @@ double dimension_flow_start(const struct dimension_flow *flow, uint32_t leaf, in
     return *start_of(flow, leaf, dimension);
 }
 
+void dimension_flow_take(struct dimension_flow *to, const struct dimension_flow *from, uint32_t leaf) {
+    to->marks[leaf] = from->marks[leaf];
+    memcpy(start_of(to, leaf, 0), start_of(from, leaf, 0), ARRAY_RANK_MAX * sizeof *to->starts);
+}
+
 uint8_t dimension_flow_shared(const struct dimension_flow *a, const struct dimension_flow *b, uint32_t leaf) {
     uint8_t both = a->marks[leaf] & b->marks[leaf];
     for (int d = 0; d < ARRAY_RANK_MAX; d++) {

@@ -56,6 +56,9 @@ bool dimension_flow_has_marks(const struct dimension_flow *flow);
 void dimension_flow_mark_factor(struct dimension_flow *flow, uint32_t leaf, int dimension, double start);
 double dimension_flow_start(const struct dimension_flow *flow, uint32_t leaf, int dimension);
 
+// What another flow over the same graph marks of a leaf, in place of what this one does.
+void dimension_flow_take(struct dimension_flow *to, const struct dimension_flow *from, uint32_t leaf);
+
 // Bits of the dimensions that two flows over one graph mark the same factor of: heads of an array whose examples and
 // heads are one dimension are no examples.
 uint8_t dimension_flow_shared(const struct dimension_flow *a, const struct dimension_flow *b, uint32_t leaf);

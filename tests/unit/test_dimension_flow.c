@@ -389,6 +389,20 @@ static void test_a_batch_of_a_gather(void **state) {
     hand_check(t, terms, 1);
 }
 
+// Of 384 = 64 x 6, the six: in one flow, and in what another takes of it.
+static void test_marks_of_another_flow(void **state) {
+    struct graph_by_hand *t = *state;
+    uint32_t x = hand_parameter(t, (struct dimensions){2, {384, 196}});
+    struct dimension_flow other;
+    follow(t, x, 1);
+    assert_true(dimension_flow_init(&other, &t->graph, &t->arena));
+    dimension_flow_mark_factor(&other, x, 0, 64);
+    dimension_flow_take(&t->flow, &other, x);
+    hand_check(t, x, 1);
+    assert_int_equal(dimension_flow_start(&t->flow, x, 0), 64);
+    assert_int_equal(dimension_flow_shared(&t->flow, &other, x), 1);
+}
+
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, hand_set_up, hand_tear_down)
     const struct CMUnitTest tests[] = {
@@ -412,6 +426,7 @@ int main(void) {
         TEST(test_an_index_of_one_number),
         TEST(test_places_of_what_is_sorted),
         TEST(test_a_batch_of_a_gather),
+        TEST(test_marks_of_another_flow),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
