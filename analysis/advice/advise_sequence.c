@@ -97,13 +97,6 @@ static bool say_none(struct advisor *advisor, bool is_cut, struct advice_item *i
     return advisor_no_use(advisor, item, why ? why : "");
 }
 
-static bool stands_twice(const struct advisor *advisor, const struct sequence *sequence) {
-    for (uint32_t leaf = 0; leaf < advisor->graph.leaf_count; leaf++) {
-        if (__builtin_popcount(sequence->flow.marks[leaf]) > 1) return true;
-    }
-    return false;
-}
-
 bool advise_sequence(struct advisor *advisor, struct advice_item *item) {
     struct sequence sequence;
     struct what_if_result result;
@@ -118,11 +111,15 @@ bool advise_sequence(struct advisor *advisor, struct advice_item *item) {
     doubt_equal_lengths(advisor, sequence.length);
     if (!advisor_halve(advisor, &sequence.flow, &result)) return false;
     item->applies = item->changes_numerics = true;
-    advisor_say(
-        advisor, item, "The sequence is %lld%s, dimension %d of an input%s%s.", (long long)sequence.length,
-        sequence.is_told ? ", as given" : "", sequence.dimension,
-        sequence.is_stepped ? ": a loop takes one of it at a time" : "",
-        stands_twice(advisor, &sequence) ? "; where it stands twice, as in attention's scores, a quarter is left" : "");
+    advisor_say(advisor, item, "The sequence is %lld%s, dimension %d of an input%s%s.", (long long)sequence.length,
+                sequence.is_told ? ", as given" : "", sequence.dimension,
+                sequence.is_stepped ? ": a loop takes one of it at a time" : "",
+                sequence_stands_twice(&sequence.flow)
+                    ? "; where it stands twice, as in attention's scores, a quarter is left"
+                    : "");
+    if (sequence.beside)
+        advisor_say(advisor, item, "That of %lld of another input, which attends to itself, is halved as well.",
+                    (long long)sequence.beside);
     if (sequence.reached)
         advisor_say(advisor, item,
                     sequence.reached == 1 ? "%lld weight grows with it, as a table of positions does, and halves too."

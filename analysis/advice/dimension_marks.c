@@ -14,6 +14,7 @@ bool dimension_flow_init(struct dimension_flow *flow, const struct program_graph
 
 void dimension_flow_clear(struct dimension_flow *flow) {
     if (flow->graph->leaf_count) memset(flow->marks, 0, flow->graph->leaf_count);
+    flow->joined.count = 0;
 }
 
 static uint32_t *start_of(const struct dimension_flow *flow, uint32_t leaf, int dimension) {
@@ -100,16 +101,44 @@ static bool are_equal_parts(int64_t a, int64_t b) {
     return smaller > 1 && larger % smaller == 0 && larger / smaller <= PARTS_MAX;
 }
 
-void dimension_tie_joined(struct dimension_flow *flow, uint32_t leaf_a, uint32_t leaf_b) {
+int dimension_differing(const struct dimension_flow *flow, uint32_t leaf_a, uint32_t leaf_b) {
     const struct array_shape *a = flow_leaf(flow, leaf_a), *b = flow_leaf(flow, leaf_b);
     int differing = -1, count = 0;
-    for (int d = 0; d < a->rank; d++) {
+    for (int d = 0; d < a->rank && a->rank == b->rank; d++) {
         if (a->dimensions[d] == b->dimensions[d]) continue;
         differing = d;
         count++;
     }
-    if (count == 1 && are_equal_parts(a->dimensions[differing], b->dimensions[differing]))
-        dimension_tie_padded(flow, leaf_a, differing, leaf_b, differing);
+    return count == 1 ? differing : -1;
+}
+
+static struct joined_part *find_part(struct dimension_flow *flow, int64_t whole, int64_t part) {
+    for (int i = 0; i < flow->joined.count; i++) {
+        struct joined_part *one = &flow->joined.of[i];
+        if (one->whole == whole && one->part == part) return one;
+    }
+    return NULL;
+}
+
+void dimension_flow_mark_joined(struct dimension_flow *flow, uint32_t part, uint32_t whole, int dimension) {
+    struct joined_part one = {.whole = flow_leaf(flow, whole)->dimensions[dimension],
+                              .part = flow_leaf(flow, part)->dimensions[dimension],
+                              .start = dimension_flow_start(flow, part, dimension)};
+    if (!find_part(flow, one.whole, one.part) && flow->joined.count < JOINED_MAX)
+        flow->joined.of[flow->joined.count++] = one;
+    dimension_flow_mark_factor(flow, whole, dimension, one.start);
+}
+
+void dimension_tie_part(struct dimension_flow *flow, uint32_t whole, uint32_t part, int dimension) {
+    const struct joined_part *one = find_part(flow, flow_leaf(flow, whole)->dimensions[dimension],
+                                              flow_leaf(flow, part)->dimensions[dimension]);
+    if (one && flow_is_marked(flow, whole, dimension)) dimension_flow_mark_factor(flow, part, dimension, one->start);
+}
+
+void dimension_tie_joined(struct dimension_flow *flow, uint32_t leaf_a, uint32_t leaf_b) {
+    int d = dimension_differing(flow, leaf_a, leaf_b);
+    if (d >= 0 && are_equal_parts(flow_leaf(flow, leaf_a)->dimensions[d], flow_leaf(flow, leaf_b)->dimensions[d]))
+        dimension_tie_padded(flow, leaf_a, d, leaf_b, d);
 }
 
 void dimension_tie_cut(struct dimension_flow *flow, uint32_t leaf_a, int a, uint32_t leaf_b, int b) {

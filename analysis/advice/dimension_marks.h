@@ -23,6 +23,20 @@ struct doubled {  // sizes of dimensions in which what is marked stands twice
     int count;
 };
 
+// [64 x 32, 768] and [128 x 256, 768] joined to [34816, 768], marked along what 32 and 256 are of: of the whole comes a
+// part with the factors it went in with.
+struct joined_part {
+    int64_t whole, part;
+    double start;
+};
+
+enum { JOINED_MAX = 8 };
+
+struct joined_parts {
+    struct joined_part of[JOINED_MAX];
+    int count;
+};
+
 struct dimension_flow {
     const struct program_graph *graph;
     uint8_t *marks;       // of each leaf: bit d for dimension d
@@ -39,6 +53,7 @@ struct dimension_flow {
     uint32_t newly_marked_count;
     bool has_changed;
     struct doubled doubled;  // empty unless asked for
+    struct joined_parts joined;
 };
 
 // Notes dimensions that join two marked ones: queries and keys, of a product that goes through [heads, batch x 512 x
@@ -71,6 +86,13 @@ void dimension_tie_padded(struct dimension_flow *flow, uint32_t leaf_a, int a, u
 
 // The same where one was cut from the other, or padded: with follows_cuts they may differ by a sixty-fourth.
 void dimension_tie_cut(struct dimension_flow *flow, uint32_t leaf_a, int a, uint32_t leaf_b, int b);
+
+// The only dimension in which two leaves of the same rank differ; -1: none, or several.
+int dimension_differing(const struct dimension_flow *flow, uint32_t leaf_a, uint32_t leaf_b);
+
+// What joins marked parts is marked, and each part that is cut from it again, with its own factors.
+void dimension_flow_mark_joined(struct dimension_flow *flow, uint32_t part, uint32_t whole, int dimension);
+void dimension_tie_part(struct dimension_flow *flow, uint32_t whole, uint32_t part, int dimension);
 
 // Of two leaves of the same rank, the only dimension in which they differ, by a whole number of parts.
 void dimension_tie_joined(struct dimension_flow *flow, uint32_t leaf_a, uint32_t leaf_b);

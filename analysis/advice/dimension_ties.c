@@ -67,6 +67,38 @@ static bool is_users_cut(const struct graph_node *node) {
            bytes_equal(primitive, BYTES("dot_general"));
 }
 
+// A batch, or lengths: chips share what is joined in their own way.
+static bool follows_joined(const struct dimension_flow *flow) {
+    return flow->ties_joined || flow->follows_cuts;
+}
+
+static int joined_dimension(const struct dimension_flow *flow, const struct graph_node *node, uint32_t i) {
+    uint32_t operand = flow_operand_leaf(flow, node, i);
+    int d = operand == HLO_NONE ? -1 : dimension_differing(flow, operand, node->first_leaf);
+    return d >= 0 && flow_is_marked(flow, operand, d) ? d : -1;
+}
+
+// Where parts that are all marked are joined; -1: no such.
+static int joined_along(const struct dimension_flow *flow, const struct graph_node *node) {
+    int64_t joined = 0;
+    int along = node->operand_count > 1 && node->leaf_count == 1 ? joined_dimension(flow, node, 0) : -1;
+    for (uint32_t i = 0; along >= 0 && i < node->operand_count; i++) {
+        if (joined_dimension(flow, node, i) != along) return -1;
+        joined += flow_leaf(flow, flow_operand_leaf(flow, node, i))->dimensions[along];
+    }
+    return along >= 0 && joined == flow_leaf(flow, node->first_leaf)->dimensions[along] ? along : -1;
+}
+
+// Queries and passages of other lengths that one encoder reads meet the same weights: XLA makes one product of theirs.
+static void tie_parts(struct dimension_flow *flow, const struct graph_node *node) {
+    int along = joined_along(flow, node);
+    for (uint32_t i = 0; along >= 0 && i < node->operand_count; i++)
+        dimension_flow_mark_joined(flow, flow_operand_leaf(flow, node, i), node->first_leaf, along);
+    uint32_t whole = flow_operand_leaf(flow, node, 0);
+    int cut = node->operand_count == 1 && whole != HLO_NONE ? dimension_differing(flow, whole, node->first_leaf) : -1;
+    if (cut >= 0) dimension_tie_part(flow, whole, node->first_leaf, cut);
+}
+
 // Of a reshape XLA:TPU makes a bitcast of whole tiles, twelve rows in sixteen, and cuts the padding off after it.
 static bool is_padded_to_tile(const struct graph_node *node, int64_t a, int64_t b) {
     enum { SUBLANES = 8, TILE = 16 };
@@ -120,6 +152,7 @@ static void tie_resizing(struct dimension_flow *flow, const struct graph_node *n
             tie_resized(flow, node, operand, leaf);
         }
     }
+    if (follows_joined(flow)) tie_parts(flow, node);
 }
 
 // --- Reshapes ---

@@ -17,6 +17,13 @@ struct finder {
 struct candidate {
     int64_t size;
     int dimension;
+    double reached;
+    bool is_much, is_stepped, attends;
+};
+
+struct candidates {
+    struct candidate of[TRIED_MAX];
+    int count;
 };
 
 static const struct array_shape *shape_of(const struct finder *f, uint32_t input) {
@@ -62,6 +69,13 @@ static bool is_weight(const struct finder *f, uint32_t input) {
 static int64_t bytes_of_input(const struct finder *f, uint32_t input) {
     int64_t bytes = array_shape_bytes(shape_of(f, input));
     return bytes > 0 ? bytes : 0;
+}
+
+bool sequence_stands_twice(const struct dimension_flow *flow) {
+    for (uint32_t leaf = 0; leaf < flow->graph->leaf_count; leaf++) {
+        if (__builtin_popcount(flow->marks[leaf]) > 1) return true;
+    }
+    return false;
 }
 
 // --- One candidate ---
@@ -127,17 +141,27 @@ static bool mark_carried(const struct finder *f) {
     return has_marked;
 }
 
-static void follow(const struct finder *f, struct candidate one) {
-    dimension_flow_clear(f->flow);
-    f->flow->ties_joined = false;
+static void mark_inputs(const struct finder *f, struct candidate one) {
     for (uint32_t i = 0; i < f->roles->input_count; i++) {
         if (has_dimension(f, i, one)) dimension_flow_mark(f->flow, f->roles->inputs[i].leaf, one.dimension);
     }
+}
+
+// The first of them with all others.
+static void follow_all(const struct finder *f, const struct candidates *together) {
+    struct candidate one = together->of[0];
+    dimension_flow_clear(f->flow);
+    f->flow->ties_joined = false;
+    for (int i = 0; i < together->count; i++) mark_inputs(f, together->of[i]);
     dimension_flow_run(f->flow);
     f->flow->ties_joined = mark_carried(f);
     if (f->flow->ties_joined) dimension_flow_run(f->flow);
     if (!dimension_flow_is_stepped(f->flow) || is_of_cache(f, one)) return;
     if (mark_steps(f->flow, one.size)) dimension_flow_run(f->flow);
+}
+
+static void follow(const struct finder *f, struct candidate one) {
+    follow_all(f, &(struct candidates){.of = {one}, .count = 1});
 }
 
 static double weights_bytes(const struct finder *f, bool only_marked) {
@@ -188,7 +212,6 @@ static bool is_written_in_part(const struct dimension_flow *flow) {
 static double score(const struct finder *f, struct candidate one) {
     double reached = buffers_bytes(f, true);
     if (WEIGHTS_DIVISOR * weights_bytes(f, true) > weights_bytes(f, false)) return 0;
-    if (!f->told && LEAST_DIVISOR * reached < buffers_bytes(f, false)) return 0;
     if (!is_of_cache(f, one)) return reached;
     bool is_layers = dimension_flow_is_stepped(f->flow);
     return is_layers || !is_written_in_part(f->flow) ? 0 : reached;
@@ -196,43 +219,79 @@ static double score(const struct finder *f, struct candidate one) {
 
 // --- All of them ---
 
-static bool is_tried(const struct candidate *tried, int count, struct candidate one) {
-    for (int i = 0; i < count; i++) {
-        if (tried[i].size == one.size && tried[i].dimension == one.dimension) return true;
+static bool is_tried(const struct candidates *tried, struct candidate one) {
+    for (int i = 0; i < tried->count; i++) {
+        if (tried->of[i].size == one.size && tried->of[i].dimension == one.dimension) return true;
     }
     return false;
 }
 
-static int list_candidates(const struct finder *f, struct candidate tried[TRIED_MAX]) {
-    int count = 0;
+static struct candidates list_candidates(const struct finder *f) {
+    struct candidates tried = {.count = 0};
     for (uint32_t i = 0; i < f->roles->input_count; i++) {
         const struct array_shape *shape = is_data(f, i) ? shape_of(f, i) : NULL;
-        for (int d = 0; shape && d < shape->rank && count < TRIED_MAX; d++) {
-            struct candidate one = {shape->dimensions[d], d};
+        for (int d = 0; shape && d < shape->rank && tried.count < TRIED_MAX; d++) {
+            struct candidate one = {.size = shape->dimensions[d], .dimension = d};
             bool is_wanted = f->told ? one.size == f->told : one.size > 1;
-            if (is_wanted && has_dimension(f, i, one) && !is_tried(tried, count, one)) tried[count++] = one;
+            if (is_wanted && has_dimension(f, i, one) && !is_tried(&tried, one)) tried.of[tried.count++] = one;
         }
     }
-    return count;
+    return tried;
+}
+
+static void try_each(const struct finder *f, struct candidates *tried) {
+    for (int i = 0; i < tried->count; i++) {
+        struct candidate *one = &tried->of[i];
+        follow(f, *one);
+        one->reached = score(f, *one);
+        one->is_much = f->told || LEAST_DIVISOR * one->reached >= buffers_bytes(f, false);
+        one->is_stepped = dimension_flow_is_stepped(f->flow);
+        one->attends = sequence_stands_twice(f->flow);
+    }
+}
+
+// Of two that reach nearly as much, texts and their words, the longer: [64, 2, 256] are pairs of texts of 256.
+static bool is_better(const struct candidate *one, const struct candidate *best) {
+    const double nearly = 0.8;
+    bool is_alike = one->reached > nearly * best->reached && best->reached > nearly * one->reached;
+    return is_alike ? one->size > best->size : one->reached > best->reached;
 }
 
 // What a loop takes one of at a time is time only where nothing else is a sequence: before others such are the steps of
 // gradient accumulation.
-static struct candidate best_of(const struct finder *f, const struct candidate *tried, int count) {
-    struct candidate best = {0};
-    double best_score = 0;
-    bool is_best_stepped = true;
-    for (int i = 0; i < count; i++) {
-        follow(f, tried[i]);
-        double reached = score(f, tried[i]);
-        bool is_stepped = dimension_flow_is_stepped(f->flow);
-        bool is_better = is_stepped == is_best_stepped ? reached > best_score : is_best_stepped;
-        if (reached <= 0 || !is_better) continue;
-        best = tried[i];
-        best_score = reached;
-        is_best_stepped = is_stepped;
+static struct candidate best_of(const struct candidates *tried) {
+    struct candidate best = {.is_stepped = true};
+    for (int i = 0; i < tried->count; i++) {
+        const struct candidate *one = &tried->of[i];
+        if (one->reached <= 0 || !one->is_much) continue;
+        if (one->is_stepped == best.is_stepped ? is_better(one, &best) : best.is_stepped) best = *one;
     }
     return best;
+}
+
+static bool share_an_input(const struct finder *f, struct candidate a, struct candidate b) {
+    for (uint32_t i = 0; i < f->roles->input_count; i++) {
+        if (has_dimension(f, i, a) && has_dimension(f, i, b)) return true;
+    }
+    return false;
+}
+
+static bool is_beside(const struct finder *f, const struct candidate *one, const struct candidates *chosen) {
+    if (one->reached <= 0 || !one->attends || one->is_stepped || is_of_cache(f, *one)) return false;
+    for (int i = 0; i < chosen->count; i++) {
+        if (share_an_input(f, *one, chosen->of[i])) return false;
+    }
+    return true;
+}
+
+// Beside the best, lengths of other inputs that attend to themselves: questions beside answers.
+static struct candidates choose(const struct finder *f, const struct candidates *tried) {
+    struct candidates chosen = {.of = {best_of(tried)}, .count = 1};
+    if (!chosen.of[0].size) return (struct candidates){.count = 0};
+    for (int i = 0; i < tried->count && chosen.of[0].attends && !is_of_cache(f, chosen.of[0]); i++) {
+        if (is_beside(f, &tried->of[i], &chosen)) chosen.of[chosen.count++] = tried->of[i];
+    }
+    return chosen;
 }
 
 // Is a part of a marked dimension taken that does not follow it, as windows are?
@@ -250,9 +309,9 @@ static bool is_taken_in_pieces(const struct dimension_flow *flow) {
 }
 
 // Numbers in a row that nothing is multiplied with, as they are: windows are taken of them first.
-static bool are_cut(const struct finder *f, const struct candidate *tried, int count) {
-    for (int i = 0; i < count; i++) {
-        follow(f, tried[i]);
+static bool are_cut(const struct finder *f, const struct candidates *tried) {
+    for (int i = 0; i < tried->count; i++) {
+        follow(f, tried->of[i]);
         if (weights_bytes(f, true) <= 0 && is_taken_in_pieces(f->flow)) return true;
     }
     return false;
@@ -310,19 +369,20 @@ bool sequence_find(const struct program_graph *graph, const struct program_roles
                    const struct dimension_flow *batch, const struct sequence_request *request, struct arena *arena,
                    struct sequence *sequence) {
     int64_t told = request->told;
-    struct candidate tried[TRIED_MAX];
     *sequence = (struct sequence){.is_told = told > 0};
     struct finder f = {graph, roles, batch, &sequence->flow, told, request->has_films};
     if (!dimension_flow_init(&sequence->flow, graph, arena) || !forbid_batch(&f, arena)) return false;
     sequence->flow.follows_cuts = true;
-    int count = list_candidates(&f, tried);
-    struct candidate best = best_of(&f, tried, count);
-    sequence->is_cut = !best.size && !told && are_cut(&f, tried, count);
+    struct candidates tried = list_candidates(&f);
+    try_each(&f, &tried);
+    struct candidates chosen = choose(&f, &tried);
+    sequence->is_cut = !chosen.count && !told && are_cut(&f, &tried);
     dimension_flow_clear(&sequence->flow);
-    if (!best.size) return true;
-    follow(&f, best);
-    sequence->length = best.size;
-    sequence->dimension = best.dimension;
+    if (!chosen.count) return true;
+    follow_all(&f, &chosen);
+    sequence->length = chosen.of[0].size;
+    sequence->dimension = chosen.of[0].dimension;
+    sequence->beside = chosen.count > 1 ? chosen.of[1].size : 0;
     sequence->reached = count_reached(&f);
     sequence->is_stepped = dimension_flow_is_stepped(&sequence->flow);
     if (!roles->is_training && mark_prompts(&sequence->flow)) dimension_flow_run(&sequence->flow);

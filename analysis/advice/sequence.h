@@ -10,7 +10,8 @@
 // Found as the batch is (program_roles.h): each dimension of an input of data that does not follow the batch is marked,
 // and followed; the one that reaches most bytes wins. A feature is summed over with weights, so marks that reach more
 // than an eighth of these (tables of positions may be reached) are none of a sequence; nor are the sides of images. A
-// slice of all but the last of a sequence follows it. What windows or patches are gathered of is followed no further: a
+// slice of all but the last of a sequence follows it. Lengths of several inputs that each attend to themselves, as those of
+// an encoder and a decoder, are followed together. What windows or patches are gathered of is followed no further: a
 // dimension of numbers that reaches no weight may be such. Does not tell a length from another quantity of that sort,
 // such as the words of a document: whatever is halved, its bytes are.
 #pragma once
@@ -20,6 +21,7 @@
 struct sequence {
     int64_t length;   // 0: not found
     int dimension;    // of that input
+    int64_t beside;   // the length of another input, which is halved with it; 0: none
     bool is_told;     // the user gave the length
     int64_t reached;  // inputs of weights that follow it
     bool is_stepped;  // a loop takes one of it at a time
@@ -36,3 +38,6 @@ struct sequence_request {
 bool sequence_find(const struct program_graph *graph, const struct program_roles *roles,
                    const struct dimension_flow *batch, const struct sequence_request *request, struct arena *arena,
                    struct sequence *sequence);
+
+// Does anything grow with the square of what is marked, as attention's scores do?
+bool sequence_stands_twice(const struct dimension_flow *flow);
