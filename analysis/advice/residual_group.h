@@ -13,6 +13,7 @@ struct residual_group {  // residuals of one shape
     uint32_t first_start, last_start;
     bool is_stacked, is_block;
     bool is_joined;   // to the blocks of a stage: what its first block makes of another size
+    bool is_copied;   // all: from one array
     bool is_rounded;  // all: to bfloat16 by the compiler, for products, beside others that stay float32
 };
 

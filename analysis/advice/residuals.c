@@ -56,6 +56,17 @@ static bool is_filled(const struct advisor *advisor, const uint8_t *stacks, uint
     return is_copy || (loop_steps_is_stack(&advisor->steps, leaf) && (stacks[leaf] || !is_known));
 }
 
+// Made of one array for each block that overwrites it, as of a bias that every layer's scores are added to: when they are
+// made does not tell blocks apart.
+static bool is_copy_of(const struct advisor *advisor, uint32_t instruction, uint32_t array) {
+    const struct graph_node *node = &advisor->graph.nodes[instruction];
+    return node->opcode == OPCODE_COPY && graph_operand(&advisor->graph, node, 0) == array;
+}
+
+static uint32_t copied_array(const struct advisor *advisor, uint32_t instruction) {
+    return graph_operand(&advisor->graph, &advisor->graph.nodes[instruction], 0);
+}
+
 static bool group_all(const struct advisor *advisor, struct residuals *residuals) {
     const struct heap_replay *replay = replay_of(advisor);
     residuals->groups = arena_push_raw(advisor->arena, RESIDUAL_GROUPS_MAX, sizeof *residuals->groups);
@@ -72,7 +83,10 @@ static bool group_all(const struct advisor *advisor, struct residuals *residuals
         residuals->group_of_span[i] = g;
         if (g == HLO_NONE) continue;
         struct residual_group *group = &residuals->groups[g];
-        if (!group->count) group->instruction = advisor->module->buffers[span->buffer].instruction;
+        uint32_t instruction = advisor->module->buffers[span->buffer].instruction;
+        if (!group->count) group->instruction = instruction;
+        if (!group->count) group->is_copied = true;
+        group->is_copied &= is_copy_of(advisor, instruction, copied_array(advisor, group->instruction));
         group->count++;
         group->bytes = advisor->module->buffers[span->buffer].size_bytes;
         group->is_rounded = group->is_rounded && type_flow_is_rounded(&advisor->types, &advisor->graph, leaf);
@@ -120,7 +134,7 @@ static int64_t length_of_loop(const struct residuals *residuals) {
 // Several of one shape, over a stretch of the program.
 static bool is_repeated(const struct advisor *advisor, const struct residual_group *group) {
     bool is_spread = (double)(group->last_start - group->first_start) > 0.05 * (double)advisor->phases.turn_step;
-    return !group->is_stacked && group->count >= 2 && is_spread;
+    return !group->is_stacked && group->count >= 2 && (is_spread || group->is_copied);
 }
 
 // When loops' turns keep arrays: from the first stack to the last.
