@@ -1,15 +1,8 @@
-// jax.checkpoint around each repeated block: the backward pass computes the inside of a block again from its input.
-//
-//     bytes                 ____                        D  what the blocks keep for the backward pass
-//       D grows    __--~~--      --~~--__   D shrinks   K  what is kept instead: one input a block
-//              __--   |  turn  |         --__           E  the inside of one block, while it runs: most of D / blocks
-//     today   forward  |        | backward
-//     then    K + E    |   K    | K + E
-//
-// Blocks come in stages (block_stages.h): what one holds while it runs again is its stage's. Gradients of what blocks
-// keep may wait in the backward pass, for products that a schedule with room makes last: then one block's are there.
+// jax.checkpoint around each repeated block: the backward pass computes the inside of a block again from its input. What
+// the blocks are: block_stages.h; what is held then: blocks_again.h. Policies keep some of what is inside, or send inputs
+// to the host.
 #include "analysis/advice/block_doubts.h"
-#include "analysis/advice/block_stages.h"
+#include "analysis/advice/blocks_again.h"
 #include "analysis/advice/data_kind.h"
 #include "analysis/advice/loop_stacks.h"
 #include "analysis/advice/saved_products.h"
@@ -17,16 +10,6 @@
 #include "analysis/advice/scattered_numbers.h"
 
 #include <math.h>
-
-// Of the arrays inside of a block that runs again, what is held at once, as far as recompiled programs tell
-// (docs/advice.md): the others are made and read within one fusion, or not all of them wait until the block's own
-// backward pass begins. It may be next to none, or some arrays twice.
-#define AT_ONCE 0.75
-#define AT_ONCE_MOST 1.1
-
-// Of what a block keeps, the gradients that wait while it runs again, where today those of all blocks wait for the end:
-// as they come, what is inside goes.
-#define WAITING_OF_LAST 0.3
 
 static const struct heap_replay *replay_of(const struct advisor *advisor) {
     return &advisor->what_if.replay;
@@ -40,192 +23,11 @@ int64_t advisor_stream_bytes(const struct advisor *advisor) {
     return block_stages_stream_bytes(&stages);
 }
 
-struct blocks {
-    struct residuals residuals;
-    struct block_stages stages;
-    double at_once;         // of what is inside
-    bool is_last_of_all;    // on a GPU: products of weights' gradients are made after all blocks
-    double waits_for_last;  // of gradients, while the last block still keeps something; 0: not known
-};
-
 static bool find_blocks(const struct advisor *advisor, struct blocks *blocks) {
-    blocks->at_once = AT_ONCE;
-    blocks->waits_for_last = 0;
+    *blocks = (struct blocks){.at_once = BLOCKS_AT_ONCE};
     if (!residuals_find(advisor, &blocks->residuals)) return false;
     block_stages_find(advisor, &blocks->residuals, &blocks->stages);
     return true;
-}
-
-// --- The curve then ---
-
-// Where a loop's backward pass begins: only from there on a block runs again. 0 without loops.
-static uint32_t first_step_again(const struct advisor *advisor, const struct residuals *residuals) {
-    uint32_t first = UINT32_MAX, home = HLO_NONE;
-    const struct heap_replay *replay = replay_of(advisor);
-    for (uint32_t i = 0; i < replay->span_count; i++) {
-        uint32_t node = advisor->module->buffers[replay->spans[i].buffer].instruction;
-        if (residuals_has(residuals, i) && residuals->groups[residuals->group_of_span[i]].is_stacked)
-            home = advisor->graph.nodes[node].computation;
-    }
-    for (uint32_t i = 0; home != HLO_NONE && i < replay->span_count; i++) {
-        const struct heap_span *span = &replay->spans[i];
-        uint32_t node = advisor->module->buffers[span->buffer].instruction;
-        if (node == HLO_NONE || span->start_step < advisor->phases.turn_step || span->start_step >= first) continue;
-        if (advisor->phases.of_node[node] == PHASE_BACKWARD && advisor->graph.nodes[node].computation != home)
-            first = span->start_step;
-    }
-    return first == UINT32_MAX ? 0 : first;
-}
-
-// Of all blocks `live` bytes are left: is that a whole number of blocks, so that none is half through its backward
-// pass?
-static bool is_at_border(double live, double one) {
-    const double nearly = 0.1;
-    double blocks = one > 0 ? live / one : 0;
-    return fabs(blocks - round(blocks)) < nearly;
-}
-
-// Gradients of what blocks keep, which wait for the products that make weights' gradients of them: a schedule that has
-// room makes those last. A block that runs again is done with before the next one begins.
-static bool is_waiting(const struct advisor *advisor, const struct residuals *residuals, uint32_t span) {
-    const struct heap_span *one = &replay_of(advisor)->spans[span];
-    uint32_t node = advisor->module->buffers[one->buffer].instruction, leaf = advisor_leaf(advisor, one->buffer);
-    bool is_later = one->start_step >= advisor->phases.turn_step && node != HLO_NONE && leaf != HLO_NONE;
-    if (!is_later || residuals->loop_length || !advisor->batch.marks[leaf]) return false;
-    return advisor->phases.of_node[node] == PHASE_BACKWARD &&
-           residuals_has_as_large(residuals, &advisor->graph.leaves[leaf]);
-}
-
-// Do the gradients that wait do so for longer than a block's backward pass takes, by their bytes and steps?
-static bool wait_for_the_end(const struct advisor *advisor, const struct blocks *blocks) {
-    const double most = 0.75;
-    const struct heap_replay *replay = replay_of(advisor);
-    double long_bytes = 0, all_bytes = 0;
-    double steps_of_one = (double)(replay->step_count - advisor->phases.turn_step) / fmax(blocks->stages.blocks, 1);
-    for (uint32_t i = 0; advisor->is_for_gpu && i < replay->span_count; i++) {
-        const struct heap_span *span = &replay->spans[i];
-        if (!is_waiting(advisor, &blocks->residuals, i)) continue;
-        double steps = span->end_step - span->start_step;
-        double bytes = steps * (double)advisor->module->buffers[span->buffer].size_bytes;
-        all_bytes += bytes;
-        if (steps > 1.5 * steps_of_one) long_bytes += bytes;
-    }
-    return long_bytes > most * all_bytes;
-}
-
-typedef bool is_counted(const struct advisor *advisor, const struct residuals *residuals, uint32_t span);
-
-static bool is_dropped(const struct advisor *advisor, const struct residuals *residuals, uint32_t span) {
-    (void)advisor;
-    return residuals_has(residuals, span);
-}
-
-// Bytes of such arrays that each step begins with, less those it ends with; NULL at the arena's limit.
-static int64_t *bytes_by_step(const struct advisor *advisor, const struct residuals *residuals, is_counted *counts) {
-    const struct heap_replay *replay = replay_of(advisor);
-    int64_t *bytes = arena_new(advisor->arena, int64_t, (size_t)replay->step_count + 2);
-    for (uint32_t i = 0; bytes && i < replay->span_count; i++) {
-        if (!counts(advisor, residuals, i)) continue;
-        const struct heap_span *span = &replay->spans[i];
-        int64_t size = advisor->module->buffers[span->buffer].size_bytes;
-        bytes[span->start_step + 1] += size;
-        bytes[span->end_step + 1 <= replay->step_count ? span->end_step + 1 : replay->step_count + 1] -= size;
-    }
-    return bytes;
-}
-
-// Of all blocks `live` bytes are left: which stage is at work, and what do those before it hold?
-struct at_work {
-    const struct block_stage *stage;
-    double live;         // of the stage
-    double kept_before;  // instead of what the stages before it dropped
-};
-
-static struct at_work stage_at_work(const struct block_stages *stages, double live) {
-    struct at_work work = {0};
-    for (uint32_t s = 0; s < stages->count; s++) {
-        if (work.stage) work.kept_before += work.stage->kept_bytes;
-        work.stage = &stages->stages[s];
-        work.live = live;
-        if (live <= work.stage->dropped_bytes) break;
-        live -= work.stage->dropped_bytes;
-    }
-    return work;
-}
-
-static double inside_of_one(const struct block_stage *stage, double at_once) {
-    double inside = (stage->dropped_bytes - stage->saved_bytes) / stage->blocks;
-    return inside > 0 ? at_once * inside : 0;
-}
-
-// What is held instead of `live` bytes of dropped arrays.
-static double held_instead(const struct blocks *blocks, double live, bool is_between, bool may_rest) {
-    struct at_work work = stage_at_work(&blocks->stages, live);
-    if (!work.stage || live <= 0) return 0;
-    double whole = work.stage->dropped_bytes, part = work.live < whole ? work.live / whole : 1;
-    bool is_resting = may_rest && is_at_border(work.live, whole / work.stage->blocks);
-    double inside = is_between || is_resting ? 0 : inside_of_one(work.stage, blocks->at_once);
-    return work.kept_before + work.stage->kept_bytes * part + (inside < live ? inside : live);
-}
-
-// Where blocks are alike (pictures shrink): what waits while the last one, whose backward pass comes first, still keeps
-// something. No more waits for any other when it runs again.
-static double waiting_for_last(const struct advisor *advisor, const struct blocks *blocks, const int64_t *dropped,
-                               const int64_t *waiting_change) {
-    const struct block_stage *stage = &blocks->stages.stages[0];
-    int64_t live = 0, waiting = 0, most = 0;
-    if (blocks->stages.count != 1 || advisor->has_convolutions) return 0;
-    double of_others = (double)blocks->residuals.dropped_bytes - stage->dropped_bytes / stage->blocks;
-    for (uint32_t step = 0; step <= replay_of(advisor)->step_count; step++) {
-        live += dropped[step];
-        waiting += waiting_change[step];
-        if ((double)live > of_others && waiting > most) most = waiting;
-    }
-    return (double)most;
-}
-
-// Of the gradients that wait, what is there besides those of one block: no more than it keeps, nor than waits for the
-// last one.
-static double waiting_beyond(const struct blocks *blocks, double live, double waiting) {
-    struct at_work work = stage_at_work(&blocks->stages, live);
-    double one = work.stage ? work.stage->dropped_bytes / work.stage->blocks : 0;
-    if (blocks->is_last_of_all) one *= WAITING_OF_LAST;
-    if (blocks->waits_for_last > 0 && blocks->waits_for_last < one) one = blocks->waits_for_last;
-    return one > 0 && waiting > one ? waiting - one : 0;
-}
-
-static int64_t new_peak(const struct advisor *advisor, const struct blocks *blocks, const int64_t *dropped,
-                        const int64_t *waiting_change) {
-    const struct heap_replay *replay = replay_of(advisor);
-    uint32_t again = first_step_again(advisor, &blocks->residuals);
-    int64_t live = 0, waiting = 0, peak = 0;
-    double stream = (double)block_stages_stream_bytes(&blocks->stages);
-    for (uint32_t step = 0; step <= replay->step_count; step++) {
-        live += dropped[step];
-        waiting += waiting_change[step];
-        bool is_between = again ? step < again
-                                : (double)live + stream > 0.999 * (double)blocks->residuals.dropped_bytes;
-        bool may_rest = step > advisor->phases.turn_step && !dropped[step + 1];
-        double then = (double)(replay->heap_bytes[step] - live) +
-                      held_instead(blocks, (double)live, is_between, may_rest) -
-                      waiting_beyond(blocks, (double)live, (double)waiting);
-        if (what_if_bytes(then) > peak) peak = what_if_bytes(then);
-    }
-    return peak;
-}
-
-// At once, at most. More than blocks keep is no wait for their weights, but gradients of gradients, say: then nothing
-// waits.
-static int64_t settle_waiting(const struct advisor *advisor, const struct residuals *residuals, int64_t *change) {
-    uint32_t step_count = replay_of(advisor)->step_count;
-    int64_t now = 0, most = 0;
-    for (uint32_t step = 0; step <= step_count; step++) {
-        now += change[step];
-        if (now > most) most = now;
-    }
-    if (most <= residuals->dropped_bytes) return most;
-    memset(change, 0, ((size_t)step_count + 2) * sizeof *change);
-    return 0;
 }
 
 // What blocks keep in a GPU's outputs, where no replay of the heap sees it: others may lie there then.
@@ -340,29 +142,27 @@ static void choose_kept(const struct advisor *advisor, enum kept kept, struct bl
     }
 }
 
-static int64_t peak_with(const struct advisor *advisor, struct blocks blocks, double at_once, const int64_t *dropped,
-                         const int64_t *waiting) {
+static int64_t peak_with(const struct advisor *advisor, struct blocks blocks, double at_once) {
     blocks.at_once = at_once;
-    return new_peak(advisor, &blocks, dropped, waiting);
+    return blocks_again_peak(advisor, &blocks);
 }
 
 static double largest_inside(const struct blocks *blocks) {
     double largest = 0;
     for (uint32_t s = 0; s < blocks->stages.count; s++)
-        largest = fmax(largest, inside_of_one(&blocks->stages.stages[s], blocks->at_once));
+        largest = fmax(largest, blocks_again_inside(&blocks->stages.stages[s], blocks->at_once));
     return largest;
 }
 
 // From none of what is inside of a block to more than all of it; what else may be off, in parts of the prediction, is
 // as far as recompiled programs were (docs/advice.md). Layers over tokens end a little higher more often than lower.
-static void set_range(struct advisor *advisor, const struct blocks *blocks, const int64_t *dropped,
-                      const int64_t *waiting, struct advice_item *item) {
+static void set_range(struct advisor *advisor, const struct blocks *blocks, struct advice_item *item) {
     bool is_over_time = advisor_is_over_time(advisor);
-    int64_t likely = new_peak(advisor, blocks, dropped, waiting);
-    int64_t inside = likely - peak_with(advisor, *blocks, 0, dropped, waiting);
+    int64_t likely = blocks_again_peak(advisor, blocks);
+    int64_t inside = likely - peak_with(advisor, *blocks, 0);
     advice_widen(item, 0.038, 0.060);
     item->low_bytes -= inside + kept_in_outputs(advisor);
-    item->high_bytes += peak_with(advisor, *blocks, AT_ONCE_MOST, dropped, waiting) - likely;
+    item->high_bytes += peak_with(advisor, *blocks, BLOCKS_AT_ONCE_MOST) - likely;
     if (largest_inside(blocks) > (double)item->predicted_total_bytes / 2)
         advisor->doubt.may_go_bytes = advisor->doubt.population_bytes;
     bool is_wide = (double)(item->high_bytes - item->low_bytes) > 0.1 * (double)item->predicted_total_bytes;
@@ -411,6 +211,40 @@ static int64_t numbers_at_once(struct advisor *advisor, struct advice_item *item
     return bytes;
 }
 
+struct two_ways {  // to make blocks of a loop's turn, by the peak: of its function, or of each layer in it
+    int64_t of_turn, of_layer;
+};
+
+// Both the same where a turn is one layer.
+static struct two_ways peaks_of(const struct advisor *advisor, const struct blocks *blocks) {
+    struct two_ways peaks = {blocks_again_peak(advisor, blocks), 0};
+    struct blocks by_layer = *blocks;
+    bool has_layers = block_stages_by_layer(&blocks->stages, &by_layer.stages);
+    peaks.of_layer = has_layers ? blocks_again_peak(advisor, &by_layer) : peaks.of_turn;
+    return peaks;
+}
+
+// Nearer to that of layers, which saves more and is done more often.
+static int64_t between(struct two_ways peaks) {
+    return peaks.of_layer + (peaks.of_turn - peaks.of_layer) / 3;
+}
+
+static void widen_by_ways(struct advisor *advisor, const struct blocks *blocks, struct two_ways peaks,
+                          struct advice_item *item) {
+    const double little = 0.03;
+    int64_t below = between(peaks) - peaks.of_layer, above = peaks.of_turn - between(peaks);
+    if ((double)(below + above) <= little * (double)item->predicted_total_bytes) return;
+    item->low_bytes -= below;
+    item->high_bytes += above;
+    advisor_say(
+        advisor, item,
+        "A turn of the loop has %u layers. With each of them in jax.checkpoint about %s are left, with the whole "
+        "function of a turn about %s: which of these is meant, nothing here tells, and what is predicted lies "
+        "between.",
+        blocks->stages.stages[0].layers, size_string(item->predicted_total_bytes - below, advisor->arena),
+        size_string(item->predicted_total_bytes + above, advisor->arena));
+}
+
 static bool advise_on_blocks(struct advisor *advisor, enum kept kept, struct advice_item *item) {
     struct blocks blocks;
     if (!find_blocks(advisor, &blocks)) return false;
@@ -420,13 +254,10 @@ static bool advise_on_blocks(struct advisor *advisor, enum kept kept, struct adv
     if (!advisor->roles.is_training || blocks.residuals.dropped_count == 0 || blocks.stages.blocks < 2)
         return say_no_use(advisor, "No repeated block keeps arrays of its forward pass for the backward pass.", item);
     choose_kept(advisor, kept, &blocks);
-    const int64_t *dropped = bytes_by_step(advisor, &blocks.residuals, is_dropped);
-    int64_t *waiting = bytes_by_step(advisor, &blocks.residuals, is_waiting);
-    if (!dropped || !waiting) return error_set(advisor->error, ERROR_TOO_BIG, "no memory left for the residuals");
-    int64_t waiting_bytes = settle_waiting(advisor, &blocks.residuals, waiting);
-    blocks.is_last_of_all = wait_for_the_end(advisor, &blocks);
-    blocks.waits_for_last = waiting_for_last(advisor, &blocks, dropped, waiting);
-    int64_t peak = new_peak(advisor, &blocks, dropped, waiting);
+    if (!blocks_again_find(advisor, &blocks))
+        return error_set(advisor->error, ERROR_TOO_BIG, "no memory left for the residuals");
+    struct two_ways peaks = peaks_of(advisor, &blocks);
+    int64_t peak = between(peaks);
     say_dropped_by_blocks(advisor, &blocks.residuals, item);
     say_kept_by_blocks(advisor, kept, &blocks.stages, item);
     if (advisor->is_squeezed && peak >= replay_of(advisor)->peak_bytes) doubt_squeezed(advisor);
@@ -439,10 +270,11 @@ static bool advise_on_blocks(struct advisor *advisor, enum kept kept, struct adv
     item->applies = true;
     bool keeps_none = kept == KEEPS_PRODUCTS && block_stages_saved_bytes(&blocks.stages) <= 0;
     if (keeps_none) item->how = "As rematerialize: block = jax.checkpoint(block) does the same here.";
-    advisor->reach.temporary_bytes = blocks.residuals.dropped_bytes + waiting_bytes + kept_in_outputs(advisor);
+    advisor->reach.temporary_bytes = blocks.residuals.dropped_bytes + blocks.waiting_bytes + kept_in_outputs(advisor);
     advisor->reach.added_bytes = what_if_bytes(block_stages_saved_bytes(&blocks.stages)) + 2 * numbers;
     advisor_set_totals(advisor, &then, 0, 0, item);
-    set_range(advisor, &blocks, dropped, waiting, item);
+    set_range(advisor, &blocks, item);
+    widen_by_ways(advisor, &blocks, peaks, item);
     item->low_bytes -= numbers;
     item->high_bytes += numbers;
     if (kept == KEEPS_ON_HOST) widen_by_sent(&blocks, item);

