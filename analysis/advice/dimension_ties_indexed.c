@@ -6,7 +6,8 @@
 // What operand and indices have in common, the partitioner is told; the compiler then writes it out as more numbers in
 // each index, (example, place, word), as iotas, which a TPU's packs in bits (BatchedGatherScatterNormalizer in
 // xla/service/batched_gather_scatter_normalizer.cc; openxla/xla 04058cc2). So where all but one of these address
-// dimensions as large as some of the indices', they are taken for it.
+// dimensions as large as some of the indices', they are taken for it. Where all of them do, as many rows are taken as
+// there are: a batch is shuffled, x[jax.random.permutation(key, 32)], and what comes of it is the batch.
 #include "analysis/advice/dimension_ties.h"
 #include "analysis/program/library_call.h"
 #include "proto/hlo_fields.h"
@@ -98,8 +99,10 @@ static int find_written_out(const struct dimension_flow *flow, const struct inde
 static void tie_written_out(struct dimension_flow *flow, const struct graph_node *node, const struct indexed *by) {
     uint32_t numbers = numbers_leaf(flow, node);
     int places[ARRAY_RANK_MAX];
-    if (numbers == HLO_NONE || by->addressed_count < 2) return;
-    if (find_written_out(flow, by, numbers, places) != by->addressed_count - 1) return;
+    int count = numbers == HLO_NONE ? 0 : find_written_out(flow, by, numbers, places);
+    bool is_shuffled = flow->ties_joined && count == by->addressed_count;
+    bool is_in_common = by->addressed_count > 1 && count == by->addressed_count - 1;
+    if (!is_shuffled && !is_in_common) return;
     for (int i = 0; i < by->addressed_count; i++) {
         if (places[i] >= 0) dimension_tie(flow, by->operand, by->addressed[i], numbers, places[i]);
     }
