@@ -34,10 +34,18 @@ static double elements_of(const struct advisor *advisor, uint32_t leaf) {
     return leaf == HLO_NONE ? 0 : (double)array_shape_elements(&advisor->graph.leaves[leaf]);
 }
 
-// Is it of the rank that it has where it comes from? Experts are; a row that was cut into parts is not.
+static int rank_beside_ones(const struct array_shape *shape) {
+    int rank = 0;
+    for (int d = 0; d < shape->rank; d++) rank += shape->dimensions[d] != 1;
+    return rank;
+}
+
+// Is it of the rank that it has where it comes from? Experts are, one of two stacks of blocks, [1,8,96,96], is; a row
+// that was cut into parts is not.
 static bool is_as_given(const struct advisor *advisor, uint32_t leaf) {
     const struct array_shape *leaves = advisor->graph.leaves;
-    return leaf != HLO_NONE && leaves[weight_product_source(advisor, leaf)].rank == leaves[leaf].rank;
+    return leaf != HLO_NONE &&
+           rank_beside_ones(&leaves[weight_product_source(advisor, leaf)]) == rank_beside_ones(&leaves[leaf]);
 }
 
 // XLA:GPU sums long products in parts, [8,4,384] . [4,384,4096]: four parts of 1536, and no batch. What makes more than
