@@ -380,6 +380,22 @@ static double count_turns(const struct advisor *advisor, const struct residuals 
     return turns > least ? turns : least;
 }
 
+// Where all matrices of a block are of one shape, and one line of a library makes their products: arrays of as few, by
+// shape, hold most of it. 0: no such.
+static uint32_t fewer_by_shapes(const struct residuals *residuals, uint32_t most) {
+    enum { OF_A_BLOCK = 3 };
+    const double good_part = 0.6;
+    for (uint32_t count = 2; count * OF_A_BLOCK <= most; count++) {
+        double bytes = 0;
+        for (uint32_t g = 0; most % count == 0 && g < residuals->group_count; g++) {
+            const struct residual_group *group = &residuals->groups[g];
+            if (group->is_block && group->count == count) bytes += residual_group_bytes(group);
+        }
+        if (bytes > good_part * (double)residuals->dropped_bytes) return count;
+    }
+    return 0;
+}
+
 // How many blocks there are, all alike: turns of loops, as weights say, or the operation that keeps most where several
 // weights of a block have one shape. 0: there are stages.
 static double count_alike_blocks(struct layer_count layers, double turns, const struct residuals *residuals,
@@ -388,7 +404,9 @@ static double count_alike_blocks(struct layer_count layers, double turns, const 
     if (residuals->unequal_blocks) return residuals->unequal_blocks;
     uint32_t most = most_of_one_op(ops, op_count);
     if (layers.count < 2 || !(layers.is_even || is_nearly_one(residuals, stages))) return 0;
-    return most >= 2 && layers.count % most == 0 ? most : layers.count;
+    uint32_t count = most >= 2 && layers.count % most == 0 ? most : layers.count;
+    uint32_t fewer = fewer_by_shapes(residuals, count);
+    return fewer ? fewer : count;
 }
 
 // Two towers have two loops, and of a shape each loop its own.

@@ -51,8 +51,8 @@ int64_t block_stages_stream_bytes(const struct block_stages *stages);
 // What such a block keeps, with all turns of its loop.
 int64_t block_stages_input_bytes(const struct block_stages *stages);
 
-// The same blocks, were each layer of a turn one, where a turn has two or three: windows that are shifted in every second
-// layer. False: no turn has so many.
+// The same blocks, were each layer of a turn one, where a turn has two or three: windows that are shifted in every
+// second layer. False: no turn has so many.
 bool block_stages_by_layer(const struct block_stages *stages, struct block_stages *by_layer);
 
 // Its stages have no saved_bytes, and kept_bytes of their inputs.
