@@ -83,8 +83,8 @@ bool advise_int8_weights(struct advisor *advisor, struct advice_item *item) {
                            : "%u inputs are weights, of %s in all; of temporary arrays only their copies in bfloat16 "
                              "go.",
                 count, size_string(bytes, advisor->arena));
-    bool is_seen = advisor->is_for_tpu;  // of eleven compiled programs none was 2 % off
-    if (!advisor_predict(advisor, &change, is_seen ? 0.01 : 0.15, is_seen ? 0.01 : 0.10, item)) return false;
-    if (is_seen) advice_widen_narrowly(item, 0.049, 0.049);
+    if (!advisor_predict(advisor, &change, 0.01, 0.01, item)) return false;
+    // Of eleven programs compiled for TPUs none was 2 % off; of 32 for GPUs, 28 were within this, the others above.
+    advice_widen_narrowly(item, advisor->is_for_gpu ? 0.040 : 0.049, advisor->is_for_gpu ? 0.055 : 0.049);
     return true;
 }
