@@ -211,6 +211,31 @@ static int64_t numbers_at_once(struct advisor *advisor, struct advice_item *item
     return bytes;
 }
 
+// What needs nothing of a block may be begun for all of them at once where they run again, as it is today: of three
+// compiled programs one had all masks and copies then, two had one block's.
+static int64_t begun_at_once_again(const struct advisor *advisor, const struct blocks *blocks) {
+    const double of_copies = 0.5, of_masks = 0.25;
+    if (!advisor->is_for_gpu) return 0;
+    return what_if_bytes(of_copies * residuals_begun_at_once(advisor, &blocks->residuals, true) +
+                         of_masks * residuals_begun_at_once(advisor, &blocks->residuals, false));
+}
+
+static void widen_by_begun(struct advisor *advisor, const struct blocks *blocks, struct advice_item *item) {
+    const double much = 0.01, some = 0.04;
+    int64_t likely = begun_at_once_again(advisor, blocks);
+    if ((double)likely <= much * (double)advisor->what_if.total_bytes) return;
+    int64_t all = what_if_bytes(residuals_begun_at_once(advisor, &blocks->residuals, true) +
+                                residuals_begun_at_once(advisor, &blocks->residuals, false));
+    int64_t least = item->predicted_total_bytes - likely, most = least + all;
+    if (item->low_bytes > least) item->low_bytes = least;
+    if (item->high_bytes < most) item->high_bytes = most;
+    advice_widen(item, some, some);
+    advisor_say(advisor, item,
+                "Masks and copies of all blocks, %s, are made at once today. Where blocks run again they may be so, or "
+                "each in its block: %s of them are expected.",
+                size_string(all, advisor->arena), size_string(likely, advisor->arena));
+}
+
 struct two_ways {  // to make blocks of a loop's turn, by the peak: of its function, or of each layer in it
     int64_t of_turn, of_layer;
 };
@@ -249,7 +274,7 @@ static bool advise_on_blocks(struct advisor *advisor, enum kept kept, struct adv
     struct blocks blocks;
     if (!find_blocks(advisor, &blocks)) return false;
     advisor->doubt = doubt_of_blocks(advisor, &blocks);
-    block_doubts_find(advisor, &blocks.residuals);
+    block_doubts_find(advisor, &blocks.residuals, &blocks.stages);
     if (kept == KEEPS_ON_HOST) doubt_offloading(advisor, &blocks);
     if (!advisor->roles.is_training || blocks.residuals.dropped_count == 0 || blocks.stages.blocks < 2)
         return say_no_use(advisor, "No repeated block keeps arrays of its forward pass for the backward pass.", item);
@@ -266,7 +291,7 @@ static bool advise_on_blocks(struct advisor *advisor, enum kept kept, struct adv
     struct what_if_result then;
     if (!pack_kept(advisor, &blocks, peak, &then)) return false;
     int64_t numbers = numbers_at_once(advisor, item);
-    what_if_add_temporary(&then, numbers);
+    what_if_add_temporary(&then, numbers + begun_at_once_again(advisor, &blocks));
     item->applies = true;
     bool keeps_none = kept == KEEPS_PRODUCTS && block_stages_saved_bytes(&blocks.stages) <= 0;
     if (keeps_none) item->how = "As rematerialize: block = jax.checkpoint(block) does the same here.";
@@ -275,6 +300,7 @@ static bool advise_on_blocks(struct advisor *advisor, enum kept kept, struct adv
     advisor_set_totals(advisor, &then, 0, 0, item);
     set_range(advisor, &blocks, item);
     widen_by_ways(advisor, &blocks, peaks, item);
+    widen_by_begun(advisor, &blocks, item);
     item->low_bytes -= numbers;
     item->high_bytes += numbers;
     if (kept == KEEPS_ON_HOST) widen_by_sent(&blocks, item);

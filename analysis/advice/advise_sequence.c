@@ -1,6 +1,7 @@
 // Half the sequence: what follows it is half as large, and a quarter where it stands twice, as in attention's scores.
 #include "analysis/advice/advisor.h"
 #include "analysis/advice/data_kind.h"
+#include "analysis/advice/few_pictures.h"
 #include "analysis/advice/only_looked_up.h"
 #include "analysis/advice/sequence.h"
 #include "analysis/hlo/element_type.h"
@@ -84,6 +85,10 @@ static bool say_none(struct advisor *advisor, bool is_cut, struct advice_item *i
     if (!advisor->request.sequence && may_have_frames(advisor))
         doubt_none(advisor, "Compile the step with half of the frames to know: data of five dimensions, as films and "
                             "volumes are, meet convolutions, and nothing here tells whether one of them is frames.");
+    if (!advisor->request.sequence && largest_wave_elements(advisor) > 0)
+        doubt_none(advisor,
+                   "Compile the step with half of the samples to know: data are convolved along one dimension, "
+                   "as waves are, and how long they are after each convolution is not followed.");
     if (!advisor->request.sequence && has_hidden(advisor))
         doubt_none(advisor, "Compile the step with sequences of half the length to know: the data are tokens, but no "
                             "dimension of theirs was found that much of the program grows with and its weights do "

@@ -1,9 +1,9 @@
 #include "analysis/advice/block_doubts.h"
 
-#include "analysis/advice/block_stages.h"
 #include "analysis/advice/few_pictures.h"
 #include "analysis/advice/layer_count.h"
 #include "analysis/advice/loop_steps.h"
+#include "analysis/advice/mixed_sizes.h"
 
 // Of a loop over stacked weights: is a turn the block, or each of the several layers that all shapes of weights say it
 // has? Eight layers a turn, in three turns, keep 4 times as much while a turn runs again as while a layer does.
@@ -105,8 +105,21 @@ static void doubt_parts_again(struct advisor *advisor, const struct residuals *r
                                "jax.checkpoint.");
 }
 
-void block_doubts_find(struct advisor *advisor, const struct residuals *residuals) {
+// As of an encoder and a decoder that both have pictures of one size.
+static void doubt_sizes(struct advisor *advisor, const struct residuals *residuals, const struct block_stages *stages) {
+    const double much = 0.5;
+    if (!advisor->has_convolutions || residuals->loop_length) return;
+    for (uint32_t s = 0; s < stages->count; s++) {
+        if (stages->stages[s].dropped_bytes < much * (double)residuals->dropped_bytes) continue;
+        if (!mixed_sizes_are_in(residuals, stages, (uint8_t)s)) continue;
+        advisor_doubt_all(advisor, "Pictures of several sizes are kept in turns, and which blocks keep them does not "
+                                   "show: compile the step with one block in jax.checkpoint.");
+    }
+}
+
+void block_doubts_find(struct advisor *advisor, const struct residuals *residuals, const struct block_stages *stages) {
     doubt_loops(advisor, residuals);
+    doubt_sizes(advisor, residuals, stages);
     if (advisor->roles.is_graph) doubt_graph(advisor);
     if (few_pictures_already(advisor))
         advisor_doubt_all(

@@ -6,9 +6,10 @@
 //     rounds on a graph                           what do they hand on: nodes, or edges too?
 //     parts that run again already                their layers, which wait in the backward pass?
 //     convolutions of a few pictures              in which form are they when they run again?
+//     pictures of several sizes in turns          which blocks keep them?
 #pragma once
 
-#include "analysis/advice/residuals.h"
+#include "analysis/advice/block_stages.h"
 
 // Makes the advisor doubt all that its change is about, where it cannot.
-void block_doubts_find(struct advisor *advisor, const struct residuals *residuals);
+void block_doubts_find(struct advisor *advisor, const struct residuals *residuals, const struct block_stages *stages);

@@ -11,10 +11,12 @@ struct residual_group {  // residuals of one shape
     uint32_t count;
     uint32_t instruction;  // that makes the first
     uint32_t first_start, last_start;
+    uint32_t first_reading, last_reading;  // times of the schedule
     bool is_stacked, is_block;
-    bool is_joined;   // to the blocks of a stage: what its first block makes of another size
-    bool is_copied;   // all: from one array
-    bool is_rounded;  // all: to bfloat16 by the compiler, for products, beside others that stay float32
+    bool needs_no_block;    // masks that are drawn, copies of one array
+    bool is_begun_at_once;  // such, for all blocks, which read them one after the other
+    bool is_joined;         // to the blocks of a stage: what its first block makes of another size
+    bool is_rounded;        // all: to bfloat16 by the compiler, for products, beside others that stay float32
 };
 
 // Bytes of all.

@@ -1,5 +1,6 @@
 #include "analysis/advice/residuals.h"
 
+#include "analysis/advice/first_reading.h"
 #include "analysis/advice/loop_stacks.h"
 #include "analysis/advice/loop_steps.h"
 #include "analysis/advice/unequal_blocks.h"
@@ -42,8 +43,12 @@ static uint32_t group_for(struct residuals *residuals, const struct array_shape 
             return i;
     }
     if (residuals->group_count == RESIDUAL_GROUPS_MAX) return HLO_NONE;
-    residuals->groups[residuals->group_count] = (struct residual_group){
-        .shape = *shape, .first_start = UINT32_MAX, .is_stacked = is_stacked, .is_rounded = true};
+    residuals->groups[residuals->group_count] = (struct residual_group){.shape = *shape,
+                                                                        .first_start = UINT32_MAX,
+                                                                        .first_reading = UINT32_MAX,
+                                                                        .needs_no_block = true,
+                                                                        .is_stacked = is_stacked,
+                                                                        .is_rounded = true};
     return residuals->group_count++;
 }
 
@@ -56,15 +61,18 @@ static bool is_filled(const struct advisor *advisor, const uint8_t *stacks, uint
     return is_copy || (loop_steps_is_stack(&advisor->steps, leaf) && (stacks[leaf] || !is_known));
 }
 
-// Made of one array for each block that overwrites it, as of a bias that every layer's scores are added to: when they are
-// made does not tell blocks apart.
-static bool is_copy_of(const struct advisor *advisor, uint32_t instruction, uint32_t array) {
-    const struct graph_node *node = &advisor->graph.nodes[instruction];
-    return node->opcode == OPCODE_COPY && graph_operand(&advisor->graph, node, 0) == array;
+// Masks, or copies of one array: of a bias that all layers' scores are added to. `instruction` makes one of a group's.
+static bool needs_no_block(const struct program_graph *graph, const struct residual_group *group,
+                           uint32_t instruction) {
+    const struct graph_node *node = &graph->nodes[instruction], *first = &graph->nodes[group->instruction];
+    return group->shape.element_type == ELEMENT_TYPE_PRED ||
+           (node->opcode == OPCODE_COPY && graph_operand(graph, node, 0) == graph_operand(graph, first, 0));
 }
 
-static uint32_t copied_array(const struct advisor *advisor, uint32_t instruction) {
-    return graph_operand(&advisor->graph, &advisor->graph.nodes[instruction], 0);
+static void note_reading(uint32_t time, struct residual_group *group) {
+    if (time == SCHEDULE_NEVER) return;
+    if (time < group->first_reading) group->first_reading = time;
+    if (time > group->last_reading) group->last_reading = time;
 }
 
 static bool group_all(const struct advisor *advisor, struct residuals *residuals) {
@@ -72,7 +80,8 @@ static bool group_all(const struct advisor *advisor, struct residuals *residuals
     residuals->groups = arena_push_raw(advisor->arena, RESIDUAL_GROUPS_MAX, sizeof *residuals->groups);
     residuals->group_of_span = arena_push_raw(advisor->arena, replay->span_count, sizeof *residuals->group_of_span);
     struct kept kept = {loop_stacks_find(advisor), unpacked_find(advisor)};
-    if (!residuals->groups || !residuals->group_of_span || !kept.stacks || !kept.unpacked)
+    const uint32_t *reads = first_reading_find(advisor);
+    if (!residuals->groups || !residuals->group_of_span || !kept.stacks || !kept.unpacked || !reads)
         return error_set(advisor->error, ERROR_TOO_BIG, "no memory left for the residuals");
     for (uint32_t i = 0; i < replay->span_count; i++) {
         const struct heap_span *span = &replay->spans[i];
@@ -85,9 +94,9 @@ static bool group_all(const struct advisor *advisor, struct residuals *residuals
         struct residual_group *group = &residuals->groups[g];
         uint32_t instruction = advisor->module->buffers[span->buffer].instruction;
         if (!group->count) group->instruction = instruction;
-        if (!group->count) group->is_copied = true;
-        group->is_copied &= is_copy_of(advisor, instruction, copied_array(advisor, group->instruction));
         group->count++;
+        group->needs_no_block &= needs_no_block(&advisor->graph, group, instruction);
+        note_reading(reads[leaf], group);
         group->bytes = advisor->module->buffers[span->buffer].size_bytes;
         group->is_rounded = group->is_rounded && type_flow_is_rounded(&advisor->types, &advisor->graph, leaf);
         if (span->start_step < group->first_start) group->first_start = span->start_step;
@@ -131,10 +140,21 @@ static int64_t length_of_loop(const struct residuals *residuals) {
     return length;
 }
 
+static bool is_made_over_time(const struct advisor *advisor, const struct residual_group *group) {
+    const double of_forward_pass = 0.05;
+    return (double)(group->last_start - group->first_start) > of_forward_pass * (double)advisor->phases.turn_step;
+}
+
+static bool is_read_over_time(const struct advisor *advisor, const struct residual_group *group) {
+    const double of_all = 0.02;
+    return group->needs_no_block && group->last_reading > group->first_reading &&
+           (double)(group->last_reading - group->first_reading) > of_all * (double)advisor->schedule.count;
+}
+
 // Several of one shape, over a stretch of the program.
 static bool is_repeated(const struct advisor *advisor, const struct residual_group *group) {
-    bool is_spread = (double)(group->last_start - group->first_start) > 0.05 * (double)advisor->phases.turn_step;
-    return !group->is_stacked && group->count >= 2 && (is_spread || group->is_copied);
+    return !group->is_stacked && group->count >= 2 &&
+           (is_made_over_time(advisor, group) || is_read_over_time(advisor, group));
 }
 
 // When loops' turns keep arrays: from the first stack to the last.
@@ -169,6 +189,7 @@ static void choose_groups(const struct advisor *advisor, struct residuals *resid
         group->is_rounded = group->is_rounded && is_added_to(advisor, &group->shape);
         group->is_block = group->is_stacked ||
                           (has_outside && is_repeated(advisor, group) && !is_amid_loops(residuals, group));
+        group->is_begun_at_once = group->is_block && !group->is_stacked && !is_made_over_time(advisor, group);
     }
 }
 
@@ -193,6 +214,16 @@ int64_t residual_bytes_of_block(const struct residual_group *group) {
 int64_t residual_bytes_unrounded(const struct residual_group *group) {
     enum { BF16_IN_F32 = 2 };
     return residual_bytes_of_block(group) * (group->is_rounded ? BF16_IN_F32 : 1);
+}
+
+double residuals_begun_at_once(const struct advisor *advisor, const struct residuals *residuals, bool are_copies) {
+    double bytes = 0;
+    for (uint32_t g = 0; g < residuals->group_count; g++) {
+        const struct residual_group *group = &residuals->groups[g];
+        bool is_copy = advisor->graph.nodes[group->instruction].opcode == OPCODE_COPY;
+        if (group->is_begun_at_once && is_copy == are_copies) bytes += residual_group_bytes(group);
+    }
+    return bytes;
 }
 
 bool residuals_has_as_large(const struct residuals *residuals, const struct array_shape *shape) {

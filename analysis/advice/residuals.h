@@ -31,6 +31,9 @@ int64_t residual_bytes_of_block(const struct residual_group *group);
 // The same where a block runs again: what was rounded for a product is float32 between blocks.
 int64_t residual_bytes_unrounded(const struct residual_group *group);
 
+// What is begun for all blocks at once: masks that are drawn, or copies of one array.
+double residuals_begun_at_once(const struct advisor *advisor, const struct residuals *residuals, bool are_copies);
+
 // Do blocks keep arrays of as many elements, of whatever type, in whatever order?
 bool residuals_has_as_large(const struct residuals *residuals, const struct array_shape *shape);
 

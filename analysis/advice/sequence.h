@@ -10,8 +10,8 @@
 // Found as the batch is (program_roles.h): each dimension of an input of data that does not follow the batch is marked,
 // and followed; the one that reaches most bytes wins. A feature is summed over with weights, so marks that reach more
 // than an eighth of these (tables of positions may be reached) are none of a sequence; nor are the sides of images. A
-// slice of all but the last of a sequence follows it. Lengths of several inputs that each attend to themselves, as those of
-// an encoder and a decoder, are followed together. What windows or patches are gathered of is followed no further: a
+// slice of all but the last of a sequence follows it. Lengths of several inputs that each attend to themselves, as
+// those of an encoder and a decoder, go together. What windows or patches are gathered of is followed no further: a
 // dimension of numbers that reaches no weight may be such. Does not tell a length from another quantity of that sort,
 // such as the words of a document: whatever is halved, its bytes are.
 #pragma once

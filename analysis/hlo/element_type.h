@@ -9,6 +9,7 @@ struct element_type {
 };
 
 enum {
+    ELEMENT_TYPE_PRED = 1,
     ELEMENT_TYPE_S8 = 2,
     ELEMENT_TYPE_U8 = 6,
     ELEMENT_TYPE_U32 = 8,
