@@ -92,7 +92,8 @@ class Predictions(unittest.TestCase):
                                   ("parts_again", "rematerialize"),
                                   ("gpu_pieces_attended", "halve_sequence"),
                                   ("gpu_convolved_films", "halve_sequence"),
-                                  ("gpu_critics_of_frames", "shard_parameters")])
+                                  ("gpu_critics_of_frames", "shard_parameters"),
+                                  ("gpu_waves_cut", "halve_sequence")])
 
     def test_chips_that_share_all_do_not_save_nothing(self):
         item = by_id(self.documents["pair_biases"])["shard_all"]
@@ -206,6 +207,8 @@ class Predictions(unittest.TestCase):
                                  "gpu_prompt_kept_whole": 8, "gpu_critics_of_frames": 256,
                                  "gpu_two_lengths": 64,
                                  "gpu_paired_layers": 32, "gpu_biased_layers": 32,
+                                 "gpu_spectral_blocks": 16, "gpu_masked_squares": 32, "gpu_haiku_parts": 16,
+                                 "gpu_waves_cut": 32,
                                  "gpu_zeros_added_to": None})
 
     def test_without_a_batch_its_half_cannot_be_told(self):
@@ -833,8 +836,29 @@ class Predictions(unittest.TestCase):
         self.assertIn("A turn of the loop has 2 layers. With each of them in jax.checkpoint about ", evidence)
 
     def test_copies_of_one_bias_that_scores_are_added_to_are_of_the_blocks(self):
-        self.assert_near("gpu_biased_layers", "rematerialize", 0.06)
-        self.assert_near("gpu_biased_layers", "rematerialize_dots", 0.04)
+        self.assert_near("gpu_biased_layers", "rematerialize", 0.13)
+        self.assert_near("gpu_biased_layers", "rematerialize_dots", 0.08)
+        self.assertIn("Masks and copies of all blocks, 288.00 MiB, are made at once today. Where blocks run again they "
+                      "may be so, or each in its block: 144.00 MiB of them are expected.",
+                      by_id(self.documents["gpu_biased_layers"])["rematerialize"]["evidence"])
+
+    def test_a_batch_goes_through_a_shuffle_and_fourier_transforms(self):
+        self.assert_near("gpu_spectral_blocks", "halve_batch", 0.01)
+
+    def test_products_of_parts_of_the_channels_are_not_kept(self):
+        self.assert_near("gpu_spectral_blocks", "rematerialize_dots", 0.05)
+
+    def test_blocks_of_matrices_of_one_shape_and_their_masks(self):
+        self.assert_near("gpu_masked_squares", "rematerialize", 0.2)
+        self.assert_near("gpu_masked_squares", "rematerialize_dots", 0.17)
+        self.assertIn("About 4 blocks; ", by_id(self.documents["gpu_masked_squares"])["rematerialize"]["evidence"][1])
+
+    def test_modules_of_haiku_that_are_in_no_other_are_blocks(self):
+        self.assert_near("gpu_haiku_parts", "rematerialize", 0.02)
+
+    def test_half_of_the_samples_of_waves_is_not_told(self):
+        item = by_id(self.documents["gpu_waves_cut"])["halve_sequence"]
+        self.assertIn("data are convolved along one dimension, as waves are", item["evidence"][0])
 
     def test_chips_share_no_part_of_a_dimension_behind_a_whole_one(self):
         self.assert_near("gpu_merged_windows", "shard_parameters", 0.05)
@@ -1116,7 +1140,7 @@ class Bounds(unittest.TestCase):
                 if item["id"] in ("donate_inputs", "halve_batch", "rematerialize"):
                     self.assertGreaterEqual(item["saves_bytes"], 0)
                 if item["id"] == "bf16_parameters":  # of few parameters, copies that are float32 again may take more
-                    self.assertGreaterEqual(item["saves_bytes"], -document["total_bytes"] / 200)
+                    self.assertGreaterEqual(item["saves_bytes"], -document["total_bytes"] / 90)
 
     def test_of_the_programs_here(self):
         for name in PROGRAMS:
