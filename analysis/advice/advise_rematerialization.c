@@ -1,6 +1,7 @@
-// jax.checkpoint around each repeated block: the backward pass computes the inside of a block again from its input. What
-// the blocks are: block_stages.h; what is held then: blocks_again.h. Policies keep some of what is inside, or send inputs
-// to the host.
+// jax.checkpoint around each repeated block: the backward pass computes the inside of a block again from its input.
+//
+// What the blocks are: block_stages.h; what is held then: blocks_again.h. Policies keep some of what is inside, or send
+// inputs to the host.
 #include "analysis/advice/block_doubts.h"
 #include "analysis/advice/blocks_again.h"
 #include "analysis/advice/data_kind.h"
