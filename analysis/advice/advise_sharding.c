@@ -33,6 +33,7 @@ static void look_for_uneven(const struct advisor *advisor, uint32_t leaf, uint8_
     int64_t parts;
     if (sharding_split_of(&sharded->split.flow, leaf, marks, &parts) < 0) return;
     if ((double)array_shape_bytes(&advisor->graph.leaves[leaf]) <= some * (double)advisor->what_if.total_bytes) return;
+    parts = sharding_split_shared(&sharded->split.flow, leaf, marks);
     uneven->is_any |= parts < advisor->request.ways;
     uneven->is_whole |= parts == 1;
 }

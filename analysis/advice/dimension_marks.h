@@ -47,9 +47,10 @@ struct dimension_flow {
     bool follows_cuts;         // a slice of nearly all of a dimension, and what is padded by little, follow it
     bool ties_parts;           // so does any slice of it
     bool ties_joined;          // so do equal parts, joined or taken apart: pairs of examples, one after the other
-    int64_t chips;          // that share what is marked: an array takes one mark, the first that they can; 0: any marks
-    enum flow_level level;  // FLOW_ALL unless set
-    uint32_t *newly_marked;  // leaves, in order; with chips each once; NULL: nobody asks
+    int64_t chips;  // that share what is marked: an array takes one mark, the first that they can; 0: any marks
+    const struct dimension_flow *rest;  // what other chips share (sharding_rest.h); NULL: nothing
+    enum flow_level level;              // FLOW_ALL unless set
+    uint32_t *newly_marked;             // leaves, in order; with chips each once; NULL: nobody asks
     uint32_t newly_marked_count;
     bool has_changed;
     struct doubled doubled;  // empty unless asked for

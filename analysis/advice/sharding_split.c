@@ -3,6 +3,7 @@
 #include "analysis/advice/few_pictures.h"
 #include "analysis/advice/given_data.h"
 #include "analysis/advice/sharding_flow.h"
+#include "analysis/advice/sharding_rest.h"
 #include "analysis/base/common_divisor.h"
 #include "analysis/hlo/element_type.h"
 
@@ -103,7 +104,9 @@ bool sharding_split_find(struct advisor *advisor, bool is_batch_split, struct sh
     bool has_room = split->dimension && dimension_flow_init(&split->flow, &advisor->graph, advisor->arena);
     split->flow.ties_parts = true;
     if (has_room) mark_weights(advisor, split);
-    has_room = has_room && follow(advisor, is_batch_split, &split->flow);
+    has_room = has_room && follow(advisor, is_batch_split, &split->flow) &&
+               sharding_rest_find(&split->flow, advisor->arena, &split->rest);
+    split->flow.rest = has_room && split->rest.chips ? &split->rest : NULL;
     return has_room || error_set(advisor->error, ERROR_TOO_BIG, "no memory left to follow the split dimensions");
 }
 
@@ -133,6 +136,13 @@ int sharding_split_of(const struct dimension_flow *flow, uint32_t leaf, uint8_t 
     return split;
 }
 
+int64_t sharding_split_shared(const struct dimension_flow *flow, uint32_t leaf, uint8_t marks) {
+    int64_t parts, others = 1;
+    sharding_split_of(flow, leaf, marks, &parts);
+    if (flow->rest) sharding_split_of(flow->rest, leaf, flow->rest->marks[leaf], &others);
+    return parts * others;
+}
+
 // Into no more parts than divide it: of 720 = 9 x 80 columns on four chips come nine heads whole, of 480 = 6 x 80 six
 // in two halves (compatiblePrefixNoConflictsWithinFactor in
 // shardy/dialect/sdy/transforms/propagation/basic_factor_propagation.cc; openxla/shardy a0277a83).
@@ -140,6 +150,8 @@ struct array_shape sharding_split_once(const struct dimension_flow *flow, uint32
     struct array_shape part = *flow_leaf(flow, leaf);
     int64_t parts;
     int d = sharding_split_of(flow, leaf, marks, &parts);
+    if (d >= 0) part.dimensions[d] /= parts;
+    d = flow->rest ? sharding_split_of(flow->rest, leaf, flow->rest->marks[leaf], &parts) : -1;
     if (d >= 0) part.dimensions[d] /= parts;
     return part;
 }

@@ -10,7 +10,7 @@
 #include "analysis/advice/advisor.h"
 
 struct sharding_split {
-    struct dimension_flow flow;
+    struct dimension_flow flow, rest;
     int8_t *dimension;    // of each leaf: the one that is split by being a weight or its mirror; -1 none
     bool is_by_features;  // convolutions: split by output features, so that each gathers its whole input
 };
@@ -23,6 +23,9 @@ uint8_t sharding_split_marks(const struct sharding_split *split, uint32_t leaf);
 
 // The one of those that is, and into how many parts; -1 and 1: none. `flow` has the chips.
 int sharding_split_of(const struct dimension_flow *flow, uint32_t leaf, uint8_t marks, int64_t *parts);
+
+// How many chips share it, with the rest.
+int64_t sharding_split_shared(const struct dimension_flow *flow, uint32_t leaf, uint8_t marks);
 
 // One chip's part.
 struct array_shape sharding_split_once(const struct dimension_flow *flow, uint32_t leaf, uint8_t marks);

@@ -208,7 +208,7 @@ class Predictions(unittest.TestCase):
                                  "gpu_two_lengths": 64,
                                  "gpu_paired_layers": 32, "gpu_biased_layers": 32,
                                  "gpu_spectral_blocks": 16, "gpu_masked_squares": 32, "gpu_haiku_parts": 16,
-                                 "gpu_waves_cut": 32,
+                                 "gpu_waves_cut": 32, "gpu_two_groups": 8,
                                  "gpu_zeros_added_to": None})
 
     def test_without_a_batch_its_half_cannot_be_told(self):
@@ -862,6 +862,9 @@ class Predictions(unittest.TestCase):
 
     def test_chips_share_no_part_of_a_dimension_behind_a_whole_one(self):
         self.assert_near("gpu_merged_windows", "shard_parameters", 0.05)
+
+    def test_chips_beyond_the_groups_of_keys_share_the_heads_of_each(self):
+        self.assert_near("gpu_two_groups", "shard_parameters", 0.05)
 
     def test_six_heads_beside_examples_are_shared_by_two(self):
         self.assert_near("gpu_six_heads", "shard_parameters", 0.12)
