@@ -10,6 +10,6 @@
 
 #include "analysis/advice/dimension_marks.h"
 
-// `split` has the chips, and what they share by itself. `rest` has no chips where nothing is left to share. False at the
-// arena's limit.
+// `split` has the chips, and what they share by itself. `rest` has no chips where nothing is left to share. False at
+// the arena's limit.
 bool sharding_rest_find(const struct dimension_flow *split, struct arena *arena, struct dimension_flow *rest);
