@@ -31,9 +31,9 @@ static void look_for_uneven(const struct advisor *advisor, uint32_t leaf, uint8_
     const double some = 0.005;
     struct uneven *uneven = &sharded->uneven;
     int64_t parts;
-    if (sharding_split_of(&sharded->split.flow, leaf, marks, &parts) < 0) return;
+    if (sharding_parts_of(&sharded->split.flow, leaf, marks, &parts) < 0) return;
     if ((double)array_shape_bytes(&advisor->graph.leaves[leaf]) <= some * (double)advisor->what_if.total_bytes) return;
-    parts = sharding_split_shared(&sharded->split.flow, leaf, marks);
+    parts = sharding_parts_shared(&sharded->split.flow, leaf, marks);
     uneven->is_any |= parts < advisor->request.ways;
     uneven->is_whole |= parts == 1;
 }
@@ -146,7 +146,7 @@ static bool is_given_back_whole(const struct advisor *advisor, const struct dime
              leaf = advisor_leaf(advisor, buffer);
     if (a == HLO_NONE || !advisor->module->allocations[a].maybe_live_out) return false;
     int64_t parts;
-    return sharding_split_of(split, leaf, marks, &parts) >= 0 && parts < split->chips;
+    return sharding_parts_of(split, leaf, marks, &parts) >= 0 && parts < split->chips;
 }
 
 // What each buffer weighs on one chip.
@@ -167,7 +167,7 @@ static void resize_split(const struct advisor *advisor, struct sharded *sharded,
         }
         if (is_given_back_whole(advisor, &sharded->split.flow, i, marks) || sharded->pictures.leaves[leaf]) continue;
         if (sharded->whole_operands && sharded->whole_operands[leaf]) continue;
-        struct array_shape part = sharding_split_once(&sharded->split.flow, leaf, marks);
+        struct array_shape part = sharding_parts_shape(&sharded->split.flow, leaf, marks);
         sizes[i] = advisor_reshaped(advisor, i, &part);
     }
 }

@@ -25,7 +25,7 @@ static bool is_scattered(const struct dimension_flow *split, uint32_t leaf) {
     enum { SCORES_RANK = 4 };
     const struct array_shape *shape = flow_leaf(split, leaf);
     int64_t parts;
-    int d = sharding_split_of(split, leaf, split->marks[leaf], &parts);
+    int d = sharding_parts_of(split, leaf, split->marks[leaf], &parts);
     if (d < 0 || shape->rank < 3 || (d == 0 && shape->rank < SCORES_RANK)) return true;
     return d == shape->rank - 1 && fills_tiles(shape, shape->dimensions[d] / parts);
 }

@@ -1,11 +1,11 @@
 #include "analysis/advice/sharding_rest.h"
 
 #include "analysis/advice/dimension_flow.h"
-#include "analysis/advice/sharding_split.h"
+#include "analysis/advice/sharding_parts.h"
 
 static int64_t parts_of(const struct dimension_flow *split, uint32_t leaf) {
     int64_t parts = 1;
-    if (array_is(flow_leaf(split, leaf))) sharding_split_of(split, leaf, split->marks[leaf], &parts);
+    if (array_is(flow_leaf(split, leaf))) sharding_parts_of(split, leaf, split->marks[leaf], &parts);
     return parts;
 }
 
@@ -22,7 +22,7 @@ static int dimension_behind(const struct array_shape *shape, int dimension, bool
 static int handed_on(const struct dimension_flow *split, uint32_t leaf, bool is_physical, int64_t *others) {
     int64_t parts;
     const struct array_shape *shape = flow_leaf(split, leaf);
-    int d = sharding_split_of(split, leaf, split->marks[leaf], &parts);
+    int d = sharding_parts_of(split, leaf, split->marks[leaf], &parts);
     if (d < 0 || parts < 2 || split->chips % parts) return -1;
     if (shape->dimensions[d] != parts * (int64_t)dimension_flow_start(split, leaf, d)) return -1;
     int behind = dimension_behind(shape, d, is_physical);

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "analysis/advice/advisor.h"
+#include "analysis/advice/sharding_parts.h"
 
 struct sharding_split {
     struct dimension_flow flow, rest;
@@ -20,15 +21,6 @@ MUST_USE bool sharding_split_find(struct advisor *advisor, bool is_batch_split, 
 
 // Bits of dimensions of which one is split.
 uint8_t sharding_split_marks(const struct sharding_split *split, uint32_t leaf);
-
-// The one of those that is, and into how many parts; -1 and 1: none. `flow` has the chips.
-int sharding_split_of(const struct dimension_flow *flow, uint32_t leaf, uint8_t marks, int64_t *parts);
-
-// How many chips share it, with the rest.
-int64_t sharding_split_shared(const struct dimension_flow *flow, uint32_t leaf, uint8_t marks);
-
-// One chip's part.
-struct array_shape sharding_split_once(const struct dimension_flow *flow, uint32_t leaf, uint8_t marks);
 
 // Is that input one of the arrays that are split by their own right?
 bool sharding_is_weight(const struct advisor *advisor, uint32_t input);

@@ -61,7 +61,7 @@ static int64_t part_bytes(const struct finder *f, uint32_t input) {
     const struct hlo_allocation *allocation = &advisor->module->allocations[in->allocation];
     bool is_assigned = allocation->assigned_count > 0;
     uint32_t buffer = is_assigned ? advisor->module->assigned[allocation->first_assigned].buffer : HLO_NONE;
-    struct array_shape part = sharding_split_once(&f->split->flow, in->leaf, f->marks[input]);
+    struct array_shape part = sharding_parts_shape(&f->split->flow, in->leaf, f->marks[input]);
     return buffer == HLO_NONE ? 0 : advisor_reshaped(advisor, buffer, &part);
 }
 

@@ -29,8 +29,8 @@ static int64_t beside(const struct advisor *advisor, const struct sharding_split
     int64_t parts;
     if (is_of_loop(&advisor->graph, in->mirror)) return 0;
     if (marks == given_marks(advisor, split, input, is_batch_split)) return 0;
-    if (sharding_split_of(&split->flow, output, marks, &parts) < 0 || parts == 1) return 0;
-    struct array_shape part = sharding_split_once(&split->flow, output, marks);
+    if (sharding_parts_of(&split->flow, output, marks, &parts) < 0 || parts == 1) return 0;
+    struct array_shape part = sharding_parts_shape(&split->flow, output, marks);
     int64_t bytes = array_shape_bytes(&part);
     return bytes > 0 ? bytes : 0;
 }
