@@ -231,22 +231,24 @@ static void widen_by_begun(struct advisor *advisor, const struct blocks *blocks,
     if (item->low_bytes > least) item->low_bytes = least;
     if (item->high_bytes < most) item->high_bytes = most;
     advice_widen(item, some, some);
-    advisor_say(advisor, item,
-                "Masks and copies of all blocks, %s, are made at once today. Where blocks run again they may be so, or "
-                "each in its block: %s of them are expected.",
-                size_string(all, advisor->arena), size_string(likely, advisor->arena));
+    advisor_say(
+        advisor, item,
+        "Masks, or copies of one array, for all blocks, %s, are made at once today. Where blocks run again that "
+        "may stay so, or each block may make its own: the prediction counts %s of them.",
+        size_string(all, advisor->arena), size_string(likely, advisor->arena));
 }
 
 struct two_ways {  // to make blocks of a loop's turn, by the peak: of its function, or of each layer in it
     int64_t of_turn, of_layer;
 };
 
-// Both the same where a turn is one layer.
+// Both the same where a turn is one layer, or nobody would wrap each, since their inputs are more.
 static struct two_ways peaks_of(const struct advisor *advisor, const struct blocks *blocks) {
     struct two_ways peaks = {blocks_again_peak(advisor, blocks), 0};
     struct blocks by_layer = *blocks;
     bool has_layers = block_stages_by_layer(&blocks->stages, &by_layer.stages);
     peaks.of_layer = has_layers ? blocks_again_peak(advisor, &by_layer) : peaks.of_turn;
+    if (peaks.of_layer > peaks.of_turn) peaks.of_layer = peaks.of_turn;
     return peaks;
 }
 
@@ -264,9 +266,8 @@ static void widen_by_ways(struct advisor *advisor, const struct blocks *blocks, 
     item->high_bytes += above;
     advisor_say(
         advisor, item,
-        "A turn of the loop has %u layers. With each of them in jax.checkpoint about %s are left, with the whole "
-        "function of a turn about %s: which of these is meant, nothing here tells, and what is predicted lies "
-        "between.",
+        "A turn of the loop has %u layers. With jax.checkpoint around each layer about %s are left, around the whole "
+        "function of a turn about %s: the prediction lies between.",
         blocks->stages.stages[0].layers, size_string(item->predicted_total_bytes - below, advisor->arena),
         size_string(item->predicted_total_bytes + above, advisor->arena));
 }

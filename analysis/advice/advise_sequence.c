@@ -122,8 +122,12 @@ bool advise_sequence(struct advisor *advisor, struct advice_item *item) {
                 sequence_stands_twice(&sequence.flow)
                     ? "; where it stands twice, as in attention's scores, a quarter is left"
                     : "");
-    if (sequence.beside)
-        advisor_say(advisor, item, "That of %lld of another input, which attends to itself, is halved as well.",
+    if (sequence.beside_count)
+        advisor_say(advisor, item,
+                    sequence.beside_count == 1
+                        ? "Another input's sequence, of %lld, attends to itself as well, and is halved with it."
+                        : "Sequences of other inputs, of %lld and more, attend to themselves as well, and are halved "
+                          "with it.",
                     (long long)sequence.beside);
     if (sequence.reached)
         advisor_say(advisor, item,

@@ -108,7 +108,7 @@ static void doubt_parts_again(struct advisor *advisor, const struct residuals *r
 // As of an encoder and a decoder that both have pictures of one size.
 static void doubt_sizes(struct advisor *advisor, const struct residuals *residuals, const struct block_stages *stages) {
     const double much = 0.5;
-    if (!advisor->has_convolutions || residuals->loop_length) return;
+    if (!advisor->has_convolutions || residuals->loop_length || stages->count < 2) return;
     for (uint32_t s = 0; s < stages->count; s++) {
         if (stages->stages[s].dropped_bytes < much * (double)residuals->dropped_bytes) continue;
         if (!mixed_sizes_are_in(residuals, stages, (uint8_t)s)) continue;

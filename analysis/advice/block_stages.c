@@ -257,7 +257,7 @@ static void choose_stream(const struct residuals *residuals, struct block_stages
     for (uint32_t g = 0; g < residuals->group_count; g++) {
         const struct residual_group *group = &residuals->groups[g];
         int64_t bytes = residual_bytes_unrounded(group);
-        bool is_everywhere = group->is_stacked || group->count + 1 >= stage->blocks / 2;
+        bool is_everywhere = !group->needs_no_block && (group->is_stacked || group->count + 1 >= stage->blocks / 2);
         if (!is_of_stage(residuals, stages, g, s)) continue;
         stage->dropped_bytes += residual_group_bytes(group);
         if (is_everywhere && bytes >= largest / STATISTIC_DIVISOR && (!smallest || bytes < smallest)) smallest = bytes;
@@ -380,12 +380,12 @@ static double count_turns(const struct advisor *advisor, const struct residuals 
     return turns > least ? turns : least;
 }
 
-// Where all matrices of a block are of one shape, and one line of a library makes their products: arrays of as few, by
-// shape, hold most of it. 0: no such.
+// Matrices of a block that all are of one shape are counted each: then arrays of some shapes, which hold most of it,
+// are kept a third as often or less. 0: no such.
 static uint32_t fewer_by_shapes(const struct residuals *residuals, uint32_t most) {
     enum { OF_A_BLOCK = 3 };
     const double good_part = 0.6;
-    for (uint32_t count = 2; count * OF_A_BLOCK <= most; count++) {
+    for (uint32_t count = most / OF_A_BLOCK; count >= 2; count--) {
         double bytes = 0;
         for (uint32_t g = 0; most % count == 0 && g < residuals->group_count; g++) {
             const struct residual_group *group = &residuals->groups[g];
@@ -411,8 +411,11 @@ static double count_alike_blocks(struct layer_count layers, double turns, const 
 
 // Two towers have two loops, and of a shape each loop its own.
 static uint32_t layers_of_turn(const struct advisor *advisor, const struct residuals *residuals, double turns) {
-    uint32_t layers = layer_count_of_turn(advisor), loops = (uint32_t)(turns / (double)residuals->loop_length + 0.5);
-    return loops && layers % loops == 0 ? layers / loops : 0;
+    uint32_t layers = layer_count_of_turn(advisor);
+    double times = turns / (double)residuals->loop_length;
+    if (!(times >= 1 && times <= layers)) return 0;
+    uint32_t loops = (uint32_t)(times + 0.5);
+    return layers % loops == 0 ? layers / loops : 0;
 }
 
 bool block_stages_by_layer(const struct block_stages *stages, struct block_stages *by_layer) {

@@ -30,7 +30,7 @@ struct blocks {
 };
 
 // Of blocks with residuals and stages, the rest. False at the arena's limit.
-bool blocks_again_find(const struct advisor *advisor, struct blocks *blocks);
+MUST_USE bool blocks_again_find(const struct advisor *advisor, struct blocks *blocks);
 
 // The most bytes on the heap at any step, blocks running again.
 int64_t blocks_again_peak(const struct advisor *advisor, const struct blocks *blocks);

@@ -135,8 +135,17 @@ static void tie_resized(struct dimension_flow *flow, const struct graph_node *no
     if (flow->ties_joined && is_users_cut(node)) dimension_tie_joined(flow, operand, leaf);
 }
 
+// Of a Fourier transform, what is as large before as after it.
+static void tie_transformed(struct dimension_flow *flow, const struct graph_node *node) {
+    uint32_t operand = flow_operand_leaf(flow, node, 0);
+    if (operand == HLO_NONE || node->leaf_count != 1) return;
+    if (flow_leaf(flow, operand)->rank != flow_leaf(flow, node->first_leaf)->rank) return;
+    for (int d = 0; d < flow_leaf(flow, operand)->rank; d++) dimension_tie(flow, operand, d, node->first_leaf, d);
+}
+
 // The same rank: dimensions of the same size correspond, in operands and result, and parts when they are asked for.
 static void tie_resizing(struct dimension_flow *flow, const struct graph_node *node) {
+    if (node->opcode == OPCODE_FFT) return tie_transformed(flow, node);
     if (is_padding_of_indices(flow, node)) {
         dimension_tie_padded(flow, flow_operand_leaf(flow, node, 0), 0, node->first_leaf, 0);
         return;
@@ -306,6 +315,13 @@ static void tie_custom_call(struct dimension_flow *flow, const struct graph_node
     tie_alike(flow, node);
 }
 
+static void tie_rows(struct dimension_flow *flow, const struct graph_node *node) {
+    if (node->opcode == OPCODE_GATHER)
+        dimension_ties_of_gather(flow, node);
+    else
+        dimension_ties_of_scatter(flow, node);
+}
+
 // Has it dimensions that not all of its arrays have?
 static bool is_of_several(const struct graph_node *node) {
     return node->opcode == OPCODE_BROADCAST || node->opcode == OPCODE_REDUCE || node->opcode == OPCODE_DOT ||
@@ -350,11 +366,10 @@ void dimension_ties_apply(struct dimension_flow *flow, uint32_t index) {
             dimension_ties_of_convolution(flow, node);
             return;
         case OPCODE_GATHER:
-            dimension_ties_of_gather(flow, node);
-            return;
         case OPCODE_SCATTER:
-            dimension_ties_of_scatter(flow, node);
+            tie_rows(flow, node);
             return;
+        case OPCODE_FFT:
         case OPCODE_RESIZING:
         case OPCODE_DYNAMIC_SLICE:
         case OPCODE_DYNAMIC_UPDATE_SLICE:

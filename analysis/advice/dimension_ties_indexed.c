@@ -104,7 +104,8 @@ static void tie_written_out(struct dimension_flow *flow, const struct graph_node
     bool is_in_common = by->addressed_count > 1 && count == by->addressed_count - 1;
     if (!is_shuffled && !is_in_common) return;
     for (int i = 0; i < by->addressed_count; i++) {
-        if (places[i] >= 0) dimension_tie(flow, by->operand, by->addressed[i], numbers, places[i]);
+        bool goes_on = places[i] >= 0 && (is_in_common || flow_is_marked(flow, by->operand, by->addressed[i]));
+        if (goes_on) dimension_tie(flow, by->operand, by->addressed[i], numbers, places[i]);
     }
 }
 

@@ -12,21 +12,23 @@ static uint32_t named_by(const struct program_graph *graph, const struct graph_n
 }
 
 static bool is_another_name(const struct graph_node *node) {
-    return node->opcode == OPCODE_BITCAST || node->opcode == OPCODE_GET_TUPLE_ELEMENT;
+    return node->opcode == OPCODE_BITCAST || node->opcode == OPCODE_GET_TUPLE_ELEMENT || node->opcode == OPCODE_TUPLE;
 }
 
 static void note_leaf(const struct program_graph *graph, uint32_t leaf, uint32_t time, uint32_t *first) {
     enum { NAMES_MAX = 8 };
-    for (int i = 0; i < NAMES_MAX && leaf != HLO_NONE; i++) {
-        if (time < first[leaf]) first[leaf] = time;
+    for (int i = 0; i < NAMES_MAX && leaf != HLO_NONE && time < first[leaf]; i++) {
+        first[leaf] = time;
         leaf = named_by(graph, &graph->nodes[graph->node_of_leaf[leaf]]);
     }
 }
 
 static void note_operand(const struct program_graph *graph, uint32_t operand, uint32_t time, uint32_t *first) {
+    enum { LEAVES_MAX = 16 };
     if (operand == HLO_NONE) return;
     const struct graph_node *node = &graph->nodes[operand];
-    for (uint32_t i = 0; i < node->leaf_count; i++) note_leaf(graph, node->first_leaf + i, time, first);
+    for (uint32_t i = 0; i < node->leaf_count && i < LEAVES_MAX; i++)
+        note_leaf(graph, node->first_leaf + i, time, first);
 }
 
 uint32_t *first_reading_find(const struct advisor *advisor) {

@@ -19,7 +19,8 @@ static struct bytes scope_of(struct bytes op_name) {
     size_t at = bytes_find(op_name, BYTES("jvp(")), from = at + BYTES("jvp(").size;
     bool has_number = false;
     while (at < op_name.size && op_name.data[at] != '/') at++;
-    if (at > from && at < op_name.size && ends_with_number((struct bytes){op_name.data + from, at - 1 - from}))
+    bool is_closed = at > from && at < op_name.size && op_name.data[at - 1] == ')';
+    if (is_closed && ends_with_number((struct bytes){op_name.data + from, at - 1 - from}))
         return (struct bytes){op_name.data, at};
     for (size_t i = at + 1; i < op_name.size; i++) {
         if (op_name.data[i] == '/' && has_number) return (struct bytes){op_name.data, i};

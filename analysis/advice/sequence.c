@@ -380,9 +380,12 @@ bool sequence_find(const struct program_graph *graph, const struct program_roles
     dimension_flow_clear(&sequence->flow);
     if (!chosen.count) return true;
     follow_all(&f, &chosen);
+    bool are_together = chosen.count > 1 && score(&f, chosen.of[0]) > 0;
+    if (!are_together) follow(&f, chosen.of[0]);
     sequence->length = chosen.of[0].size;
     sequence->dimension = chosen.of[0].dimension;
-    sequence->beside = chosen.count > 1 ? chosen.of[1].size : 0;
+    sequence->beside = are_together ? chosen.of[1].size : 0;
+    sequence->beside_count = are_together ? chosen.count - 1 : 0;
     sequence->reached = count_reached(&f);
     sequence->is_stepped = dimension_flow_is_stepped(&sequence->flow);
     if (!roles->is_training && mark_prompts(&sequence->flow)) dimension_flow_run(&sequence->flow);

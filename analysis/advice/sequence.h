@@ -19,13 +19,14 @@
 #include "analysis/advice/program_roles.h"
 
 struct sequence {
-    int64_t length;   // 0: not found
-    int dimension;    // of that input
-    int64_t beside;   // the length of another input, which is halved with it; 0: none
-    bool is_told;     // the user gave the length
-    int64_t reached;  // inputs of weights that follow it
-    bool is_stepped;  // a loop takes one of it at a time
-    bool is_cut;      // none was found, but pieces are taken of data that are no features
+    int64_t length;    // 0: not found
+    int dimension;     // of that input
+    int beside_count;  // of lengths of other inputs, which are halved with it
+    int64_t beside;    // the first of these
+    bool is_told;      // the user gave the length
+    int64_t reached;   // inputs of weights that follow it
+    bool is_stepped;   // a loop takes one of it at a time
+    bool is_cut;       // none was found, but pieces are taken of data that are no features
     struct dimension_flow flow;
 };
 

@@ -24,11 +24,21 @@ int sharding_parts_of(const struct dimension_flow *flow, uint32_t leaf, uint8_t 
     return split;
 }
 
+static int rest_of(const struct dimension_flow *flow, uint32_t leaf, int64_t *others) {
+    return sharding_parts_of(flow->rest, leaf, flow->rest->marks[leaf], others);
+}
+
+// Among how many of the other chips a dimension beside `dimension` is split, where `parts` do not take all of them.
+static int64_t others_of(const struct dimension_flow *flow, uint32_t leaf, int dimension, int64_t parts) {
+    int64_t others = 1;
+    int behind = flow->rest ? rest_of(flow, leaf, &others) : -1;
+    return behind >= 0 && behind != dimension && parts * others <= flow->chips ? others : 1;
+}
+
 int64_t sharding_parts_shared(const struct dimension_flow *flow, uint32_t leaf, uint8_t marks) {
-    int64_t parts, others = 1;
-    sharding_parts_of(flow, leaf, marks, &parts);
-    if (flow->rest) sharding_parts_of(flow->rest, leaf, flow->rest->marks[leaf], &others);
-    return parts * others;
+    int64_t parts;
+    int d = sharding_parts_of(flow, leaf, marks, &parts);
+    return parts * others_of(flow, leaf, d, parts);
 }
 
 // Into no more parts than divide it: of 720 = 9 x 80 columns on four chips come nine heads whole, of 480 = 6 x 80 six
@@ -39,7 +49,7 @@ struct array_shape sharding_parts_shape(const struct dimension_flow *flow, uint3
     int64_t parts;
     int d = sharding_parts_of(flow, leaf, marks, &parts);
     if (d >= 0) part.dimensions[d] /= parts;
-    int behind = flow->rest ? sharding_parts_of(flow->rest, leaf, flow->rest->marks[leaf], &parts) : -1;
-    if (behind >= 0) part.dimensions[behind] /= parts;
+    int64_t others = others_of(flow, leaf, d, parts);
+    if (others > 1) part.dimensions[rest_of(flow, leaf, &others)] /= others;
     return part;
 }

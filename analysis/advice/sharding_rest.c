@@ -30,28 +30,46 @@ static int handed_on(const struct dimension_flow *split, uint32_t leaf, bool is_
     return behind >= 0 && *others > 1 && shape->dimensions[behind] % *others == 0 ? behind : -1;
 }
 
-static void begin_at(const struct dimension_flow *split, const struct graph_node *node, struct dimension_flow *rest) {
+struct beginning {
+    uint32_t leaf;  // HLO_NONE: none
+    int dimension;
+    int64_t others;
+};
+
+static struct beginning beginning_at(const struct dimension_flow *split, const struct graph_node *node) {
+    struct beginning begins = {.leaf = HLO_NONE};
     uint32_t operand = flow_operand_leaf(split, node, 0), result = node->first_leaf;
     bool is_reshape = node->opcode == OPCODE_RESHAPE || node->opcode == OPCODE_BITCAST;
-    if (!is_reshape || operand == HLO_NONE || node->leaf_count != 1 || !array_is(flow_leaf(split, result))) return;
+    if (!is_reshape || operand == HLO_NONE || node->leaf_count != 1 || !array_is(flow_leaf(split, result)))
+        return begins;
     bool is_whole_first = parts_of(split, operand) == split->chips;
     uint32_t few = is_whole_first ? result : operand, whole = is_whole_first ? operand : result;
-    int64_t others;
-    int d = handed_on(split, few, node->opcode == OPCODE_BITCAST, &others);
-    if (d < 0 || parts_of(split, whole) != split->chips || (rest->chips && rest->chips != others)) return;
-    rest->chips = others;
-    dimension_flow_mark(rest, few, d);
+    begins.dimension = handed_on(split, few, node->opcode == OPCODE_BITCAST, &begins.others);
+    if (begins.dimension >= 0 && parts_of(split, whole) == split->chips) begins.leaf = few;
+    return begins;
+}
+
+static int64_t find_others(const struct dimension_flow *split) {
+    for (uint32_t i = 0; i < split->graph->node_count; i++) {
+        struct beginning begins = beginning_at(split, &split->graph->nodes[i]);
+        if (begins.leaf != HLO_NONE) return begins.others;
+    }
+    return 0;
 }
 
 bool sharding_rest_find(const struct dimension_flow *split, struct arena *arena, struct dimension_flow *rest) {
     const struct program_graph *graph = split->graph;
     if (!dimension_flow_init(rest, graph, arena)) return false;
     rest->ties_parts = split->ties_parts;
-    for (uint32_t leaf = 0; leaf < graph->leaf_count; leaf++) {
-        int64_t parts = split->is_blocked[leaf] ? 1 : parts_of(split, leaf);
-        rest->is_blocked[leaf] = parts == 1 || parts == split->chips;
+    rest->chips = find_others(split);
+    for (uint32_t leaf = 0; rest->chips && leaf < graph->leaf_count; leaf++) {
+        bool is_left = !split->is_blocked[leaf] && parts_of(split, leaf) * rest->chips == split->chips;
+        rest->is_blocked[leaf] = !is_left;
     }
-    for (uint32_t i = 0; i < graph->node_count; i++) begin_at(split, &graph->nodes[i], rest);
+    for (uint32_t i = 0; rest->chips && i < graph->node_count; i++) {
+        struct beginning begins = beginning_at(split, &graph->nodes[i]);
+        if (begins.leaf != HLO_NONE) dimension_flow_mark(rest, begins.leaf, begins.dimension);
+    }
     if (rest->chips) dimension_flow_run(rest);
     return true;
 }

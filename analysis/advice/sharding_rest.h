@@ -12,4 +12,4 @@
 
 // `split` has the chips, and what they share by itself. `rest` has no chips where nothing is left to share. False at
 // the arena's limit.
-bool sharding_rest_find(const struct dimension_flow *split, struct arena *arena, struct dimension_flow *rest);
+MUST_USE bool sharding_rest_find(const struct dimension_flow *split, struct arena *arena, struct dimension_flow *rest);

@@ -38,7 +38,7 @@ enum opcode opcode_of(struct bytes name) {
         {"dynamic-slice", OPCODE_DYNAMIC_SLICE},
         {"dynamic-update-slice", OPCODE_DYNAMIC_UPDATE_SLICE},
         {"reduce-window", OPCODE_RESIZING},
-        {"fft", OPCODE_RESIZING},
+        {"fft", OPCODE_FFT},
         {"select-and-scatter", OPCODE_RESIZING},
         {"all-gather", OPCODE_RESIZING},
         {"reduce-scatter", OPCODE_RESIZING},

@@ -30,6 +30,7 @@ enum opcode {
     OPCODE_CONVOLUTION,
     OPCODE_GATHER,
     OPCODE_SCATTER,
+    OPCODE_FFT,       // the same rank; what is transformed may be of another size
     OPCODE_RESIZING,  // slice, pad, concatenate, ...: the same rank, some dimensions of another size
     OPCODE_DYNAMIC_SLICE,
     OPCODE_DYNAMIC_UPDATE_SLICE,

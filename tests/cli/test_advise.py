@@ -828,18 +828,19 @@ class Predictions(unittest.TestCase):
         self.assert_near("gpu_two_lengths", "halve_sequence", 0.02)
         evidence = by_id(self.documents["gpu_two_lengths"])["halve_sequence"]["evidence"]
         self.assertIn("The sequence is 256, dimension 2 of an input", evidence[0])
-        self.assertIn("That of 32 of another input, which attends to itself, is halved as well.", evidence)
+        self.assertIn("Another input's sequence, of 32, attends to itself as well, and is halved with it.", evidence)
 
     def test_each_of_two_layers_in_a_turn_may_run_again_by_itself(self):
         self.assert_near("gpu_paired_layers", "rematerialize_dots", 0.05)
         evidence = " ".join(by_id(self.documents["gpu_paired_layers"])["rematerialize_dots"]["evidence"])
-        self.assertIn("A turn of the loop has 2 layers. With each of them in jax.checkpoint about ", evidence)
+        self.assertIn("A turn of the loop has 2 layers. With jax.checkpoint around each layer about ", evidence)
 
     def test_copies_of_one_bias_that_scores_are_added_to_are_of_the_blocks(self):
         self.assert_near("gpu_biased_layers", "rematerialize", 0.13)
         self.assert_near("gpu_biased_layers", "rematerialize_dots", 0.08)
-        self.assertIn("Masks and copies of all blocks, 288.00 MiB, are made at once today. Where blocks run again they "
-                      "may be so, or each in its block: 144.00 MiB of them are expected.",
+        self.assertIn("Masks, or copies of one array, for all blocks, 288.00 MiB, are made at once today. Where blocks "
+                      "run again that may stay so, or each block may make its own: the prediction counts 144.00 MiB of "
+                      "them.",
                       by_id(self.documents["gpu_biased_layers"])["rematerialize"]["evidence"])
 
     def test_a_batch_goes_through_a_shuffle_and_fourier_transforms(self):
