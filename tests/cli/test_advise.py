@@ -520,6 +520,10 @@ class Predictions(unittest.TestCase):
         self.assertLess(item["predicted_total_bytes"], 1.5 * truth)
         self.assertTrue(item["evidence"][0].startswith("25 arrays"), item["evidence"])  # three are transposed copies
 
+    def test_what_a_loops_stack_begins_with_is_kept_by_its_turns(self):
+        evidence = by_id(self.documents["gpu_recurrent"])["rematerialize"]["evidence"]  # one begins with no name
+        self.assertTrue(evidence[0].startswith("26 arrays of the forward pass, 3.25 GiB in all"), evidence)
+
     def test_what_the_compiler_rounds_for_a_product_is_no_input_of_a_block(self):
         evidence = by_id(self.documents["dilated"])["rematerialize"]["evidence"]  # its stream is float32
         self.assertTrue(any("its input, 24.00 MiB" in words for words in evidence), evidence)
