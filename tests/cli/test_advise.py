@@ -871,6 +871,9 @@ class Predictions(unittest.TestCase):
     def test_chips_beyond_the_groups_of_keys_share_the_heads_of_each(self):
         self.assert_near("gpu_two_groups", "shard_parameters", 0.05)
 
+    def test_logits_stay_in_columns_to_their_gradient(self):
+        self.assert_near("gpu_switched", "shard_all", 0.03)
+
     def test_six_heads_beside_examples_are_shared_by_two(self):
         self.assert_near("gpu_six_heads", "shard_parameters", 0.12)
 
