@@ -218,15 +218,19 @@ static bool is_marked(const struct dimension_flow *flow, uint32_t leaf, const st
 // Chips share no factor behind a whole one, seven columns of two windows: a dimension that the user made of several is
 // split in front or not at all (TensorFactorShardings::createTensorShardingAttr in
 // shardy/dialect/sdy/transforms/propagation/sharding_projection.cc; openxla/shardy a0277a83). Examples and heads in
-// front of a product were two dimensions still when the partitioner saw them.
-static bool may_be_inside(const struct dimension_flow *flow, uint32_t leaf, int dimension) {
-    return !flow->chips || (dimension == 0 && flow_leaf(flow, leaf)->rank > 1);
+// front of a product were two dimensions still when the partitioner saw them, as were places and heads that XLA:GPU
+// joined for the product alone.
+static bool may_be_inside(const struct dimension_flow *flow, const struct graph_node *node, uint32_t leaf,
+                          int dimension) {
+    bool is_of_product = bytes_equal(op_name_primitive(node->op_name), BYTES("dot_general"));
+    return !flow->chips || is_of_product || (dimension == 0 && flow_leaf(flow, leaf)->rank > 1);
 }
 
 // Factors [first, end) of one side and of the other have the same product: a mark goes to the factor that holds the
 // start of the marked one, unless the other side is marked already.
-static void tie_group(struct dimension_flow *flow, uint32_t leaf_a, const struct factors *a, int first_a, int end_a,
-                      uint32_t leaf_b, const struct factors *b, int first_b, int end_b) {
+static void tie_group(struct dimension_flow *flow, const struct graph_node *node, uint32_t leaf_a,
+                      const struct factors *a, int first_a, int end_a, uint32_t leaf_b, const struct factors *b,
+                      int first_b, int end_b) {
     for (int j = first_b; j < end_b; j++) {
         if (is_marked(flow, leaf_b, &b->at[j])) return;
     }
@@ -238,12 +242,13 @@ static void tie_group(struct dimension_flow *flow, uint32_t leaf_a, const struct
         int j = first_b;
         while (j < end_b - 1 && start_b * (double)b->at[j].size <= start) start_b *= (double)b->at[j++].size;
         int into = b->at[j].dimension;
-        if (start > start_b && !may_be_inside(flow, leaf_b, into)) continue;
+        if (start > start_b && !may_be_inside(flow, node, leaf_b, into)) continue;
         dimension_flow_mark_factor(flow, leaf_b, into, b->at[j].start * start / start_b);
     }
 }
 
-static void tie_reshaped(struct dimension_flow *flow, uint32_t leaf_a, uint32_t leaf_b, bool is_physical) {
+static void tie_reshaped(struct dimension_flow *flow, const struct graph_node *node, uint32_t leaf_a, uint32_t leaf_b,
+                         bool is_physical) {
     const struct array_shape *shape_a = flow_leaf(flow, leaf_a), *shape_b = flow_leaf(flow, leaf_b);
     struct factors a = is_physical ? physical_factors(shape_a) : logical_factors(shape_a);
     struct factors b = is_physical ? physical_factors(shape_b) : logical_factors(shape_b);
@@ -259,8 +264,8 @@ static void tie_reshaped(struct dimension_flow *flow, uint32_t leaf_a, uint32_t 
             else
                 return;  // not the same elements: a bitcast between element types, padding
         }
-        tie_group(flow, leaf_a, &a, first_a, i, leaf_b, &b, first_b, j);
-        tie_group(flow, leaf_b, &b, first_b, j, leaf_a, &a, first_a, i);
+        tie_group(flow, node, leaf_a, &a, first_a, i, leaf_b, &b, first_b, j);
+        tie_group(flow, node, leaf_b, &b, first_b, j, leaf_a, &a, first_a, i);
     }
 }
 
@@ -268,7 +273,7 @@ static void tie_reshape(struct dimension_flow *flow, const struct graph_node *no
     uint32_t operand = flow_operand_leaf(flow, node, 0);
     if (operand == HLO_NONE || node->leaf_count != 1 || !array_is(flow_leaf(flow, node->first_leaf))) return;
     if (flow->marks[operand] || flow->marks[node->first_leaf])
-        tie_reshaped(flow, operand, node->first_leaf, is_physical);
+        tie_reshaped(flow, node, operand, node->first_leaf, is_physical);
 }
 
 // --- Everything else ---
