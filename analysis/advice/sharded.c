@@ -17,6 +17,10 @@ enum { BF16_BITS = 16 };
 // come late, as they are summed over chips.
 #define WAITING_PICTURES 0.15
 
+// Of the operands that a step on GPUs gathers for its weights' gradients, what waits at once in layers over tokens: of
+// eight compiled programs five had 0.88 to 0.95 of all, as the first gradients are made before the last is gathered.
+#define WAITING_IN_LAYERS 0.95
+
 // Of a stack, what one turn of the loop has.
 static int64_t elements_at_once(const struct advisor *advisor, uint32_t leaf) {
     const struct array_shape *shape = &advisor->graph.leaves[leaf];
@@ -114,6 +118,12 @@ static bool is_of_examples(const struct advisor *advisor, const struct sharded *
     return sharded->is_batch_split && !(advisor->roles.is_training && is_in_columns);
 }
 
+int64_t sharded_waiting_at_end(const struct advisor *advisor, const struct sharded *sharded) {
+    bool are_in_layers = sharding_is_familiar(&sharded->habits) && !sharded->habits.is_of_tables;
+    double all = (double)gathered_gradients_bytes(advisor, &sharded->split.flow);
+    return what_if_bytes(are_in_layers ? WAITING_IN_LAYERS * all : all);
+}
+
 static int64_t gathered_or_summed(const struct advisor *advisor, const struct sharded *sharded) {
     if (sharded_is_by_edges(advisor, sharded)) return gathered_on_chips(advisor, sharded) + edge_sums_bytes(advisor);
     if (sharded->is_batch_split && advisor->is_for_tpu) return gathered_on_chips(advisor, sharded);
@@ -124,8 +134,8 @@ static int64_t gathered_or_summed(const struct advisor *advisor, const struct sh
     if (sharded->split.is_by_features) return added;
     added += sliced_inputs_bytes(advisor, &sharded->split);
     if (advisor->is_for_tpu) return added + unfused_product_bytes(advisor);
-    int64_t at_end = gathered_gradients_bytes(advisor, &sharded->split.flow) - sharded->then.temporary_bytes;
-    return (at_end > added ? at_end : added) + unfused_product_bytes(advisor);
+    int64_t beyond = sharded_waiting_at_end(advisor, sharded) - sharded->then.temporary_bytes;
+    return (beyond > added ? beyond : added) + unfused_product_bytes(advisor);
 }
 
 int64_t sharded_beyond_with_zeros(const struct sharded *sharded) {
