@@ -62,14 +62,16 @@ static uint32_t begun_as(const struct advisor *advisor, uint32_t leaf) {
     return given ? handed_leaf(advisor, graph_operand(graph, given, element)) : HLO_NONE;
 }
 
-// After the loops of the forward pass: `loop` is of the backward pass.
-static void mark_kept(const struct advisor *advisor, uint32_t loop, const struct stacks *stacks) {
+// After the loops of the forward pass: `node` is for the backward pass.
+static void mark_kept(const struct advisor *advisor, uint32_t node, const struct stacks *stacks) {
+    uint32_t leaf = handed_leaf(advisor, node), begun = leaf == HLO_NONE ? HLO_NONE : begun_as(advisor, leaf);
+    if (begun != HLO_NONE && stacks->uses[begun] & STACK_FILLED) stacks->uses[begun] |= STACK_KEPT;
+}
+
+static void mark_given(const struct advisor *advisor, uint32_t loop, const struct stacks *stacks) {
     const struct graph_node *given = given_tuple(advisor, loop);
-    for (uint32_t i = 0; given && i < given->operand_count; i++) {
-        uint32_t leaf = handed_leaf(advisor, graph_operand(&advisor->graph, given, i));
-        uint32_t begun = leaf == HLO_NONE ? HLO_NONE : begun_as(advisor, leaf);
-        if (begun != HLO_NONE && stacks->uses[begun] & STACK_FILLED) stacks->uses[begun] |= STACK_KEPT;
-    }
+    for (uint32_t i = 0; given && i < given->operand_count; i++)
+        mark_kept(advisor, graph_operand(&advisor->graph, given, i), stacks);
 }
 
 static bool is_stack(const struct advisor *advisor, uint32_t leaf) {
@@ -129,8 +131,11 @@ uint8_t *loop_stacks_find(const struct advisor *advisor) {
         if (!is_loop && is_copy(advisor, i)) stacks.uses[graph->nodes[i].first_leaf] |= STACK_COPY;
     }
     for (uint32_t i = 0; i < graph->node_count; i++) {
+        const struct graph_node *node = &graph->nodes[i];
         bool is_backward = advisor->phases.of_node[i] == PHASE_BACKWARD;
-        if (is_backward && graph->nodes[i].opcode == OPCODE_WHILE) mark_kept(advisor, i, &stacks);
+        if (is_backward && node->opcode == OPCODE_WHILE) mark_given(advisor, i, &stacks);
+        if (node->leaf_count == 1 && stacks.uses[node->first_leaf] & STACK_COPY)
+            mark_kept(advisor, graph_operand(graph, node, 0), &stacks);
     }
     mark_begun_together(advisor, &stacks);
     return stacks.uses;
