@@ -64,7 +64,8 @@ bool gathered_weights_find(const struct advisor *advisor, const struct dimension
         int64_t bytes = array_shape_bytes(&advisor->graph.leaves[product.weight]);
         int64_t *counted = &counted_bytes[weight_product_source(advisor, product.weight)];
         if (bytes <= *counted) continue;
-        if (!product.is_in_loop)
+        bool waits = !product.is_in_loop && !advisor->untrained_products[i];  // a teacher's are gone with each layer
+        if (waits)
             all += part_at_once(advisor, &product) * (double)(bytes - *counted);
         else if ((double)bytes > most_of_a_turn)
             most_of_a_turn = (double)bytes;
