@@ -78,6 +78,18 @@ static bool may_have_frames(const struct advisor *advisor) {
     return false;
 }
 
+// Is an input of numbers [examples, frames, bands]? Convolutions make patches of a spectrogram.
+static bool may_be_spectra(const struct advisor *advisor) {
+    enum { SPECTRA_RANK = 3 };
+    for (uint32_t i = 0; i < advisor->roles.input_count && advisor->has_convolutions; i++) {
+        const struct entry_input *in = &advisor->roles.inputs[i];
+        if (in->leaf == HLO_NONE || in->is_state || !advisor->batch.marks[in->leaf]) continue;
+        const struct array_shape *shape = &advisor->graph.leaves[in->leaf];
+        if (shape->rank == SPECTRA_RANK && shape->element_type >= ELEMENT_TYPE_F16) return true;
+    }
+    return false;
+}
+
 static bool say_none(struct advisor *advisor, bool is_cut, struct advice_item *item) {
     if (is_cut && is_of_data(advisor))
         doubt_none(advisor, "Compile the step with sequences of half the length to know: pieces are taken of data, as "
@@ -85,6 +97,11 @@ static bool say_none(struct advisor *advisor, bool is_cut, struct advice_item *i
     if (!advisor->request.sequence && may_have_frames(advisor))
         doubt_none(advisor, "Compile the step with half of the frames to know: data of five dimensions, as films and "
                             "volumes are, meet convolutions, and nothing here tells whether one of them is frames.");
+    if (!advisor->request.sequence && may_be_spectra(advisor))
+        doubt_none(advisor,
+                   "Compile the step with half of the frames to know: data of three dimensions, as spectrograms "
+                   "are, meet convolutions, and how many patches or frames are left after these is not "
+                   "followed.");
     if (!advisor->request.sequence && largest_wave_elements(advisor) > 0)
         doubt_none(advisor,
                    "Compile the step with half of the samples to know: data are convolved along one dimension, "

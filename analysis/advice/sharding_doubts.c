@@ -4,6 +4,7 @@
 #include "analysis/advice/looked_up.h"
 #include "analysis/advice/row_copies.h"
 #include "analysis/advice/weight_products.h"
+#include "analysis/program/library_call.h"
 #include "analysis/program/op_name.h"
 
 static bool is_much(const struct sharded *sharded, int64_t bytes) {
@@ -69,6 +70,27 @@ static void doubt_joined(struct advisor *advisor, const struct sharded *sharded)
                        "their pieces wait for each other.");
 }
 
+// What convolutions of five dimensions make, of pictures in time or of volumes.
+static int64_t volumes_bytes(const struct advisor *advisor) {
+    enum { VOLUMES_RANK = 5 };
+    double bytes = 0;
+    for (uint32_t i = 0; i < advisor->graph.node_count; i++) {
+        const struct graph_node *node = &advisor->graph.nodes[i];
+        if (library_call_of(node) != LIBRARY_CONVOLUTION || !node->leaf_count) continue;
+        const struct array_shape *made = &advisor->graph.leaves[node->first_leaf];
+        if (made->rank >= VOLUMES_RANK) bytes += (double)array_shape_bytes(made);
+    }
+    return what_if_bytes(bytes);
+}
+
+// Kernels of three dimensions in space are split by what they take where the chips divide none of these: then each chip
+// makes all of the output, and sums it.
+static void doubt_volumes(struct advisor *advisor, const struct sharded *sharded) {
+    if (sharded->is_batch_split || !is_much(sharded, volumes_bytes(advisor))) return;
+    doubt_all(advisor, "Compile it sharded: kernels of volumes, or of pictures in time, are split by the features that "
+                       "they take, and what chips make of these stays whole until it is summed.");
+}
+
 // Do a loop's products take what is split along the batch?
 static bool is_batch_in_loops(const struct advisor *advisor, const struct sharding_split *split) {
     for (uint32_t i = 0; i < advisor->graph.node_count; i++) {
@@ -97,5 +119,6 @@ void sharding_doubts_find(struct advisor *advisor, const struct sharded *sharded
     doubt_row_copies(advisor, sharded);
     doubt_joined(advisor, sharded);
     doubt_transforms(advisor);
+    doubt_volumes(advisor, sharded);
     doubt_columns_over_time(advisor, sharded);
 }

@@ -1,6 +1,6 @@
 // What makes a chip's share untellable. Where it is much of the program: rows that are looked up in tables which the
-// chips share, copies of narrow tables, arrays that are joined along what they share. At all: Fourier transforms, and
-// loops over time in which batch and columns meet.
+// chips share, copies of narrow tables, arrays that are joined along what they share, and with the batch whole
+// convolutions of volumes. At all: Fourier transforms, and loops over time in which batch and columns meet.
 #pragma once
 
 #include "analysis/advice/sharded.h"

@@ -93,7 +93,8 @@ class Predictions(unittest.TestCase):
                                   ("gpu_pieces_attended", "halve_sequence"),
                                   ("gpu_convolved_films", "halve_sequence"),
                                   ("gpu_critics_of_frames", "shard_parameters"),
-                                  ("gpu_waves_cut", "halve_sequence")])
+                                  ("gpu_waves_cut", "halve_sequence"),
+                                  ("gpu_spectrogram", "halve_sequence")])
 
     def test_chips_that_share_all_do_not_save_nothing(self):
         item = by_id(self.documents["pair_biases"])["shard_all"]
@@ -209,6 +210,7 @@ class Predictions(unittest.TestCase):
                                  "gpu_paired_layers": 32, "gpu_biased_layers": 32,
                                  "gpu_spectral_blocks": 16, "gpu_masked_squares": 32, "gpu_haiku_parts": 16,
                                  "gpu_waves_cut": 32, "gpu_two_groups": 8, "gpu_one_key": 8,
+                                 "gpu_turned_early": 4, "gpu_spectrogram": 8, "gpu_teacher": 8,
                                  "gpu_zeros_added_to": None})
 
     def test_without_a_batch_its_half_cannot_be_told(self):
@@ -873,6 +875,20 @@ class Predictions(unittest.TestCase):
 
     def test_places_and_heads_that_a_product_joined_are_two_dimensions(self):
         self.assert_near("gpu_one_key", "shard_parameters", 0.1)
+
+    def test_stacks_that_are_turned_before_the_loss_go_with_the_turned_ones(self):
+        self.assert_near("gpu_turned_early", "rematerialize", 0.2)
+
+    def test_a_teachers_weights_are_gathered_for_their_layer_alone(self):
+        self.assert_near("gpu_teacher", "shard_all", 0.1)
+
+    def test_half_of_a_spectrograms_frames_is_not_told(self):
+        item = by_id(self.documents["gpu_spectrogram"])["halve_sequence"]
+        self.assertIn("as spectrograms are, meet convolutions", item["evidence"][0])
+
+    def test_kernels_of_volumes_are_split_by_what_they_take(self):
+        item = by_id(self.documents["gpu_convolved_films"])["shard_parameters"]
+        self.assertIn("kernels of volumes", item["evidence"][0])
 
     def test_what_waits_for_gradients_has_begun_to_go(self):
         self.assert_near("gpu_switched", "shard_parameters", 0.065)
