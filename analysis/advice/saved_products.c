@@ -99,6 +99,14 @@ static int list_kinds(const struct advisor *advisor, const struct block_stages *
     return count;
 }
 
+// Of low-rank factors that are multiplied to be added to a weight, as DoRA does for its norm: a policy that keeps
+// products keeps these too.
+static double made_weights_bytes(const struct advisor *advisor) {
+    double bytes = 0;
+    for (uint32_t i = 0; i < advisor->graph.node_count; i++) bytes += weight_made_in_turn_bytes(advisor, i);
+    return bytes;
+}
+
 double saved_products_bytes(const struct advisor *advisor, const struct block_stages *stages, int64_t turns) {
     struct kind kinds[KINDS_MAX];
     int count = list_kinds(advisor, stages, turns > 0, kinds);
@@ -106,5 +114,6 @@ double saved_products_bytes(const struct advisor *advisor, const struct block_st
     for (int k = 0; k < count; k++) bytes += kinds[k].all_bytes * times;
     double unread = turns > 0 ? unread_bytes(block_stages_stream_bytes(stages), times, kinds, count)
                               : unread_of_stages(stages, kinds, count);
-    return unread < bytes ? bytes - unread : bytes;
+    bytes -= unread < bytes ? unread : 0;
+    return turns > 0 ? bytes + made_weights_bytes(advisor) * times : bytes;
 }

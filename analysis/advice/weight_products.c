@@ -85,6 +85,17 @@ bool weight_product_read(const struct advisor *advisor, uint32_t index, struct w
     return true;
 }
 
+double weight_made_in_turn_bytes(const struct advisor *advisor, uint32_t index) {
+    const struct graph_node *node = &advisor->graph.nodes[index];
+    if (!library_call_is_product(node) || !node->leaf_count || !is_of_forward_pass(advisor, node)) return 0;
+    if (!bytes_equal(op_name_primitive(node->op_name), BYTES("dot_general"))) return 0;
+    struct operands of = {flow_operand_leaf(&advisor->batch, node, 0), flow_operand_leaf(&advisor->batch, node, 1)};
+    bool is_of_data = follows_batch(advisor, node->first_leaf) || follows_batch(advisor, of.left) ||
+                      follows_batch(advisor, of.right);
+    if (is_of_data || !is_repeated(advisor, node->op_name)) return 0;
+    return (double)array_shape_bytes(&advisor->graph.leaves[node->first_leaf]);
+}
+
 bool weight_product_is_summed(const struct advisor *advisor, const struct dimension_flow *split, uint32_t index,
                               struct weight_product *product) {
     if (!weight_product_read(advisor, index, product) || product->weight == HLO_NONE) return false;

@@ -879,6 +879,9 @@ class Predictions(unittest.TestCase):
     def test_stacks_that_are_turned_before_the_loss_go_with_the_turned_ones(self):
         self.assert_near("gpu_turned_early", "rematerialize", 0.2)
 
+    def test_a_policy_that_keeps_products_keeps_those_of_two_weights(self):
+        self.assert_near("gpu_turned_early", "rematerialize_dots", 0.2)
+
     def test_a_teachers_weights_are_gathered_for_their_layer_alone(self):
         self.assert_near("gpu_teacher", "shard_all", 0.1)
 
