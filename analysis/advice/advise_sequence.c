@@ -78,16 +78,21 @@ static bool may_have_frames(const struct advisor *advisor) {
     return false;
 }
 
-// Is an input of numbers [examples, frames, bands]? Convolutions make patches of a spectrogram.
+// Are the largest data of numbers [examples, frames, bands]? Convolutions make patches of a spectrogram.
 static bool may_be_spectra(const struct advisor *advisor) {
     enum { SPECTRA_RANK = 3 };
+    int64_t largest = 0;
+    bool is_any = false;
     for (uint32_t i = 0; i < advisor->roles.input_count && advisor->has_convolutions; i++) {
         const struct entry_input *in = &advisor->roles.inputs[i];
         if (in->leaf == HLO_NONE || in->is_state || !advisor->batch.marks[in->leaf]) continue;
         const struct array_shape *shape = &advisor->graph.leaves[in->leaf];
-        if (shape->rank == SPECTRA_RANK && shape->element_type >= ELEMENT_TYPE_F16) return true;
+        if (array_shape_bytes(shape) <= largest) continue;
+        largest = array_shape_bytes(shape);
+        is_any = shape->rank == SPECTRA_RANK && shape->element_bits > BITS_OF_MASKS_AND_PICTURES &&
+                 shape->element_type >= ELEMENT_TYPE_F16;
     }
-    return false;
+    return is_any;
 }
 
 static bool say_none(struct advisor *advisor, bool is_cut, struct advice_item *item) {

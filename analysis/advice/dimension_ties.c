@@ -222,8 +222,8 @@ static bool is_marked(const struct dimension_flow *flow, uint32_t leaf, const st
 // joined for the product alone.
 static bool may_be_inside(const struct dimension_flow *flow, const struct graph_node *node, uint32_t leaf,
                           int dimension) {
-    bool is_of_product = bytes_equal(op_name_primitive(node->op_name), BYTES("dot_general"));
-    return !flow->chips || is_of_product || (dimension == 0 && flow_leaf(flow, leaf)->rank > 1);
+    if (!flow->chips || (dimension == 0 && flow_leaf(flow, leaf)->rank > 1)) return true;
+    return bytes_equal(op_name_primitive(node->op_name), BYTES("dot_general"));
 }
 
 // Factors [first, end) of one side and of the other have the same product: a mark goes to the factor that holds the

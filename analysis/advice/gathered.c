@@ -52,7 +52,7 @@ static double part_at_once(const struct advisor *advisor, const struct weight_pr
 }
 
 bool gathered_weights_find(const struct advisor *advisor, const struct dimension_flow *split, int64_t *gathered_bytes) {
-    double all = 0, most_of_a_turn = 0;
+    double all = 0, most_alone = 0;
     struct weight_product product;
     int64_t *counted_bytes = arena_new(advisor->arena, int64_t, advisor->graph.leaf_count);  // of each weight
     if (!counted_bytes) return error_set(advisor->error, ERROR_TOO_BIG, "no memory left for the weights of products");
@@ -62,16 +62,17 @@ bool gathered_weights_find(const struct advisor *advisor, const struct dimension
         if (advisor->is_for_gpu && advisor->roles.is_training && keeps_columns(advisor, split, &product)) continue;
         if (is_summed_over_chips(advisor, split, i)) continue;
         int64_t bytes = array_shape_bytes(&advisor->graph.leaves[product.weight]);
-        int64_t *counted = &counted_bytes[weight_product_source(advisor, product.weight)];
+        uint32_t source = weight_product_source(advisor, product.weight);
+        int64_t *counted = &counted_bytes[source];
         if (bytes <= *counted) continue;
-        bool waits = !product.is_in_loop && !advisor->untrained_products[i];  // a teacher's are gone with each layer
+        bool waits = !product.is_in_loop && !advisor->untrained_weights[source];  // a teacher's are gone after each
         if (waits)
             all += part_at_once(advisor, &product) * (double)(bytes - *counted);
-        else if ((double)bytes > most_of_a_turn)
-            most_of_a_turn = (double)bytes;
+        else if ((double)bytes > most_alone)
+            most_alone = (double)bytes;
         *counted = bytes;
     }
-    *gathered_bytes = what_if_bytes(all + most_of_a_turn);
+    *gathered_bytes = what_if_bytes(all + most_alone);
     return true;
 }
 

@@ -8,7 +8,7 @@
 // Seen in modules that XLA:GPU partitioned with its latency-hiding scheduler (docs/advice.md); a TPU's may gather fewer
 // at a time. Where nothing is trained a gathered weight is free after its product; the scheduler starts gathers early,
 // so that half of them are there at once (a fifth where many rows meet each). In loops one turn's
-// weights are there.
+// weights are there, and of those that no trained product reads, a teacher's, the largest alone.
 #pragma once
 
 #include "analysis/advice/advisor.h"

@@ -62,9 +62,17 @@ static uint32_t begun_as(const struct advisor *advisor, uint32_t leaf) {
     return given ? handed_leaf(advisor, graph_operand(graph, given, element)) : HLO_NONE;
 }
 
-// After the loops of the forward pass: `node` is for the backward pass.
+// What a turned copy is made of, or else the leaf itself.
+static uint32_t before_turning(const struct advisor *advisor, uint32_t leaf, const struct stacks *stacks) {
+    const struct program_graph *graph = &advisor->graph;
+    if (leaf == HLO_NONE || !(stacks->uses[leaf] & STACK_COPY)) return leaf;
+    return handed_leaf(advisor, graph_operand(graph, &graph->nodes[graph->node_of_leaf[leaf]], 0));
+}
+
+// After the loops of the forward pass: a loop of the backward pass takes `node`.
 static void mark_kept(const struct advisor *advisor, uint32_t node, const struct stacks *stacks) {
-    uint32_t leaf = handed_leaf(advisor, node), begun = leaf == HLO_NONE ? HLO_NONE : begun_as(advisor, leaf);
+    uint32_t leaf = before_turning(advisor, handed_leaf(advisor, node), stacks);
+    uint32_t begun = leaf == HLO_NONE ? HLO_NONE : begun_as(advisor, leaf);
     if (begun != HLO_NONE && stacks->uses[begun] & STACK_FILLED) stacks->uses[begun] |= STACK_KEPT;
 }
 
@@ -131,11 +139,8 @@ uint8_t *loop_stacks_find(const struct advisor *advisor) {
         if (!is_loop && is_copy(advisor, i)) stacks.uses[graph->nodes[i].first_leaf] |= STACK_COPY;
     }
     for (uint32_t i = 0; i < graph->node_count; i++) {
-        const struct graph_node *node = &graph->nodes[i];
         bool is_backward = advisor->phases.of_node[i] == PHASE_BACKWARD;
-        if (is_backward && node->opcode == OPCODE_WHILE) mark_given(advisor, i, &stacks);
-        if (node->leaf_count == 1 && stacks.uses[node->first_leaf] & STACK_COPY)
-            mark_kept(advisor, graph_operand(graph, node, 0), &stacks);
+        if (is_backward && graph->nodes[i].opcode == OPCODE_WHILE) mark_given(advisor, i, &stacks);
     }
     mark_begun_together(advisor, &stacks);
     return stacks.uses;

@@ -25,7 +25,7 @@ enum stack_use {          // bits
     STACK_COPY = 4,       // a copy of another, in another order
     STACK_FILLED = 8,     // turns of the forward pass fill it, not only read it
     STACK_TOGETHER = 16,  // one fusion begins it and those of other loops
-    STACK_KEPT = 32       // filled as STACK_FILLED, and taken from there by turns of the backward pass or a copy
+    STACK_KEPT = 32       // filled as STACK_FILLED, and taken from there by turns of the backward pass, turned or not
 };
 
 // Bits for each leaf of the graph, on the advisor's arena; NULL at its limit.

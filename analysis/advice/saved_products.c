@@ -103,7 +103,11 @@ static int list_kinds(const struct advisor *advisor, const struct block_stages *
 // products keeps these too.
 static double made_weights_bytes(const struct advisor *advisor) {
     double bytes = 0;
-    for (uint32_t i = 0; i < advisor->graph.node_count; i++) bytes += weight_made_in_turn_bytes(advisor, i);
+    if (!dimension_flow_has_marks(&advisor->batch)) return 0;  // all are of no data then
+    for (uint32_t i = 0; i < advisor->graph.node_count; i++) {
+        double made = unbatched_product_bytes(advisor, i);
+        bytes += made > 0 && !is_kept_by_no_loop(advisor, i) ? made : 0;
+    }
     return bytes;
 }
 

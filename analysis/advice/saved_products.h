@@ -4,6 +4,7 @@
 //     x bf16[8,512,768] . w[768,3072]  -> bf16[8,512,3072]     kept: one operand follows the batch
 //     q [8,12,512,64]   . k            -> scores               not kept: both do, so the product has batch dimensions
 //     x . head[768,32000]              -> logits               not kept: no block has it
+//     a[768,32] . b[32,3072]           in a loop       kept: of two weights, as DoRA's, without a batch
 //     x . frozen[768,3072]             in a loop that keeps nothing for a backward pass: not kept
 //
 // What a block ends with is the next one's input, or is added to it: the backward pass never reads that product, so it

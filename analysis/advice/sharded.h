@@ -44,9 +44,6 @@ int64_t summed_twice_bytes(const struct sharded *sharded);
 // What comes on top of the split arrays at the peak: what is gathered, or exchanged, or waits.
 int64_t sharded_added_bytes(const struct advisor *advisor, const struct sharded *sharded);
 
-// With the batch whole, what waits for the weights' gradients when a step on GPUs ends.
-int64_t sharded_waiting_at_end(const struct advisor *advisor, const struct sharded *sharded);
-
 // With zeros there early, what is alive beyond the peak of what is split and what outputs have room for.
 int64_t sharded_beyond_with_zeros(const struct sharded *sharded);
 

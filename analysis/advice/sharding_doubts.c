@@ -70,7 +70,7 @@ static void doubt_joined(struct advisor *advisor, const struct sharded *sharded)
                        "their pieces wait for each other.");
 }
 
-// What convolutions of five dimensions make, of pictures in time or of volumes.
+// What a GPU's convolutions of five dimensions make, of pictures in time or of volumes.
 static int64_t volumes_bytes(const struct advisor *advisor) {
     enum { VOLUMES_RANK = 5 };
     double bytes = 0;
@@ -78,7 +78,7 @@ static int64_t volumes_bytes(const struct advisor *advisor) {
         const struct graph_node *node = &advisor->graph.nodes[i];
         if (library_call_of(node) != LIBRARY_CONVOLUTION || !node->leaf_count) continue;
         const struct array_shape *made = &advisor->graph.leaves[node->first_leaf];
-        if (made->rank >= VOLUMES_RANK) bytes += (double)array_shape_bytes(made);
+        if (array_is(made) && made->rank >= VOLUMES_RANK) bytes += (double)array_shape_bytes(made);
     }
     return what_if_bytes(bytes);
 }
@@ -86,7 +86,7 @@ static int64_t volumes_bytes(const struct advisor *advisor) {
 // Kernels of three dimensions in space are split by what they take where the chips divide none of these: then each chip
 // makes all of the output, and sums it.
 static void doubt_volumes(struct advisor *advisor, const struct sharded *sharded) {
-    if (sharded->is_batch_split || !is_much(sharded, volumes_bytes(advisor))) return;
+    if (sharded->is_batch_split || !advisor->roles.is_training || !is_much(sharded, volumes_bytes(advisor))) return;
     doubt_all(advisor, "Compile it sharded: kernels of volumes, or of pictures in time, are split by the features that "
                        "they take, and what chips make of these stays whole until it is summed.");
 }

@@ -67,11 +67,17 @@ static uint8_t batch_of(const struct advisor *advisor, const struct graph_node *
     return (uint8_t)dimension_bits(is_left ? n.batch_left : n.batch_right, n.batch_count);
 }
 
+// A product of the forward pass that the user wrote.
+static bool users_product_read(const struct advisor *advisor, const struct graph_node *node, struct operands *of) {
+    if (!library_call_is_product(node) || !node->leaf_count || !is_of_forward_pass(advisor, node)) return false;
+    *of = (struct operands){flow_operand_leaf(&advisor->batch, node, 0), flow_operand_leaf(&advisor->batch, node, 1)};
+    return bytes_equal(op_name_primitive(node->op_name), BYTES("dot_general"));
+}
+
 bool weight_product_read(const struct advisor *advisor, uint32_t index, struct weight_product *product) {
     const struct graph_node *node = &advisor->graph.nodes[index];
-    if (!library_call_is_product(node) || !node->leaf_count || !is_of_forward_pass(advisor, node)) return false;
-    if (!bytes_equal(op_name_primitive(node->op_name), BYTES("dot_general"))) return false;
-    struct operands of = {flow_operand_leaf(&advisor->batch, node, 0), flow_operand_leaf(&advisor->batch, node, 1)};
+    struct operands of;
+    if (!users_product_read(advisor, node, &of)) return false;
     bool is_left = follows_batch(advisor, of.left);
     if (!advisor->batch.marks[node->first_leaf] || is_left == follows_batch(advisor, of.right)) return false;
     bool is_in_loop = bytes_contains(node->op_name, LOOP);
@@ -85,15 +91,17 @@ bool weight_product_read(const struct advisor *advisor, uint32_t index, struct w
     return true;
 }
 
-double weight_made_in_turn_bytes(const struct advisor *advisor, uint32_t index) {
+double unbatched_product_bytes(const struct advisor *advisor, uint32_t index) {
     const struct graph_node *node = &advisor->graph.nodes[index];
-    if (!library_call_is_product(node) || !node->leaf_count || !is_of_forward_pass(advisor, node)) return 0;
-    if (!bytes_equal(op_name_primitive(node->op_name), BYTES("dot_general"))) return 0;
-    struct operands of = {flow_operand_leaf(&advisor->batch, node, 0), flow_operand_leaf(&advisor->batch, node, 1)};
+    struct operands of;
+    struct dot_numbers n;
+    if (!users_product_read(advisor, node, &of) || of.left == HLO_NONE || of.right == HLO_NONE) return 0;
+    if (!is_repeated(advisor, node->op_name)) return 0;
     bool is_of_data = follows_batch(advisor, node->first_leaf) || follows_batch(advisor, of.left) ||
                       follows_batch(advisor, of.right);
-    if (is_of_data || !is_repeated(advisor, node->op_name)) return 0;
-    return (double)array_shape_bytes(&advisor->graph.leaves[node->first_leaf]);
+    bool has_batch = dot_numbers_of(node, &n) && n.batch_count && !is_summed_in_parts(advisor, node, of, &n);
+    int64_t bytes = array_shape_bytes(&advisor->graph.leaves[node->first_leaf]);
+    return is_of_data || has_batch || bytes < 0 ? 0 : (double)bytes;
 }
 
 bool weight_product_is_summed(const struct advisor *advisor, const struct dimension_flow *split, uint32_t index,

@@ -26,8 +26,9 @@ bool weight_product_is_summed(const struct advisor *advisor, const struct dimens
 // How many rows the activation has, by the elements of all three; 0: there is no telling.
 double weight_product_rows(const struct advisor *advisor, const struct weight_product *product);
 
-// Of a product of the forward pass that a loop's turn makes of two weights: its bytes. 0: it is none.
-double weight_made_in_turn_bytes(const struct advisor *advisor, uint32_t index);
+// Of a product of the forward pass that a loop's turn makes of no data and without a batch, as of two weights: its
+// bytes. 0: it is none.
+double unbatched_product_bytes(const struct advisor *advisor, uint32_t index);
 
 // Of the result, in the type that the program has the activation in: the compiler may sum in a wider one, and round
 // what it multiplies.

@@ -1,10 +1,10 @@
 """The families of advice_tour_*.py, advice_round_*.py, advice_league_*.py, advice_cup_*.py and advice_medal_*.py, by
 which the advice is judged (docs/advice.md).
 
-Each set by three authors more who had seen neither the rules nor any figure of the advice: programs as most people
-train and serve them. Each module says what its program takes (FAMILY); the changes are all that make sense for it.
-Judged once, for a GPU: round after rules had been made with tour in view, league after rules had been made with both,
-cup after all of these, and medal, by four authors, at last. Kept aside is of each author the second and the fifth.
+Each set by three authors more, medal by four, who had seen neither the rules nor any figure of the advice: programs as
+most people train and serve them. Each module says what its program takes (FAMILY); the changes are all that make sense
+for it. Judged once, for a GPU: round after rules had been made with tour in view, league after rules had been made with
+both, cup after all of these, medal after cup as well. Kept aside is of each author the second and the fifth.
 """
 import importlib
 
