@@ -16,10 +16,14 @@
 #include "analysis/advice/advice_bounds.h"
 #include "analysis/advice/early_zeros.h"
 #include "analysis/advice/few_pictures.h"
+#include "analysis/advice/live_bytes.h"
 #include "analysis/advice/loop_steps.h"
 #include "analysis/advice/only_looked_up.h"
 #include "analysis/advice/weight_products.h"
+#include "analysis/program/callers.h"
 #include "analysis/program/op_name.h"
+
+#include <math.h>
 
 enum { PARTS_USUAL = 4, PARTS_MAX = 16, CAST_SHAPES_MAX = 256 };
 
@@ -119,31 +123,53 @@ struct parts {
     struct shape_set tables;  // that are only looked up
 };
 
-// A temporary of one part. What a gradient had that is added where it is made, else 0. XLA:GPU adds rows to the sum of
-// a table's gradients where it lies; the zeros that it begins as have no name that tells a phase.
-static int64_t cut_one(const struct advisor *advisor, const struct parts *parts, uint32_t buffer, int64_t *sizes) {
+// A temporary of one part. Is it a gradient that is added where it is made, and so has no size? XLA:GPU adds rows to
+// the sum of a table's gradients where it lies; the zeros that it begins as have no name that tells a phase.
+static bool cut_one(const struct advisor *advisor, const struct parts *parts, uint32_t buffer, int64_t *sizes) {
     uint32_t leaf = advisor_leaf(advisor, buffer);
-    if (leaf == HLO_NONE) return 0;
+    if (leaf == HLO_NONE) return false;
     if (advisor->batch.marks[leaf]) {
         struct array_shape part = dimension_flow_divided(&advisor->batch, leaf, parts->count);
         sizes[buffer] = advisor_reshaped(advisor, buffer, &part);
-        return 0;
+        return false;
     }
     bool is_of_rows = advisor->is_for_gpu && shape_set_has(&parts->tables, &advisor->graph.leaves[leaf]);
-    if (parts->has_sums || (!is_of_rows && !is_added_at_once(advisor, leaf))) return 0;
-    int64_t gone = is_of_rows ? 0 : sizes[buffer];
+    if (parts->has_sums || (!is_of_rows && !is_added_at_once(advisor, leaf))) return false;
     sizes[buffer] = 0;
-    return gone;
+    return !is_of_rows;
 }
 
-// All of them, those in outputs too; of the gradients that are added where they are made, the largest comes on top.
+// What a gradient that is added where it is made needs beyond the peak, beside what is alive then; at least `beyond`.
+static double beyond_with(const struct advisor *advisor, uint32_t buffer, const double *live_at, double peak,
+                          double beyond) {
+    uint32_t node = advisor->graph.node_of_leaf[advisor_leaf(advisor, buffer)];
+    double beside = live_at[callers_scheduled(&advisor->graph, advisor->caller, node)];
+    return fmax(beyond, beside + (double)advisor->module->buffers[buffer].size_bytes - peak);
+}
+
+// All of them, those in outputs too. What they need beyond the peak for gradients that are added where they are made;
+// -1 at the arena's limit.
 static int64_t cut(const struct advisor *advisor, const struct parts *parts, int64_t *sizes) {
-    int64_t largest = 0;
-    for (uint32_t i = 0; i < advisor_temporary_count(advisor); i++) {
-        int64_t gone = cut_one(advisor, parts, advisor_temporary(advisor, i), sizes);
-        if (gone > largest) largest = gone;
+    uint32_t count = advisor_temporary_count(advisor);
+    bool *is_added = arena_new(advisor->arena, bool, count + 1u);
+    for (uint32_t i = 0; is_added && i < count; i++)
+        is_added[i] = cut_one(advisor, parts, advisor_temporary(advisor, i), sizes);
+    const double *live = is_added ? live_bytes_after_events(advisor, sizes) : NULL;
+    const double *live_at = live ? live_bytes_at_nodes(advisor, live) : NULL;
+    double peak = live_at ? live_bytes_most(advisor, live) : 0, beyond = 0;
+    for (uint32_t i = 0; live_at && i < count; i++) {
+        if (is_added[i]) beyond = beyond_with(advisor, advisor_temporary(advisor, i), live_at, peak, beyond);
     }
-    return largest;
+    return live_at ? what_if_bytes(beyond) : -1;
+}
+
+// Of one example each on a GPU: a dimension of 1 is laid out and fused another way.
+static void widen(const struct advisor *advisor, int64_t count, bool has_tables, struct advice_item *item) {
+    advice_widen_narrowly(item, 0.045, 0.053);
+    bool may_lie_otherwise = advisor->has_convolutions && !advisor->is_for_gpu;
+    if (has_tables || may_lie_otherwise) advice_widen(item, has_tables ? 0.22 : 0.12, has_tables ? 0.08 : 0.18);
+    if (few_pictures_in_lanes(advisor, advisor->roles.batch / count)) advice_widen(item, 0, 0.40);
+    if (advisor->is_for_gpu && program_roles_examples(&advisor->roles) <= count) advice_widen(item, 0.11, 0.16);
 }
 
 static bool predict(struct advisor *advisor, int64_t count, bool has_sums, struct advice_item *item) {
@@ -152,9 +178,10 @@ static bool predict(struct advisor *advisor, int64_t count, bool has_sums, struc
     struct what_if_change change = {.sizes = sizes};
     struct what_if_result then;
     if (!sizes) return false;
-    int64_t largest = cut(advisor, &parts, sizes);
+    int64_t beyond = cut(advisor, &parts, sizes);
+    if (beyond < 0) return error_set(advisor->error, ERROR_TOO_BIG, "no memory left for the heap of parts");
     if (!advisor_run(advisor, &change, &then)) return false;
-    int64_t added = sums_bytes(advisor) + largest + casts_added(advisor) + zeros_bytes(advisor, &parts.tables);
+    int64_t added = sums_bytes(advisor) + beyond + casts_added(advisor) + zeros_bytes(advisor, &parts.tables);
     if (has_sums) added = 0;
     advisor->reach.added_bytes = added;
     then.lodged_bytes = added < then.room_bytes ? added : then.room_bytes;
@@ -163,10 +190,7 @@ static bool predict(struct advisor *advisor, int64_t count, bool has_sums, struc
     item->parts = count;
     bool has_tables = parts.tables.count > 0;  // rows are added to sums where these lie
     advisor_set_totals(advisor, &then, 0.03, 0.03, item);
-    advice_widen_narrowly(item, 0.045, 0.053);
-    bool may_lie_otherwise = advisor->has_convolutions && !advisor->is_for_gpu;
-    if (has_tables || may_lie_otherwise) advice_widen(item, has_tables ? 0.22 : 0.12, has_tables ? 0.08 : 0.18);
-    if (few_pictures_in_lanes(advisor, advisor->roles.batch / count)) advice_widen(item, 0, 0.40);
+    widen(advisor, count, has_tables, item);
     return true;
 }
 

@@ -99,18 +99,6 @@ uint32_t advisor_time_of(const struct advisor *advisor, uint32_t node) {
     return SCHEDULE_NEVER;
 }
 
-double *advisor_live_bytes(const struct advisor *advisor, const int64_t *sizes) {
-    const struct heap_replay *replay = &advisor->what_if.replay;
-    double *live = arena_new(advisor->arena, double, (size_t)replay->step_count + 2);
-    for (uint32_t i = 0; i < replay->stay_count && live; i++) {
-        const struct heap_stay *stay = &replay->stays[i];
-        live[stay->start_step] += (double)sizes[stay->root];
-        live[stay->end_step] -= (double)sizes[stay->root];
-    }
-    for (uint32_t i = 1; i <= replay->step_count && live; i++) live[i] += live[i - 1];
-    return live;
-}
-
 static size_t place_of(struct bytes text, struct bytes part) {
     for (size_t i = 0; i + part.size <= text.size; i++) {
         if (memcmp(text.data + i, part.data, part.size) == 0) return i;

@@ -114,10 +114,6 @@ bool advisor_is_over_time(const struct advisor *advisor);
 // What one repeated block gets from the one before; 0 without blocks.
 int64_t advisor_stream_bytes(const struct advisor *advisor);
 
-// Bytes live on the heap after each of its events, were its buffers of these sizes: step_count + 1 entries, on the
-// arena. NULL at its limit.
-double *advisor_live_bytes(const struct advisor *advisor, const int64_t *sizes);
-
 // The program as it is.
 struct what_if_result advisor_now(const struct advisor *advisor);
 

@@ -1,6 +1,7 @@
 #include "analysis/advice/cast_copy.h"
 
 #include "analysis/advice/element_counts.h"
+#include "analysis/advice/live_bytes.h"
 #include "analysis/advice/weight_products.h"
 #include "analysis/hlo/element_type.h"
 
@@ -118,7 +119,7 @@ static double most_about_turn(const struct advisor *advisor, const double *live)
 bool cast_copy_add_widened(struct advisor *advisor, struct what_if_result *stored, int64_t *added) {
     struct widened copies = find_widened(advisor);
     bool has_copies = copies.of_products && stored->sizes;
-    const double *live = has_copies ? advisor_live_bytes(advisor, stored->sizes) : NULL;
+    const double *live = has_copies ? live_bytes_after_events(advisor, stored->sizes) : NULL;
     if (has_copies && !live) return error_set(advisor->error, ERROR_TOO_BIG, "no memory left for copies of weights");
     double at_turn = live ? most_about_turn(advisor, live) + (double)copies.of_products : 0;
     int64_t beyond = what_if_bytes(at_turn) - stored->temporary_bytes;

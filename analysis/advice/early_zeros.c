@@ -1,5 +1,6 @@
 #include "analysis/advice/early_zeros.h"
 
+#include "analysis/advice/live_bytes.h"
 #include "analysis/advice/understanding.h"
 
 #include <math.h>
@@ -35,7 +36,7 @@ static double *find_waiting(const struct advisor *advisor, const int64_t *sizes,
 
 struct early_zeros early_zeros_find(const struct advisor *advisor, const int64_t *sizes) {
     double all = 0, now = 0, most = 0;
-    const double *live = advisor_live_bytes(advisor, sizes), *waiting = find_waiting(advisor, sizes, &all);
+    const double *live = live_bytes_after_events(advisor, sizes), *waiting = find_waiting(advisor, sizes, &all);
     for (uint32_t step = 0; live && waiting && all > 0 && step <= advisor->what_if.replay.step_count; step++) {
         now += waiting[step];
         most = fmax(most, live[step] + now);

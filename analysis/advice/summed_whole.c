@@ -1,5 +1,6 @@
 #include "analysis/advice/summed_whole.h"
 
+#include "analysis/advice/live_bytes.h"
 #include "analysis/advice/weight_products.h"
 #include "analysis/hlo/element_type.h"
 #include "analysis/program/callers.h"
@@ -27,33 +28,6 @@ static bool is_maybe_twice(const struct advisor *advisor, const struct dimension
                            struct weight_product *product) {
     return advisor->is_for_tpu && weight_product_is_summed(advisor, split, index, product) && !product->is_in_loop &&
            !split->marks[product->result] && flow_leaf(split, product->result)->element_type == ELEMENT_TYPE_F32;
-}
-
-// What fast memory holds, or no result on the heap, has what the operation before has.
-static void fill_gaps(const struct program_graph *graph, double *at) {
-    for (uint32_t i = 1; i < graph->node_count; i++) {
-        if (at[i] == 0 && graph->nodes[i].computation == graph->nodes[i - 1].computation) at[i] = at[i - 1];
-    }
-}
-
-// The most that is live when an operation has its results, of each operation.
-static double *live_at_nodes(const struct advisor *advisor, const double *live) {
-    const struct heap_replay *replay = &advisor->what_if.replay;
-    double *at = arena_new(advisor->arena, double, advisor->graph.node_count);
-    for (uint32_t i = 0; i < replay->span_count && at; i++) {
-        const struct heap_span *span = &replay->spans[i];
-        bool is_own = span->buffer < advisor->what_if.module->buffer_count;
-        uint32_t node = is_own ? advisor->module->buffers[span->buffer].instruction : HLO_NONE;
-        if (node < advisor->graph.node_count && live[span->start_step] > at[node]) at[node] = live[span->start_step];
-    }
-    if (at) fill_gaps(&advisor->graph, at);
-    return at;
-}
-
-static double largest(const double *live, uint32_t count) {
-    double most = 0;
-    for (uint32_t i = 0; i < count; i++) most = live[i] > most ? live[i] : most;
-    return most;
 }
 
 // A gate, and what it opens for: XLA:GPU begins with the second while the first is summed.
@@ -98,11 +72,11 @@ static int64_t find_twice(const struct advisor *advisor, const struct dimension_
 
 bool summed_whole_find(struct advisor *advisor, const struct sharding_split *split, const int64_t *sizes,
                        struct summed_whole *whole) {
-    double *live = advisor_live_bytes(advisor, sizes), *live_at = live ? live_at_nodes(advisor, live) : NULL;
+    double *live = live_bytes_after_events(advisor, sizes), *live_at = live ? live_bytes_at_nodes(advisor, live) : NULL;
     *whole = (struct summed_whole){0};
     if (!live_at)
         return error_set(advisor->error, ERROR_TOO_BIG, "no memory left for the heap of a program on several chips");
-    double peak = largest(live, advisor->what_if.replay.step_count + 1);
+    double peak = live_bytes_most(advisor, live);
     find_largest(advisor, &split->flow, live_at, peak, whole);
     whole->twice_bytes = find_twice(advisor, &split->flow, live_at, peak);
     return true;
