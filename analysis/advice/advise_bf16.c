@@ -101,6 +101,10 @@ static uint32_t count_f32_inputs(const struct advisor *advisor) {
 #define GRADIENTS_BELOW 0.04
 #define GRADIENTS_BELOW_ON_GPU 0.03  // nothing of them moves to fast memory
 #define GRADIENTS_ABOVE 0.03
+#define NARROWED_BELOW 0.09  // of activations that become bfloat16: what must stay float32 does not show
+#define NARROWED_BELOW_OF_TOKENS_ON_GPU 0.15
+#define NARROWED_ABOVE 0.21
+#define NARROWED_ABOVE_OF_PICTURES_ON_GPU 0.36  // stacks of loops and windows of pictures stay float32 in some
 
 // Does more than what is stored change by much?
 static bool are_apart(int64_t stored_bytes, int64_t other_bytes) {
@@ -120,7 +124,7 @@ static int64_t least_of(int64_t a, int64_t b) {
 
 // Pictures and rows of graphs become as narrow as what makes them; between tokens there is more that stays wide.
 static int64_t most_followed(const struct advisor *advisor, int64_t followed_bytes) {
-    double above = advisor->is_for_gpu && advisor->has_convolutions ? 0.20 : 0.049;
+    double above = advisor->is_for_gpu && advisor->has_convolutions ? NARROWED_ABOVE_OF_PICTURES_ON_GPU : 0.049;
     bool is_known = advisor->has_convolutions || advisor->roles.is_graph;
     return is_known ? what_if_bytes((1 + above) * (double)followed_bytes) : 0;
 }
@@ -287,5 +291,13 @@ bool advise_bf16_temporaries(struct advisor *advisor, struct advice_item *item) 
                     "expected to stay float32.",
                     size_string(wide_bytes, advisor->arena));
     struct what_if_change change = {.sizes = sizes};
-    return advisor_predict(advisor, &change, 0.09, 0.21, item);  // what must stay float32 does not show
+    bool is_gpu = advisor->is_for_gpu, has_pictures = advisor->has_convolutions;
+    double below = is_gpu && !has_pictures ? NARROWED_BELOW_OF_TOKENS_ON_GPU : NARROWED_BELOW;
+    if (!advisor_predict(advisor, &change, below, NARROWED_ABOVE, item)) return false;
+    if (!is_gpu || !has_pictures) return true;
+    advice_widen(item, NARROWED_BELOW, NARROWED_ABOVE_OF_PICTURES_ON_GPU);
+    advisor_say(advisor, item,
+                "With pictures more may stay float32: what loops stack up of them, and windows that attend to "
+                "themselves.");
+    return true;
 }
