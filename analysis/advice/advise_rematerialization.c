@@ -9,6 +9,7 @@
 #include "analysis/advice/saved_products.h"
 #include "analysis/advice/say_blocks.h"
 #include "analysis/advice/scattered_numbers.h"
+#include "analysis/advice/scoped_stages.h"
 
 #include <math.h>
 
@@ -16,18 +17,23 @@ static const struct heap_replay *replay_of(const struct advisor *advisor) {
     return &advisor->what_if.replay;
 }
 
+static void find_stages(const struct advisor *advisor, const struct residuals *residuals, struct block_stages *stages) {
+    block_stages_find(advisor, residuals, stages);
+    scoped_stages_find(advisor, residuals, stages);
+}
+
 int64_t advisor_stream_bytes(const struct advisor *advisor) {
     struct residuals residuals;
     struct block_stages stages;
     if (!advisor->roles.is_training || !residuals_find(advisor, &residuals)) return 0;
-    block_stages_find(advisor, &residuals, &stages);
+    find_stages(advisor, &residuals, &stages);
     return block_stages_stream_bytes(&stages);
 }
 
 static bool find_blocks(const struct advisor *advisor, struct blocks *blocks) {
     *blocks = (struct blocks){.at_once = BLOCKS_AT_ONCE};
     if (!residuals_find(advisor, &blocks->residuals)) return false;
-    block_stages_find(advisor, &blocks->residuals, &blocks->stages);
+    find_stages(advisor, &blocks->residuals, &blocks->stages);
     return true;
 }
 
@@ -164,7 +170,7 @@ static void set_range(struct advisor *advisor, const struct blocks *blocks, stru
     advice_widen(item, 0.038, 0.060);
     item->low_bytes -= inside + kept_in_outputs(advisor);
     item->high_bytes += peak_with(advisor, *blocks, BLOCKS_AT_ONCE_MOST) - likely;
-    if (largest_inside(blocks) > (double)item->predicted_total_bytes / 2)
+    if (!blocks->stages.are_scoped && largest_inside(blocks) > (double)item->predicted_total_bytes / 2)
         advisor->doubt.may_go_bytes = advisor->doubt.population_bytes;
     bool is_wide = (double)(item->high_bytes - item->low_bytes) > 0.1 * (double)item->predicted_total_bytes;
     if (is_wide || advisor->is_for_gpu) advice_widen(item, advisor->is_for_gpu ? 0.24 : 0.08, 0.22);

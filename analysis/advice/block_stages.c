@@ -484,6 +484,7 @@ void block_stages_find(const struct advisor *advisor, const struct residuals *re
         struct kept_ops kept = {ops, op_count, stages->stage_of_group, (uint8_t)s};
         fill_stage(advisor, residuals, &kept, alike, turns, stages);
     }
-    struct scoped_blocks scopes = scoped_blocks_find(advisor, residuals);
+    struct scoped_blocks scopes;
+    scoped_blocks_find(advisor, residuals, &scopes);
     if (are_scopes_blocks(residuals, stages, &scopes)) put_by_scopes(residuals, &scopes, stages);
 }

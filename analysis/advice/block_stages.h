@@ -13,7 +13,7 @@
 
 #include "analysis/advice/residuals.h"
 
-enum { BLOCK_STAGES_MAX = 16 };
+enum { BLOCK_STAGES_MAX = 64 };
 enum { LAYERS_OVER_TIME = 4 };  // at least, each a block with its loop; of two or three a turn is, as of one
 
 struct block_stage {
@@ -25,10 +25,12 @@ struct block_stage {
     double dropped_bytes;  // residuals of all
     double kept_bytes;     // instead of these, of all
     double saved_bytes;    // of kept_bytes, results inside of blocks, which need not be computed again
+    bool stays;            // no block: all of it is kept
 };
 
 struct block_stages {
     bool are_unequal;                             // blocks of one stage: unequal_blocks.h
+    bool are_scoped;                              // a block each: scoped_stages.h
     struct block_stage stages[BLOCK_STAGES_MAX];  // in program order
     uint32_t count;
     double blocks;                                // of all

@@ -5,6 +5,8 @@
 // Of what a block keeps, the gradients that wait while it runs again, where today those of all blocks wait for the end:
 // as they come, what is inside goes.
 #define WAITING_OF_LAST 0.3
+// The same of a block by name, which has what it keeps itself: eleven networks were within 18 % so.
+#define WAITING_OF_NAMED 0.5
 
 static const struct heap_replay *replay_of(const struct advisor *advisor) {
     return &advisor->what_if.replay;
@@ -106,7 +108,7 @@ static struct at_work stage_at_work(const struct block_stages *stages, double li
 }
 
 double blocks_again_inside(const struct block_stage *stage, double at_once) {
-    double inside = (stage->dropped_bytes - stage->saved_bytes) / stage->blocks;
+    double inside = stage->stays ? 0 : (stage->dropped_bytes - stage->saved_bytes) / stage->blocks;
     return inside > 0 ? at_once * inside : 0;
 }
 
@@ -117,7 +119,8 @@ static double held_instead(const struct blocks *blocks, double live, bool is_bet
     double whole = work.stage->dropped_bytes, part = work.live < whole ? work.live / whole : 1;
     bool is_resting = may_rest && is_at_border(work.live, whole / work.stage->blocks);
     double inside = is_between || is_resting ? 0 : blocks_again_inside(work.stage, blocks->at_once);
-    return work.kept_before + work.stage->kept_bytes * part + (inside < live ? inside : live);
+    double left = blocks->stages.are_scoped ? work.live : live;
+    return work.kept_before + work.stage->kept_bytes * part + (inside < left ? inside : left);
 }
 
 // Where blocks are alike (pictures shrink): what waits while the last one, whose backward pass comes first, still keeps
@@ -141,6 +144,7 @@ static double waiting_beyond(const struct blocks *blocks, double live, double wa
     struct at_work work = stage_at_work(&blocks->stages, live);
     double one = work.stage ? work.stage->dropped_bytes / work.stage->blocks : 0;
     if (blocks->is_last_of_all) one *= WAITING_OF_LAST;
+    if (blocks->stages.are_scoped) one *= WAITING_OF_NAMED;
     if (blocks->waits_for_last > 0 && blocks->waits_for_last < one) one = blocks->waits_for_last;
     return one > 0 && waiting > one ? waiting - one : 0;
 }

@@ -3,6 +3,7 @@
 #include "analysis/advice/first_reading.h"
 #include "analysis/advice/loop_stacks.h"
 #include "analysis/advice/loop_steps.h"
+#include "analysis/advice/scoped_join.h"
 #include "analysis/advice/unequal_blocks.h"
 #include "analysis/advice/unpacked.h"
 #include "analysis/hlo/element_type.h"
@@ -242,8 +243,10 @@ bool residuals_find(const struct advisor *advisor, struct residuals *residuals) 
     choose_groups(advisor, residuals);
     if (!advisor->has_convolutions && !residuals->loop_length)
         residuals->unequal_blocks = unequal_blocks_find(advisor, residuals->groups, residuals->group_count);
-    if (advisor->has_convolutions && !residuals->loop_length)
+    if (advisor->has_convolutions && !residuals->loop_length) {
         unequal_blocks_join_first(advisor, residuals->group_of_span, residuals->groups, residuals->group_count);
+        scoped_join(advisor, residuals->group_of_span, residuals->groups, residuals->group_count);
+    }
     sum_dropped(advisor, residuals);
     return true;
 }

@@ -12,7 +12,12 @@ void say_kept_by_blocks(struct advisor *advisor, enum kept kept, const struct bl
                         struct advice_item *item) {
     if (kept == KEEPS_ON_HOST) return say_sent(advisor, block_stages_kept_bytes(stages), item);
     const char *stream = size_string(block_stages_input_bytes(stages), advisor->arena);
-    if (stages->count == 1)
+    if (stages->are_scoped)
+        advisor_say(advisor, item,
+                    "%.0f blocks by the names of modules, each with what it keeps itself; the largest would keep its "
+                    "input of %s.",
+                    stages->blocks, stream);
+    else if (stages->count == 1)
         advisor_say(advisor, item, "About %.0f blocks; each would keep its input of %s.", stages->blocks, stream);
     else
         advisor_say(advisor, item, "About %.0f blocks in %u stages; each would keep its input, %s in the largest.",

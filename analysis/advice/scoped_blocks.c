@@ -1,50 +1,54 @@
 #include "analysis/advice/scoped_blocks.h"
 
-enum { SCOPES_MAX = 256 };
+#include "analysis/advice/module_scope.h"
 
-static bool is_digit(uint8_t c) {
-    return c >= '0' && c <= '9';
+static struct bytes scope_of_span(const struct advisor *advisor, uint32_t span) {
+    const struct hlo_buffer *buffer = &advisor->module->buffers[advisor->what_if.replay.spans[span].buffer];
+    return module_scope_of(advisor->graph.nodes[buffer->instruction].op_name);
 }
 
-// "layer_0", not "T5".
-static bool ends_with_number(struct bytes name) {
-    size_t at = name.size;
-    while (at > 0 && is_digit(name.data[at - 1])) at--;
-    return at > 0 && at < name.size && name.data[at - 1] == '_';
-}
-
-// Up to the end of the first part that has a digit, behind the transformations, or in them as haiku's modules of no
-// other are, jvp(layer_0)/fc1; empty: there is none.
-static struct bytes scope_of(struct bytes op_name) {
-    size_t at = bytes_find(op_name, BYTES("jvp(")), from = at + BYTES("jvp(").size;
-    bool has_number = false;
-    while (at < op_name.size && op_name.data[at] != '/') at++;
-    bool is_closed = at > from && at < op_name.size && op_name.data[at - 1] == ')';
-    if (is_closed && ends_with_number((struct bytes){op_name.data + from, at - 1 - from}))
-        return (struct bytes){op_name.data, at};
-    for (size_t i = at + 1; i < op_name.size; i++) {
-        if (op_name.data[i] == '/' && has_number) return (struct bytes){op_name.data, i};
-        has_number |= is_digit(op_name.data[i]);
-    }
-    return (struct bytes){op_name.data, 0};
-}
-
-static void add(struct bytes *scopes, uint32_t *count, struct bytes path) {
+static struct scoped_block *find(struct scoped_blocks *found, struct bytes path) {
     uint32_t i = 0;
-    while (i < *count && !bytes_equal(scopes[i], path)) i++;
-    if (i == *count && i < SCOPES_MAX) scopes[(*count)++] = path;
+    while (i < found->count && !bytes_equal(found->blocks[i].path, path)) i++;
+    return i < found->count ? &found->blocks[i] : NULL;
 }
 
-struct scoped_blocks scoped_blocks_find(const struct advisor *advisor, const struct residuals *residuals) {
-    struct bytes scopes[SCOPES_MAX];
-    struct scoped_blocks found = {.count = 0};
-    for (uint32_t i = 0; i < advisor->what_if.replay.span_count; i++) {
-        if (!residuals_has(residuals, i)) continue;
-        const struct hlo_buffer *buffer = &advisor->module->buffers[advisor->what_if.replay.spans[i].buffer];
-        struct bytes path = scope_of(advisor->graph.nodes[buffer->instruction].op_name);
-        if (!path.size) continue;
-        add(scopes, &found.count, path);
-        found.bytes += (double)buffer->size_bytes;
+static void add(struct scoped_blocks *found, struct bytes path, const struct heap_span *span, int64_t bytes) {
+    struct scoped_block *block = find(found, path);
+    found->bytes += (double)bytes;
+    if (!block && found->count == SCOPES_MAX) return;
+    if (!block) {
+        block = &found->blocks[found->count++];
+        *block = (struct scoped_block){.path = path, .first_start = span->start_step};
     }
-    return found;
+    if (span->start_step > block->last_start) block->last_start = span->start_step;
+    if (bytes > block->largest_bytes) block->largest_bytes = bytes;
+    block->kept_count++;
+    block->kept_bytes += (double)bytes;
+}
+
+void scoped_blocks_find(const struct advisor *advisor, const struct residuals *residuals, struct scoped_blocks *found) {
+    enum { STATISTIC_DIVISOR = 128 };
+    const struct heap_replay *replay = &advisor->what_if.replay;
+    *found = (struct scoped_blocks){.count = 0};
+    for (uint32_t i = 0; i < replay->span_count; i++) {
+        struct bytes path = residuals_has(residuals, i) ? scope_of_span(advisor, i) : (struct bytes){0};
+        int64_t bytes = advisor->module->buffers[replay->spans[i].buffer].size_bytes;
+        if (path.size) add(found, path, &replay->spans[i], bytes);
+    }
+    for (uint32_t i = 0; i < replay->span_count; i++) {  // in order of their first events
+        struct bytes path = residuals_has(residuals, i) ? scope_of_span(advisor, i) : (struct bytes){0};
+        struct scoped_block *block = path.size ? find(found, path) : NULL;
+        int64_t bytes = advisor->module->buffers[replay->spans[i].buffer].size_bytes;
+        if (block && bytes >= block->largest_bytes / STATISTIC_DIVISOR) block->end_bytes = bytes;
+    }
+}
+
+const struct scoped_block *scoped_blocks_of(const struct advisor *advisor, const struct scoped_blocks *found,
+                                            uint32_t span) {
+    struct bytes path = scope_of_span(advisor, span);
+    for (uint32_t i = 0; i < found->count && path.size; i++) {
+        if (bytes_equal(found->blocks[i].path, path)) return &found->blocks[i];
+    }
+    return NULL;
 }
