@@ -15,7 +15,7 @@
 #define TABLES_MOVE 0.3  // of copies of tables
 
 // How much more than what is moved the total may lose, as a part of that: of compiled programs at most 28 %.
-enum { BEYOND_MOVED_DIVISOR = 3, CHANCE_DIVISOR = 100 };
+enum { BEYOND_MOVED_DIVISOR = 3 };
 
 static int64_t input_bytes(const struct advisor *advisor, const struct entry_input *input) {
     if (input->allocation == HLO_NONE) return 0;
@@ -93,11 +93,9 @@ static bool say_no_use(const struct advisor *advisor, const char *why, struct ad
     return true;
 }
 
-// No change saves much more than the bytes that it moves, however large the program around them is: but for chance in
-// how the rest is packed.
+// No change saves much more than the bytes that it moves, however large the program around them is.
 static void hold_low(int64_t without, int64_t moved, struct advice_item *item) {
-    int64_t beyond = moved / BEYOND_MOVED_DIVISOR, by_chance = without / CHANCE_DIVISOR;
-    int64_t least = without - (beyond > by_chance ? beyond : by_chance);
+    int64_t least = without - moved / BEYOND_MOVED_DIVISOR;
     if (item->low_bytes < least) item->low_bytes = least;
 }
 
